@@ -104,7 +104,7 @@ def test_the_links_of_a_walk_lead_to_their_pages(walk: Walk, tree: Path) -> None
                 run(tree, command.strip())
 
 
-def test_there_is_a_walk_for_each_thing_that_people_add() -> None:
+def test_each_thing_that_people_add_has_a_walk() -> None:
     assert {walk.title.split(maxsplit=1)[1] for walk in WALKS} == {
         "API", "setting", "command", "metric", "fault", "page", "planted bug", "conformance check",
     }  # fmt: skip

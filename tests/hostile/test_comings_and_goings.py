@@ -15,7 +15,7 @@ from oncelog import Admin, Broker, NewTopic, Producer
 from tests.support.crash_rounds.node import ServeProcess
 
 
-def test_no_descriptor_is_left_of_deleted_files(tmp_path: Path) -> None:
+def test_deleted_files_leave_no_descriptor_open(tmp_path: Path) -> None:
     node = ServeProcess(tmp_path, {**soak.SETTINGS, soak.DELAY: "1000"})
     node.start()
     try:

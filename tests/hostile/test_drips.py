@@ -39,7 +39,7 @@ def dripping(*connections: RawConnection, drop: bytes = b"\0") -> Iterator[None]
         thread.join()
 
 
-def test_requests_that_drip_make_room_for_those_that_continue(tmp_path: Path) -> None:
+def test_requests_that_arrive_slowly_are_dropped_for_those_that_continue(tmp_path: Path) -> None:
     limits = {"queued.max.request.bytes": str(16 * MB), "socket.request.max.bytes": str(8 * MB)}
     node = Node(tmp_path, limits)
     node.start()
@@ -66,7 +66,7 @@ def closed(connection: RawConnection) -> bool:
         return True
 
 
-def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
+def test_a_request_that_arrives_slowly_counts_as_idle(tmp_path: Path) -> None:
     node = Node(tmp_path, {"connections.max.idle.ms": "1500"})
     node.start()
     try:
@@ -78,7 +78,7 @@ def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
         node.close()
 
 
-def test_a_login_that_drips_ends() -> None:
+def test_a_login_that_arrives_slowly_is_ended() -> None:
     with oncelog_side({"connections.max.idle.ms": "1500"}) as side:
         with RawConnection(side.asking_servers, timeout_s=120) as slow, dripping(slow):
             slow.send_bytes(struct.pack(">i", 500_000))
@@ -90,7 +90,7 @@ def test_a_login_that_drips_ends() -> None:
                 assert closed(halting)
 
 
-def test_a_tls_handshake_that_drips_ends(tmp_path: Path) -> None:
+def test_a_tls_handshake_that_arrives_slowly_is_ended(tmp_path: Path) -> None:
     store = Authority(tmp_path).issue("server").store
     settings = {
         "listeners": "SSL://127.0.0.1:0",

@@ -49,7 +49,7 @@ def test_as_many_keys_as_an_admin_client_may_have_are_answered(node: Node) -> No
     node.check_neighbour()
 
 
-def test_many_keys_are_all_answered(node: Node) -> None:
+def test_each_of_many_keys_is_answered(node: Node) -> None:
     keys = [f"g{number}" for number in range(20_000)]
     with node.connect() as client:
         found = client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 4)
@@ -58,7 +58,7 @@ def test_many_keys_are_all_answered(node: Node) -> None:
     node.check_neighbour()
 
 
-def test_topics_made_by_a_long_metadata_request_are_all_there_and_all_go(node: Node) -> None:
+def test_topics_created_by_a_long_metadata_request_all_exist_and_can_all_be_deleted(node: Node) -> None:
     names = [f"auto.made_{number}" for number in range(60)]
     with node.connect() as client:
         asked = MetadataRequest(
@@ -71,7 +71,7 @@ def test_topics_made_by_a_long_metadata_request_are_all_there_and_all_go(node: N
         assert rest.isdisjoint(names)
 
 
-def test_expressions_that_would_never_end_are_answered_and_a_stop_is_honoured(tmp_path: Path) -> None:
+def test_endless_regular_expressions_are_answered_and_do_not_delay_a_stop(tmp_path: Path) -> None:
     """Both APIs that take an expression, with something to match it against."""
     node = Node(tmp_path, {})
     node.start()
@@ -97,7 +97,7 @@ def test_expressions_that_would_never_end_are_answered_and_a_stop_is_honoured(tm
         node.close()
 
 
-def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(node: Node) -> None:
+def test_a_waiting_fetch_of_many_partitions_is_answered_at_min_bytes(node: Node) -> None:
     with node.connect() as reader, node.connect() as writer:
         reader.create_topic("wide", partitions=40)
         positions = {("wide", index): RawFetchPosition(0, MB) for index in range(40)}
@@ -110,7 +110,7 @@ def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(
         assert sum(len(fetched.records or b"") for fetched in answer.partitions.values()) >= 300
 
 
-def test_more_partitions_and_connections_than_descriptors(tmp_path: Path) -> None:
+def test_the_broker_serves_more_partitions_and_connections_than_descriptors(tmp_path: Path) -> None:
     """All partitions are there after kill -9 and stay, whatever connects; refused connections succeed later."""
     node = Node(tmp_path, {})
     node.prefix = ("prlimit", "--nofile=256:256")

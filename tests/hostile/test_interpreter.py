@@ -25,7 +25,7 @@ def nobody_is_made_to_give_way() -> Iterator[None]:
 
 @pytest.mark.usefixtures("nobody_is_made_to_give_way")
 @pytest.mark.skipif(compiled is None, reason="in Python every thread gives way by itself")
-def test_a_batch_of_many_records_leaves_the_interpreter_to_others() -> None:
+def test_checking_a_batch_of_many_records_releases_the_gil() -> None:
     area = record(None) * RECORDS
     went_on = threading.Event()
     looks: list[bool] = []

@@ -38,7 +38,7 @@ MB = 1024 * 1024
 INVALID_REQUEST, MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP = 42, 10, 87, 32
 
 
-def test_announced_requests_take_no_memory_before_they_come(node: Node) -> None:
+def test_announced_requests_take_no_memory_before_they_arrive(node: Node) -> None:
     before = node.memory_bytes()
     announced = [node.connect() for _ in range(20)]
     for connection in announced:
@@ -49,7 +49,7 @@ def test_announced_requests_take_no_memory_before_they_come(node: Node) -> None:
         connection.close()
 
 
-def test_requests_on_their_way_share_a_bound_of_memory(tmp_path: Path) -> None:
+def test_requests_being_received_share_one_memory_limit(tmp_path: Path) -> None:
     limits = {"queued.max.request.bytes": str(24 * MB), "socket.request.max.bytes": str(8 * MB)}
     node = Node(tmp_path, limits)
     node.start()
@@ -88,7 +88,7 @@ def test_batch_that_unpacks_to_millions_of_records_is_refused_cheaply(node: Node
     node.check_neighbour()
 
 
-def test_unknown_isolation_level_is_refused_where_it_came_from(node: Node) -> None:
+def test_unknown_isolation_level_is_an_invalid_request(node: Node) -> None:
     with node.connect() as client:
         client.create_topic("isolated")
         assert client.fetch_all({}, isolation=7).error == INVALID_REQUEST
@@ -120,7 +120,7 @@ def test_names_too_long_for_the_answer_end_their_own_connection(node: Node) -> N
     bystander.close()
 
 
-def test_made_up_producer_id_uses_up_no_others(tmp_path: Path) -> None:
+def test_an_invented_producer_id_does_not_use_up_other_ids(tmp_path: Path) -> None:
     node = Node(tmp_path, {})
     node.start()
     try:
@@ -138,7 +138,7 @@ def test_made_up_producer_id_uses_up_no_others(tmp_path: Path) -> None:
         node.close()
 
 
-def test_peer_that_never_reads_is_closed_when_it_is_idle_and_holds_up_no_stop(tmp_path: Path) -> None:
+def test_a_peer_that_never_reads_is_closed_when_idle_and_delays_no_stop(tmp_path: Path) -> None:
     node = Node(tmp_path, {"connections.max.idle.ms": "1500"})
     node.start()
     try:
@@ -167,7 +167,7 @@ def established(node: Node, connection: RawConnection) -> int:
     )
 
 
-def test_answers_that_nobody_takes_make_room_where_memory_is_short(tmp_path: Path) -> None:
+def test_unread_answers_are_dropped_when_memory_is_short(tmp_path: Path) -> None:
     node = Node(tmp_path, {"queued.max.request.bytes": str(6 * MB), "socket.request.max.bytes": str(2 * MB)})
     node.start()
     asked = DescribeConfigsRequest([DescribeConfigsResource(2, "t")] * 300)
@@ -187,7 +187,7 @@ def test_answers_that_nobody_takes_make_room_where_memory_is_short(tmp_path: Pat
         node.close()
 
 
-def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Path) -> None:
+def test_slow_reader_of_a_deleted_topic_does_not_prevent_a_clean_stop(tmp_path: Path) -> None:
     node = Node(tmp_path, {"log.segment.delete.delay.ms": "1"})
     node.start()
     with node.connect() as writer:
@@ -204,7 +204,7 @@ def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Pat
     assert process.returncode == 0, node.log_tail()
 
 
-def test_a_long_commit_is_carried_out_though_its_client_is_gone(node: Node) -> None:
+def test_a_long_commit_is_carried_out_after_its_client_has_gone(node: Node) -> None:
     """As Apache Kafka carries out what it received whole."""
     with node.connect() as client:
         client.create_topic("left", partitions=1000)
@@ -236,7 +236,7 @@ def test_a_header_of_millions_of_tags_is_refused_at_once(node: Node, api_key: in
     node.check_neighbour()
 
 
-def test_many_half_read_requests_take_no_more_than_they_may(tmp_path: Path) -> None:
+def test_many_incomplete_requests_stay_within_the_memory_limit(tmp_path: Path) -> None:
     """Each of 30 connections sends 20,000 empty names at once: together about 300 MB if all were read side by side."""
     node = Node(tmp_path, {"queued.max.request.bytes": str(64 * MB), "socket.request.max.bytes": str(8 * MB)})
     node.start()

@@ -58,7 +58,7 @@ def greeted(broker: oncelog.Broker, authority: Path) -> str | None:
         return encrypted.version()
 
 
-def test_half_a_handshake_keeps_nobody_waiting(broker: tuple[oncelog.Broker, Path]) -> None:
+def test_half_a_tls_handshake_delays_no_other_client(broker: tuple[oncelog.Broker, Path]) -> None:
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")
     hostile = []
@@ -72,7 +72,7 @@ def test_half_a_handshake_keeps_nobody_waiting(broker: tuple[oncelog.Broker, Pat
     assert greeted(running, authority) == "TLSv1.3"
 
 
-def test_a_handshake_that_is_broken_off_leaves_nothing(broker: tuple[oncelog.Broker, Path]) -> None:
+def test_an_aborted_tls_handshake_leaves_nothing_open(broker: tuple[oncelog.Broker, Path]) -> None:
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")
     for number in range(20):
@@ -88,7 +88,7 @@ def test_a_handshake_that_is_broken_off_leaves_nothing(broker: tuple[oncelog.Bro
     assert greeted(running, authority) == "TLSv1.3"
 
 
-def test_a_peer_that_has_tls_answer_and_does_not_read_is_cut_off(broker: tuple[oncelog.Broker, Path]) -> None:
+def test_a_peer_that_makes_tls_answer_and_does_not_read_is_closed(broker: tuple[oncelog.Broker, Path]) -> None:
     """Each attempt to renegotiate is refused with 29 bytes, which wait in memory while the socket is full."""
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")

@@ -50,15 +50,19 @@ def kill_driver(kafka: ApacheKafka, name: str, folder: Path, by: str, step: Batc
 
 
 @case('Spark: driver killed, `format("oncelog")` as sink')
-def test_killed_driver_of_format(kafka: ApacheKafka, unique_name: str, tmp_path: Path) -> None:
+def test_killed_driver_of_format_writes_each_record_once(kafka: ApacheKafka, unique_name: str, tmp_path: Path) -> None:
     kill_driver(kafka, unique_name, tmp_path, "format")
 
 
 @case("Spark: driver killed, `for_each_batch` by the driver")
-def test_killed_driver_that_writes(kafka: ApacheKafka, unique_name: str, tmp_path: Path) -> None:
+def test_killed_driver_that_writes_leaves_each_record_once(
+    kafka: ApacheKafka, unique_name: str, tmp_path: Path
+) -> None:
     kill_driver(kafka, unique_name, tmp_path, "0")
 
 
 @case("Spark: driver killed, `for_each_batch` by the executors")
-def test_killed_driver_whose_executors_write(kafka: ApacheKafka, unique_name: str, tmp_path: Path) -> None:
+def test_killed_driver_whose_executors_write_leaves_each_record_once(
+    kafka: ApacheKafka, unique_name: str, tmp_path: Path
+) -> None:
     kill_driver(kafka, unique_name, tmp_path, "2")

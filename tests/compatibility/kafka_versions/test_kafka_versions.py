@@ -130,12 +130,12 @@ async def copied(made: Clusters) -> None:
 
 
 @case("mirror, from it", short=SHORT)
-def test_a_release_is_mirrored(kafka: ApacheKafka, unique_name: str) -> None:
+def test_a_topic_of_each_release_is_mirrored(kafka: ApacheKafka, unique_name: str) -> None:
     mirrored_between(kafka, unique_name, away=True)
 
 
 @case("mirror, to it", short=SHORT)
-def test_a_release_is_the_target_of_a_mirror(kafka: ApacheKafka, unique_name: str) -> None:
+def test_each_release_can_be_the_target_of_a_mirror(kafka: ApacheKafka, unique_name: str) -> None:
     mirrored_between(kafka, unique_name, away=False)
 
 
@@ -178,7 +178,7 @@ def console(kafka: ApacheKafka, topic: str) -> Iterator[RunningConsole]:
 
 
 @case("console, its pages")
-def test_pages_are_shown(
+def test_the_console_shows_its_pages_on_each_release(
     kafka: ApacheKafka, console: RunningConsole, topic: str, request: pytest.FixtureRequest
 ) -> None:
     """Apache Kafka before 3.0 cannot be asked for its transactions: the page says so."""
@@ -200,7 +200,7 @@ def test_pages_are_shown(
 
 
 @case("`conformance`, every check; afterwards no open transaction")
-def test_no_check_fails_and_nothing_is_left_open(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
+def test_conformance_has_no_failure_and_leaves_nothing_open(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
     servers = kafka.bootstrap_servers
     before = open_on(servers)
     report = run(AdminConfig.from_properties({"bootstrap.servers": servers}), cases_of(all_checks()))

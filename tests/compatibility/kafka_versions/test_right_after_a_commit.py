@@ -11,7 +11,7 @@ PARTITIONS = 30
 ROUNDS = 50
 
 
-def test_a_commit_that_was_acknowledged_is_before_the_ends(kafka: ApacheKafka, unique_name: str) -> None:
+def test_an_acknowledged_commit_lies_before_the_listed_end_offsets(kafka: ApacheKafka, unique_name: str) -> None:
     names = [TopicPartition(unique_name, number) for number in range(PARTITIONS)]
     missed: list[tuple[int, TopicPartition]] = []
     with (
@@ -33,7 +33,7 @@ def test_a_commit_that_was_acknowledged_is_before_the_ends(kafka: ApacheKafka, u
     assert missed == []
 
 
-def test_an_open_transaction_holds_nothing_else_up(kafka: ApacheKafka, unique_name: str) -> None:
+def test_an_open_transaction_does_not_delay_end_offsets(kafka: ApacheKafka, unique_name: str) -> None:
     name = TopicPartition(unique_name, 0)
     with (
         oncelog.Admin(bootstrap_servers=kafka.bootstrap_servers) as admin,

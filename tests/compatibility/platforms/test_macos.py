@@ -42,7 +42,7 @@ def full_syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_a_sync_empties_the_drives_cache(full_syncs: list[int], tmp_path: Path) -> None:
+def test_a_sync_flushes_the_drives_cache(full_syncs: list[int], tmp_path: Path) -> None:
     file = OsDisk(str(tmp_path)).open("f", create=True)
     file.append([b"x"])
     file.sync()
@@ -125,7 +125,7 @@ def _send_until_refused(producer: Producer) -> None:
         producer.send_and_wait("topic", b"refused")
 
 
-def test_a_stop_that_fails_still_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_whose_stop_fails_still_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broker = oncelog.Broker(tmp_path).start()
     port = broker.address.port
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:

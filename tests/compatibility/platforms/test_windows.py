@@ -141,6 +141,6 @@ def _the_tests_own_conftest() -> None:
     print(tests.conftest.__name__)
 
 
-def test_tests_are_collected_there_and_where_spark_is_not_installed() -> None:
+def test_tests_can_be_collected_on_windows_and_without_spark() -> None:
     ended = on_windows(_the_tests_own_conftest)
     assert (ended.stdout, ended.stderr) == ("tests.conftest\n", "")

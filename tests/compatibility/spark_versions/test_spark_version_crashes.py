@@ -57,25 +57,31 @@ def kill_driver_at(environment: Environment, copy: Copy, by: str, step: BatchSte
 
 @case('driver killed, `format("oncelog")` as sink', least=(4, 0), short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
-def test_killed_driver_of_format(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_driver_of_format_writes_each_record_once(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "format", step)
 
 
 @case("driver killed, `for_each_batch` by the driver", short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(BatchStep.COMMITTED, list(BatchStep)))
-def test_killed_driver_that_writes(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_driver_that_writes_leaves_each_record_once(
+    environment: Environment, copy: Copy, step: BatchStep
+) -> None:
     kill_driver_at(environment, copy, "0", step)
 
 
 @case("driver killed, `for_each_batch` by the executors", short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
-def test_killed_driver_whose_executors_write(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_driver_whose_executors_write_leaves_each_record_once(
+    environment: Environment, copy: Copy, step: BatchStep
+) -> None:
     kill_driver_at(environment, copy, "2", step)
 
 
 @case("broker killed in the commit")
 @pytest.mark.soak
-def test_killed_broker(environment: Environment, copy: Copy, own_broker: OncelogProcess) -> None:
+def test_killed_broker_loses_and_doubles_no_record(
+    environment: Environment, copy: Copy, own_broker: OncelogProcess
+) -> None:
     copy.add(100)
     with PausePoint() as point:
         pauses = [[DECISIVE.value, "0", point.options(DECISIVE, 0)["pause.port"]]]
@@ -92,7 +98,7 @@ def test_killed_broker(environment: Environment, copy: Copy, own_broker: Oncelog
 @case("executor killed while it writes", steps=2)
 @pytest.mark.soak
 @pytest.mark.parametrize("step", soak_but(BatchStep.PRODUCED, [BatchStep.HALF_PRODUCED, BatchStep.PRODUCED]))
-def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_executor_loses_and_doubles_no_record(environment: Environment, copy: Copy, step: BatchStep) -> None:
     copy.add(400)
     quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {

@@ -16,7 +16,7 @@ LATER = "not view and not pandas_is_not_imported"
 """Types that pyarrow has since 16, and what an old one imports by itself."""
 
 
-def test_arrow_is_used_as_the_lowest_pyarrow_has_it() -> None:
+def test_only_functions_of_the_lowest_supported_pyarrow_are_used() -> None:
     lowest = ENVIRONMENTS["3.5-lowest"]
     python = python_with((*lowest.requirements, *FOR_THEM), cache(), "units-lowest")
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", LATER, *TESTS]

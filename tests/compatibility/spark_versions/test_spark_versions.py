@@ -75,7 +75,7 @@ def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
 
 
 @case('`format("oncelog")`: batch read and batch write', below=(4, 0), holds="refused by name")
-def test_format_is_refused_by_name_where_there_are_no_data_sources(program: Program, copy: Copy) -> None:
+def test_format_is_refused_by_name_on_a_pyspark_without_data_sources(program: Program, copy: Copy) -> None:
     text = program.refusal({"run": "read", "servers": copy.address, "source": copy.source})
     assert 'has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka")' in text
 
@@ -144,14 +144,14 @@ def test_format_as_sink_copies_each_record_once(environment: Environment, progra
 
 
 @case("`for_each_batch`, by the driver")
-def test_for_each_batch_by_the_driver_copies_each_record_once(
+def test_for_each_batch_written_by_the_driver_copies_each_record_once(
     environment: Environment, program: Program, copy: Copy
 ) -> None:
     check_stream(environment, program, copy, "0")
 
 
 @case("`for_each_batch`, by the executors", short=False)
-def test_for_each_batch_by_the_executors_copies_each_record_once(
+def test_for_each_batch_written_by_executors_copies_each_record_once(
     environment: Environment, program: Program, copy: Copy
 ) -> None:
     check_stream(environment, program, copy, "2")

@@ -14,7 +14,7 @@ SEED = 1
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_no_input_breaks_it(target: Target) -> None:
+def test_no_generated_input_breaks_a_target(target: Target) -> None:
     source = inputs(target, SEED)
     for _ in range(0, target.short, KEPT):
         finding = find(target, list(islice(source, KEPT)))

@@ -37,7 +37,7 @@ def servers() -> Iterator[str]:
 
 
 @on_loop
-async def test_a_record_that_nobody_acknowledges_has_no_metadata(servers: str, unique_name: str) -> None:
+async def test_a_record_sent_without_acks_has_no_metadata(servers: str, unique_name: str) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks=0)
     await producer.start()
     outcome: object = await producer.send_and_wait(unique_name, b"value")
@@ -50,7 +50,7 @@ async def test_a_record_that_nobody_acknowledges_has_no_metadata(servers: str, u
 
 
 @on_loop
-async def test_a_text_is_no_list_of_topics(servers: str) -> None:
+async def test_a_string_is_refused_as_a_list_of_topics(servers: str) -> None:
     await make_topic(servers, "a")
     await make_topic(servers, "b")
     admin: Any = AIOKafkaAdminClient(bootstrap_servers=servers)
@@ -88,7 +88,7 @@ class Listener(ConsumerRebalanceListener):
 
 
 @on_loop
-async def test_the_listener_hears_of_each_round_that_begins(servers: str, unique_name: str) -> None:
+async def test_the_rebalance_listener_is_called_for_each_rebalance(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     listener = Listener()
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, group_id=unique_name)
@@ -100,7 +100,7 @@ async def test_the_listener_hears_of_each_round_that_begins(servers: str, unique
 
 @pytest.mark.parametrize("kind", [AIOKafkaProducer, AIOKafkaConsumer])
 @on_loop
-async def test_a_client_that_is_dropped_unclosed_is_warned_of_and_collected(
+async def test_an_unclosed_client_that_is_dropped_is_reported_and_collected(
     servers: str, unique_name: str, kind: type[AIOKafkaProducer] | type[AIOKafkaConsumer]
 ) -> None:
     client = kind(bootstrap_servers=servers)
@@ -120,7 +120,7 @@ def drop(held: list[Any]) -> None:
 
 
 @on_loop
-async def test_the_client_below_shows_the_cluster(servers: str, unique_name: str) -> None:
+async def test_the_underlying_client_shows_the_cluster(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name, 2)
     client = AIOKafkaClient(bootstrap_servers=servers)
     await client.bootstrap()
@@ -146,7 +146,7 @@ async def test_the_client_below_shows_the_cluster(servers: str, unique_name: str
 
 
 @on_loop
-async def test_partitions_are_only_checked_if_that_is_asked_for(servers: str, unique_name: str) -> None:
+async def test_partitions_are_checked_only_on_request(servers: str, unique_name: str) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=servers)
     await admin.start()
     await admin.create_topics([NewTopic(unique_name, 1, 1)])
@@ -196,13 +196,13 @@ def test_arguments_that_aiokafka_refuses_are_refused_by_name(kind: Callable[...,
         kind(security_protocol="SASL_PLAINTEXT", sasl_plain_username="somebody")
 
 
-def test_an_isolation_level_that_there_is_not_is_refused() -> None:
+def test_an_unknown_isolation_level_is_refused() -> None:
     with pytest.raises(ValueError, match="Incorrect isolation level READ_CCC: it is read_committed or "):
         AIOKafkaConsumer(isolation_level="READ_CCC")
 
 
 @on_loop
-async def test_a_topic_of_wrong_types_makes_none_of_the_others(servers: str, unique_name: str) -> None:
+async def test_a_topic_of_wrong_types_prevents_creation_of_the_others(servers: str, unique_name: str) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=servers)
     await admin.start()
     wrong: Any = "one"
@@ -216,7 +216,7 @@ async def test_a_topic_of_wrong_types_makes_none_of_the_others(servers: str, uni
 
 
 @on_loop
-async def test_a_compiled_pattern_and_a_position_without_a_text_are_taken(servers: str, unique_name: str) -> None:
+async def test_a_compiled_pattern_and_a_position_without_metadata_are_accepted(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, group_id=unique_name)
     consumer.subscribe(pattern=re.compile(unique_name.upper(), re.IGNORECASE))

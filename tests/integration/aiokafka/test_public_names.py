@@ -63,14 +63,14 @@ def test_the_compared_aiokafka_is_0_14() -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_public_name_is_here(name: str) -> None:
+def test_every_public_name_of_aiokafka_exists(name: str) -> None:
     theirs = importlib.import_module(name)
     ours = importlib.import_module(f"oncelog.{name}")
     missing = {public for public in public_names(theirs) if not hasattr(ours, public)}
     assert not missing
 
 
-def test_every_module_with_documented_names_is_walked() -> None:
+def test_every_module_with_documented_names_is_compared() -> None:
     public = {"abc", "admin", "consumer", "errors", "helpers", "producer", "structs"}
     there = {module.name for module in pkgutil.iter_modules(aiokafka.__path__)}
     assert public <= there
@@ -141,7 +141,7 @@ def test_errors_have_their_attributes_on_the_class_and_on_the_exception(attribut
     assert compared >= 77
 
 
-def test_errors_of_brokers_are_described() -> None:
+def test_broker_errors_have_descriptions() -> None:
     """In words of our own."""
     for name, theirs, ours in _classes():
         if getattr(theirs, "description", ""):
@@ -172,7 +172,7 @@ def test_an_error_without_a_text_shows_the_name_of_its_class() -> None:
             assert str(theirs()).endswith(str(ours())), name  # a broker's has "[Error 3] " in front
 
 
-def test_the_class_for_a_code_is_found() -> None:
+def test_an_error_code_finds_its_class() -> None:
     for code in range(-2, 200):
         theirs = aiokafka.errors.for_code(code).__name__
         theirs = "FencedInstanceIdError" if code == Error.FENCED_INSTANCE_ID else theirs  # aiokafka has none

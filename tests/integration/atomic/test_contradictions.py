@@ -92,7 +92,7 @@ def test_a_copy_of_the_database_that_was_relayed_to_is_distinguished_from_the_or
         shop.relay()
 
 
-def test_a_position_that_has_expired_is_no_reason_to_send_again(shop: Shop) -> None:
+def test_an_expired_position_does_not_make_the_relay_send_again(shop: Shop) -> None:
     shop.write("a")
     shop.relay(batches=1)  # its rows are still in the table
     with Admin(bootstrap_servers=shop.servers) as admin:
@@ -117,7 +117,7 @@ def test_the_last_batch_can_be_sent_again_on_request(shop: Shop) -> None:
     assert shop.sent() == [b"a", b"a"]
 
 
-def test_another_cluster_is_not_sent_the_rest(shop: Shop) -> None:
+def test_the_relay_refuses_to_continue_on_another_cluster(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     shop.write("b")
@@ -134,7 +134,7 @@ def test_a_relay_of_another_name_is_refused(shop: Shop) -> None:
         shop.relay("another")
 
 
-def test_the_second_relay_shuts_out_the_first(shop: Shop) -> None:
+def test_a_second_relay_fences_the_first(shop: Shop) -> None:
     with shop.started() as first:
         shop.write("a")
         assert first.round() == 1
@@ -146,7 +146,7 @@ def test_the_second_relay_shuts_out_the_first(shop: Shop) -> None:
     assert shop.sent() == [b"a", b"b"]
 
 
-def test_a_relay_that_dies_before_its_first_position_and_again_before_its_first_batch_sends_it(
+def test_a_relay_killed_before_its_first_position_and_its_first_batch_sends_that_batch(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Died(Exception):
@@ -225,7 +225,7 @@ def produce(shop: Shop, *items: str) -> None:
             producer.send_and_wait(shop.name, item.encode())
 
 
-def test_the_database_says_where_an_inbox_is_whatever_the_group_has_committed(shop: Shop) -> None:
+def test_an_inbox_takes_its_position_from_the_database_and_not_from_the_group(shop: Shop) -> None:
     produce(shop, "a", "b", "c")
     with inbox(shop) as reading:
         assert received(reading, 3) == [b"a", b"b", b"c"]
@@ -244,7 +244,7 @@ def test_records_of_a_failed_block_are_delivered_again(shop: Shop) -> None:
         assert received(reading, 2) == [b"a", b"b"]
 
 
-def test_an_inbox_may_begin_at_the_end(shop: Shop) -> None:
+def test_an_inbox_can_begin_at_the_end(shop: Shop) -> None:
     produce(shop, "before")
     with inbox(shop, begin="latest") as reading:
         while not shop.database.execute("SELECT * FROM oncelog_inbox").fetchall():
@@ -255,7 +255,7 @@ def test_an_inbox_may_begin_at_the_end(shop: Shop) -> None:
         assert received(reading, 1) == [b"after"]
 
 
-def test_records_that_are_gone_are_an_error_and_no_gap(shop: Shop) -> None:
+def test_deleted_records_raise_an_error_and_are_not_skipped(shop: Shop) -> None:
     produce(shop, "a", "b", "c")
     with inbox(shop) as reading:
         assert received(reading, 3) == [b"a", b"b", b"c"]
@@ -289,6 +289,8 @@ def test_a_topic_that_was_recreated_is_an_error(shop: Shop) -> None:
         ({"begin": "middle"}, "begin='middle'"),
     ],
 )
-def test_a_consumer_that_could_skip_or_repeat_is_refused(shop: Shop, more: dict[str, Any], words: str) -> None:
+def test_an_inbox_refuses_a_consumer_that_could_skip_or_repeat_records(
+    shop: Shop, more: dict[str, Any], words: str
+) -> None:
     with pytest.raises((ValueError, oncelog.KafkaError), match=words), inbox(shop, **more):
         pass

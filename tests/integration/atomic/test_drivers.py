@@ -106,7 +106,7 @@ async def insert(connection: Any, driver: str, item: str) -> None:
         await connection.execute(statement, (item,))
 
 
-def test_rows_and_records_with_asyncio(
+def test_rows_and_records_are_committed_together_with_asyncio(
     two_phase_broker: oncelog.Broker, driver: str, address: str, unique_name: str
 ) -> None:
     servers = two_phase_broker.bootstrap_servers
@@ -131,7 +131,7 @@ def test_rows_and_records_with_asyncio(
     assert values(servers, unique_name) == [b"a", b"b"]
 
 
-def test_outbox_relay_and_inbox_with_asyncio(
+def test_outbox_relay_and_inbox_work_with_asyncio(
     oncelog_broker: RunningBroker, driver: str, address: str, unique_name: str
 ) -> None:
     servers = oncelog_broker.bootstrap_servers
@@ -179,7 +179,7 @@ def test_outbox_relay_and_inbox_with_asyncio(
 
 
 @pytest.mark.parametrize("driver", ["pooled-psycopg", "pooled-psycopg-autocommit", "pooled-asyncpg"])
-def test_programs_behind_a_pooler_prepare_nothing_that_meets_another(
+def test_programs_behind_a_pooler_prepare_no_conflicting_statements(
     oncelog_broker: RunningBroker, driver: str, address: str, unique_name: str
 ) -> None:
     """More rounds than psycopg takes to prepare a statement, by clients that share the server's connections."""
@@ -248,7 +248,7 @@ def test_a_block_that_continues_after_a_failed_statement_commits_nothing(
 
 
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_a_commit_that_the_database_refuses_is_settled_by_the_next_transaction(
+def test_a_commit_refused_by_the_database_is_resolved_by_the_next_transaction(
     two_phase_broker: oncelog.Broker, address: str, unique_name: str
 ) -> None:
     servers = two_phase_broker.bootstrap_servers
@@ -287,7 +287,7 @@ def test_a_role_that_may_create_no_table_uses_those_that_exist(address: str, uni
 
 
 @pytest.mark.kafka
-def test_outbox_and_inbox_on_apache_kafka(apache_kafka: RunningBroker, tmp_path: Path, unique_name: str) -> None:
+def test_outbox_and_inbox_work_on_apache_kafka(apache_kafka: RunningBroker, tmp_path: Path, unique_name: str) -> None:
     servers = apache_kafka.bootstrap_servers
     database = sqlite3.connect(tmp_path / "shop.db")
     outbox = atomic.Outbox(database)

@@ -107,16 +107,18 @@ def kill_rounds(node: ServeProcess, topic: str, database: str, count: int, broke
 
 
 @SQLITE_IN_SOAK
-def test_killed_at_every_point_each_record_is_a_row_once(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_an_inbox_killed_at_every_point_writes_each_record_once(
+    node: ServeProcess, database: str, unique_name: str
+) -> None:
     assert kill_rounds(node, unique_name, database, POINTS, broker_every=40) > 80
 
 
 @pytest.mark.soak
-def test_nothing_is_lost_in_a_thousand_kills(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_thousand_kills_of_an_inbox_lose_nothing(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=100) > 1000
 
 
-def test_an_inbox_that_stood_still_while_another_took_over_writes_nothing_twice(
+def test_an_inbox_that_was_paused_while_another_took_over_writes_nothing_twice(
     node: ServeProcess, database: str, unique_name: str
 ) -> None:
     servers = node.bootstrap_servers

@@ -140,19 +140,19 @@ def kill_rounds(node: ServeProcess, topic: str, database: str, count: int, broke
 
 
 @SQLITE_IN_SOAK
-def test_killed_at_every_point_each_committed_row_is_sent_once(
+def test_a_relay_killed_at_every_point_sends_each_committed_row_once(
     node: ServeProcess, database: str, unique_name: str
 ) -> None:
     assert kill_rounds(node, unique_name, database, POINTS, broker_every=35) > 100
 
 
 @pytest.mark.soak
-def test_nothing_is_lost_in_a_thousand_kills(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_thousand_kills_of_a_relay_lose_nothing(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 1500
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_a_relay_that_stood_still_while_another_took_over_sends_nothing_twice(
+def test_a_relay_that_was_paused_while_another_took_over_sends_nothing_twice(
     node: ServeProcess, database: str, unique_name: str, half: int
 ) -> None:
     """At every point: if the first holds a lock, the second waits for it, and gives up."""

@@ -76,7 +76,7 @@ def test_acls_that_make_no_sense_are_refused_in_one_sentence(
     assert says.lower() in guarded.run("acls", *words).sentence().lower()
 
 
-def test_without_an_authorizer_acls_are_refused(served: Served) -> None:
+def test_acls_are_refused_without_an_authorizer(served: Served) -> None:
     reported = served.run("acls", "list").sentence()
     assert "SECURITY_DISABLED" in reported
     assert "StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster with ZooKeeper)" in reported
@@ -103,7 +103,7 @@ def test_changes_of_a_user_are_reported(guarded: Served) -> None:
     assert reported == {"user": "alice", "mechanism": "SCRAM-SHA-256"}
 
 
-def test_users_are_made_listed_and_removed(guarded: Served) -> None:
+def test_users_are_created_listed_and_removed(guarded: Served) -> None:
     set_password(guarded, "alice").done()
     set_password(guarded, "alice", "--mechanism", "SCRAM-SHA-256", "--iterations", "8192").done()
     set_password(guarded, "bob").done()

@@ -41,19 +41,19 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
         (("groups", "describe", ""), ["a name must not be empty", "oncelog groups describe --help"]),
     ],
 )
-def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[str]) -> None:
+def test_a_wrong_option_is_reported_as_wrong_usage(arguments: tuple[str, ...], words: list[str]) -> None:
     failed = call(*arguments)
     assert failed.code == 2
     for word in words:
         assert word in failed.sentence()
 
 
-def test_a_right_for_no_console_is_refused() -> None:
+def test_a_permission_without_a_console_is_refused() -> None:
     """It had no effect."""
     assert "needs --console HOST:PORT" in call(*SERVE, "--console-allow-changes").sentence()
 
 
-def test_a_wrong_token_is_refused_before_anything_is_asked_of_the_cluster() -> None:
+def test_a_wrong_token_is_refused_before_the_cluster_is_contacted() -> None:
     """It was an unexpected error, and the producer whose transaction it is about had been fenced by then."""
     reported = call("transactions", "complete", "orders-1", "--token", "4x", "-b", "127.0.0.1:1").sentence()
     assert reported == (
@@ -61,7 +61,7 @@ def test_a_wrong_token_is_refused_before_anything_is_asked_of_the_cluster() -> N
     )
 
 
-def test_a_full_disk_behind_the_output_is_one_sentence(served: Served) -> None:
+def test_a_full_disk_behind_the_output_is_reported_in_one_sentence(served: Served) -> None:
     command = [str(ONCELOG), "cluster", "--bootstrap-server", served.bootstrap_servers]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS)
@@ -69,7 +69,7 @@ def test_a_full_disk_behind_the_output_is_one_sentence(served: Served) -> None:
 
 
 @pytest.mark.parametrize("words", [("--version",), ("--help",), ("topics", "--help")])
-def test_a_full_disk_behind_version_and_help_is_one_sentence(words: tuple[str, ...]) -> None:
+def test_a_full_disk_behind_version_and_help_is_reported_in_one_sentence(words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [str(ONCELOG), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS
@@ -77,7 +77,7 @@ def test_a_full_disk_behind_version_and_help_is_one_sentence(words: tuple[str, .
     assert (ended.returncode, ended.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
 
 
-def test_ctrl_c_while_modules_are_imported_says_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_during_imports_prints_nothing(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)\n")
     command = [sys.executable, "-c", "from oncelog.cli import run; run()"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -260,7 +260,7 @@ def nobody() -> Iterator[str]:
         yield f"127.0.0.1:{unused.getsockname()[1]}"
 
 
-def test_a_broker_that_is_not_there_is_named(nobody: str) -> None:
+def test_an_unreachable_broker_is_named(nobody: str) -> None:
     failed = run("topics", "list", "--bootstrap-server", nobody)
     assert failed.code == 1
     assert f"cannot connect to {nobody}" in failed.sentence()
@@ -311,7 +311,7 @@ def test_a_malformed_request_ends_its_own_connection_alone(
 
 
 @pytest.mark.parametrize("closed", ["0", "1", "2"])
-def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
+def test_a_closed_standard_stream_does_not_fail_a_command(closed: str) -> None:
     """A command that wrote to a closed stream reported an internal error."""
     script = f'exec {closed}>&-; exec "$0" completion bash'
     command: list[str | Path] = ["bash", "-c", script, ONCELOG]
@@ -320,7 +320,7 @@ def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
     assert bool(ended.stdout) == (closed != "1")
 
 
-def test_a_broker_that_is_started_without_its_input_serves() -> None:
+def test_a_broker_started_without_standard_input_serves() -> None:
     """The broker's first socket got descriptor 0, which ended the process."""
     script = 'exec 0<&- 2>&-; exec "$0" serve --listen 127.0.0.1:0'
     with subprocess.Popen(["bash", "-c", script, ONCELOG], stdout=subprocess.PIPE, text=True) as process:
@@ -346,7 +346,7 @@ def test_numbers_that_no_request_can_carry_are_reported(served: Served, unique_n
         assert "out of range" in printed or "there can be no" in printed or "cannot be" in printed, words
 
 
-def test_a_record_for_a_partition_that_cannot_be_leaves_the_count_of_the_others(
+def test_a_record_for_an_impossible_partition_does_not_change_the_count_of_the_others(
     served: Served, unique_name: str
 ) -> None:
     lines = '{"value": "a"}\n{"value": "b", "partition": 99999999999}\n'

@@ -72,18 +72,18 @@ def test_a_port_in_use_and_a_path_that_is_not_a_folder_are_reported(tmp_path: Pa
     assert call("doctor", "--data", tmp_path / "file").code == 1
 
 
-def test_a_folder_that_is_yet_to_be_made_is_checked_where_it_would_be(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_yet_is_checked_in_its_parent(tmp_path: Path) -> None:
     (finding,) = doctor("--listen", "127.0.0.1:0", "--data", tmp_path / "data" / "of" / "mine")["disk"]
     assert finding["status"] == "ok" and finding["found"].endswith("/data/of/mine, which oncelog serve would create")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_in_which_no_file_can_be_made_is_bad() -> None:
+def test_doctor_reports_a_folder_that_is_not_writable() -> None:
     (finding,) = doctor("--listen", "127.0.0.1:0", "--data", "/proc")["disk"]
     assert finding["status"] == "bad" and "/proc" in finding["found"]
 
 
-def test_a_disk_on_which_nothing_fits_wants_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_reports_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def full(folder: Path) -> DoctorFinding:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -93,13 +93,13 @@ def test_a_disk_on_which_nothing_fits_wants_room(monkeypatch: pytest.MonkeyPatch
     assert "even oncelog topics delete needs a little room" in reported["todo"]
 
 
-def test_properties_of_a_client_without_a_cluster_are_refused_and_may_name_it(broker: RunningBroker) -> None:
+def test_client_properties_need_a_cluster_and_may_name_it(broker: RunningBroker) -> None:
     refused = call("doctor", "--set", "client.id=x")
     assert refused.code == 2 and "client.id: properties of a client need --bootstrap-server" in refused.sentence()
     assert "1 node," in doctor("--set", f"bootstrap.servers={broker.bootstrap_servers}")["cluster"][0]["found"]
 
 
-def test_a_python_that_spark_could_not_start_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_python_that_spark_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
     (finding,) = doctor("--listen", "127.0.0.1:0")["spark's python"]
     assert finding["status"] == "bad" and "/nowhere/python" in finding["found"]
@@ -107,16 +107,16 @@ def test_a_python_that_spark_could_not_start_is_bad(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("command", [["--version"], ["doctor"]])
-def test_a_twin_that_was_asked_for_is_named(command: list[str]) -> None:
+def test_doctor_names_the_pure_module_that_was_requested(command: list[str]) -> None:
     assert "pure Python, slower (ONCELOG_PURE is set)" in run(*command, env={"ONCELOG_PURE": "1"}).out
 
 
-def test_a_compiled_module_that_is_missing_is_named() -> None:
+def test_doctor_names_a_missing_compiled_module() -> None:
     ended = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True)
     assert "pure Python, slower (the compiled module is missing" in ended.stdout
 
 
-def test_a_cluster_is_checked_whoever_wrote_it(broker: RunningBroker) -> None:
+def test_doctor_checks_our_broker_and_apache_kafka(broker: RunningBroker) -> None:
     found = doctor("--bootstrap-server", broker.bootstrap_servers, "--listen", "127.0.0.1:0")
     assert "1 node," in found["cluster"][0]["found"]
     assert {"topics", "transactions", "groups", "cluster's clock"} <= set(found)
@@ -125,7 +125,7 @@ def test_a_cluster_is_checked_whoever_wrote_it(broker: RunningBroker) -> None:
     assert not [one for one in found["cluster"] if "whole" in one["found"]]
 
 
-def test_settings_that_break_exactly_once_are_bad() -> None:
+def test_doctor_reports_settings_that_break_exactly_once() -> None:
     settings = {
         "unclean.leader.election.enable": True,
         "offsets.retention.minutes": 60,
@@ -144,7 +144,7 @@ def test_settings_that_break_exactly_once_are_bad() -> None:
         assert not [one for one in short_pauses["broker 1"] if "offsets.retention" in one["found"]]
 
 
-def test_an_open_transaction_and_a_group_that_retention_overtook_are_reported() -> None:
+def test_doctor_reports_an_open_transaction_and_a_group_overtaken_by_retention() -> None:
     with oncelog.Broker() as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin, Producer(bootstrap_servers=servers) as producer:
@@ -164,7 +164,7 @@ def test_an_open_transaction_and_a_group_that_retention_overtook_are_reported() 
     assert found["groups"][1]["status"] == "warn" and "'late'" in found["groups"][1]["found"]
 
 
-def test_a_cluster_that_does_not_exist_is_bad_in_one_finding() -> None:
+def test_doctor_reports_an_unreachable_cluster_in_one_finding() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     found = doctor(
@@ -188,12 +188,12 @@ def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Docto
     return {one.check: one for one in doctor_here.findings(None, Address.parse("127.0.0.1:0"))}
 
 
-def test_java_that_is_missing_or_named_wrongly_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_reports_java_that_is_missing_or_misnamed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = here(monkeypatch, JAVA_HOME=str(tmp_path))["java"]
     assert found.status is Status.BAD and str(tmp_path) in found.todo and "openjdk" in found.todo
 
 
-def test_spark_home_of_another_version_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_reports_a_spark_home_of_another_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "holds no jars/spark-core" in here(monkeypatch, SPARK_HOME=str(tmp_path))["spark's environment"].found
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.13-3.5.1.jar").touch()
@@ -205,14 +205,16 @@ def test_spark_home_of_another_version_is_bad(monkeypatch: pytest.MonkeyPatch, t
     assert here(monkeypatch)["spark's environment"].status is Status.OK
 
 
-def test_a_platforms_own_build_of_the_same_spark_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_accepts_a_platforms_own_build_of_the_same_spark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / f"spark-core_2.12-{version('pyspark')}-amzn-0.jar").touch()
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", f"{version('pyspark')}+amzn.0")
     assert here(monkeypatch, SPARK_HOME=str(tmp_path))["spark's environment"].status is Status.OK
 
 
-def test_libraries_that_are_missing_or_too_old_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_libraries_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"numpy": "1.26.4", "pandas": None, "pyarrow": "10.0.1"}
     monkeypatch.setattr("oncelog.spark.versions.libraries", lambda: found)
     reported = here(monkeypatch)["spark's libraries"]
@@ -221,13 +223,13 @@ def test_libraries_that_are_missing_or_too_old_are_bad(monkeypatch: pytest.Monke
     assert reported.todo == "pip install 'pandas>=1.5.3' 'pyarrow>=11', on every worker too"
 
 
-def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_submit_arguments_that_end_the_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
     found = here(monkeypatch, PYSPARK_SUBMIT_ARGS="--master local[2]")["spark's environment"]
     assert found.status is Status.BAD and "pyspark-shell" in found.todo
     assert here(monkeypatch, PYSPARK_SUBMIT_ARGS="--master local[2] pyspark-shell")["spark's environment"].todo == ""
 
 
-def test_workers_with_another_pyspark_are_reported(tmp_path: Path) -> None:
+def test_doctor_reports_workers_with_another_pyspark(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\necho {sys.version_info[0]}.{sys.version_info[1]} 3.5.1 0.1.0\n")
     program.chmod(0o755)
@@ -239,7 +241,7 @@ def test_workers_with_another_pyspark_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["3.4.4", "5.0.0"])
-def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_doctor_reports_an_unsupported_spark_release(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
     found = here(monkeypatch)["spark"]
     assert found.status is Status.BAD and "'pyspark>=3.5,<5'" in found.todo
@@ -248,7 +250,7 @@ def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "one more source in a query")]
 )
-def test_features_that_an_older_spark_lacks_are_reported(
+def test_doctor_reports_features_that_an_older_spark_lacks(
     monkeypatch: pytest.MonkeyPatch, version: str, lacks: str
 ) -> None:
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
@@ -260,7 +262,7 @@ def test_features_that_an_older_spark_lacks_are_reported(
     ("now", "kept", "status"),
     [(86_400.0, True, Status.BAD), (2e9, False, Status.WARN), (2e9, True, Status.OK), (2e9, None, Status.OK)],
 )
-def test_clock_that_was_never_set_or_that_nothing_keeps_is_reported(
+def test_doctor_reports_a_clock_that_is_unset_or_not_synchronized(
     monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
 ) -> None:
     monkeypatch.setattr("oncelog.cli.doctor.doctor_here.real_time.time", lambda: now)
@@ -269,11 +271,11 @@ def test_clock_that_was_never_set_or_that_nothing_keeps_is_reported(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux's kernel is asked")
-def test_the_kernel_is_asked_whether_its_clock_is_kept() -> None:
+def test_doctor_asks_the_kernel_whether_its_clock_is_synchronized() -> None:
     assert doctor_here.kept_in_step() in (True, False)
 
 
-def test_slow_syncs_little_space_and_few_descriptors_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_slow_syncs_little_space_and_few_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     monkeypatch.setattr(doctor_here, "SLOW_SYNC_MS", -1.0)
@@ -291,7 +293,7 @@ def test_slow_syncs_little_space_and_few_descriptors_are_reported(monkeypatch: p
 # --- a cluster, line by line
 
 
-def test_topics_that_one_failure_can_hurt_are_reported() -> None:
+def test_doctor_reports_topics_that_one_failure_can_hurt() -> None:
     with oncelog.Broker(nodes=3) as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
@@ -306,7 +308,7 @@ def test_topics_that_one_failure_can_hurt_are_reported() -> None:
     assert any("replicas out of sync: " in one and "lone-0" in one for one in found)
 
 
-def test_a_hanging_transaction_is_bad_and_the_advice_ends_it(unique_name: str) -> None:
+def test_doctors_advice_ends_a_hanging_transaction(unique_name: str) -> None:
     with oncelog.Broker(settings=hanging.SETTINGS) as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
@@ -318,7 +320,7 @@ def test_a_hanging_transaction_is_bad_and_the_advice_ends_it(unique_name: str) -
         assert not [one for one in doctor("--bootstrap-server", servers)["transactions"] if one["status"] == "bad"]
 
 
-def test_records_of_the_future_are_reported() -> None:
+def test_doctor_reports_records_with_future_timestamps() -> None:
     with oncelog.Broker() as broker:
         servers = broker.bootstrap_servers
         with Producer(bootstrap_servers=servers) as producer:
@@ -327,7 +329,7 @@ def test_records_of_the_future_are_reported() -> None:
     assert clock["status"] == "warn" and "t-0 holds a record of" in clock["found"]
 
 
-def test_transactions_of_the_older_protocol_are_reported() -> None:
+def test_doctor_reports_transactions_of_the_older_protocol() -> None:
     with oncelog.Broker() as broker:
         lowered(broker)
         (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]
@@ -355,7 +357,7 @@ def test_doctor_reports_what_two_phase_commit_lacks() -> None:
         assert "an outbox or an inbox; two-phase commit needs" in reported["found"]
 
 
-def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Path) -> None:
+def test_doctor_compares_a_checkpoint_with_its_marker(unique_name: str, tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"q"}')
     (tmp_path / "offsets").mkdir()
     (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')

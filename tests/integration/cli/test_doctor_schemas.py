@@ -24,7 +24,7 @@ def url(broker: RunningBroker, unique_name: str) -> Iterator[str]:
     registry.stop()
 
 
-def test_registry_that_does_not_answer_is_bad() -> None:
+def test_doctor_reports_a_registry_that_does_not_answer() -> None:
     ended = run("doctor", "--schema-registry", "http://127.0.0.1:1", "--json")
     assert ended.code == 1
     (found,) = doctor("--schema-registry", "http://127.0.0.1:1")["schema registry"]
@@ -33,7 +33,7 @@ def test_registry_that_does_not_answer_is_bad() -> None:
 
 
 @pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)], indirect=True)
-def test_ids_in_a_topic_that_the_registry_does_not_know_are_bad(
+def test_doctor_reports_schema_ids_that_the_registry_does_not_know(
     broker: RunningBroker, unique_name: str, url: str
 ) -> None:
     with SchemaRegistry(url) as registry:

@@ -34,7 +34,7 @@ def _dump(*arguments: object) -> list[dict[str, Any]]:
     return call("dump-log", *arguments, "--json").done().json_lines
 
 
-def test_a_log_shows_batches_records_and_markers(data: Path) -> None:
+def test_dump_log_shows_batches_records_and_markers(data: Path) -> None:
     log = data / "t-0" / "00000000000000000000.log"
     first, commit, second, abort = _dump(log, "--print-data")
     assert [batch["baseOffset"] for batch in (first, commit, second, abort)] == [0, 1, 2, 3]
@@ -58,20 +58,20 @@ def test_a_log_shows_batches_records_and_markers(data: Path) -> None:
     assert len(lines) == 5
 
 
-def test_a_folder_stands_for_its_files(data: Path) -> None:
+def test_dump_log_of_a_folder_dumps_all_its_files(data: Path) -> None:
     kinds = {entry["kind"] for entry in _dump(data / "t-0")}
     assert kinds == {"batch", "time index", "aborted transaction", "producer", "leader epoch", "property"}
     (aborted,) = [entry for entry in _dump(data / "t-0") if entry["kind"] == "aborted transaction"]
     assert (aborted["firstOffset"], aborted["lastOffset"], aborted["lastStableOffset"]) == (2, 3, 4)
 
 
-def test_checkpoints_and_properties_are_shown(data: Path) -> None:
+def test_dump_log_shows_checkpoints_and_properties(data: Path) -> None:
     found = _dump(data / "recovery-point-offset-checkpoint")
     assert {"topic": "t", "partition": 0, "offset": 4}.items() <= next(e for e in found if e["topic"] == "t").items()
     assert {entry["name"] for entry in _dump(data / "meta.properties")} >= {"cluster.id", "node.id", "version"}
 
 
-def test_the_coordinators_topics_are_decoded_by_the_name_of_their_folder(data: Path) -> None:
+def test_coordinator_topics_are_decoded_by_the_name_of_their_folder(data: Path) -> None:
     def payloads(topic: str) -> list[tuple[Any, Any]]:
         logs = [path for path in data.glob(f"{topic}-*/*.log") if path.stat().st_size]
         return [
@@ -94,7 +94,7 @@ def test_a_file_that_belongs_to_no_log_is_named(tmp_path: Path) -> None:
     assert "x.txt is not a file of a data folder" in call("dump-log", tmp_path / "x.txt", "--json").sentence()
 
 
-def test_a_file_cut_off_is_shown_up_to_the_cut(data: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_shown_up_to_the_cut(data: Path, tmp_path: Path) -> None:
     content = (data / "t-0" / "00000000000000000000.log").read_bytes()
     cut = tmp_path / "00000000000000000000.log"
     cut.write_bytes(content[:-10])

@@ -33,7 +33,7 @@ def _values(served: Served, topic: str, *options: object) -> list[int]:
     return sorted(int(line) for line in served.run("consume", "-t", topic, "-e", *options).done().out.splitlines())
 
 
-def test_the_last_records_of_each_partition(served: Served, topic: str) -> None:
+def test_consume_shows_the_last_records_of_each_partition(served: Served, topic: str) -> None:
     assert _values(served, topic, "-o", -3) == [14, 15, 16, 17, 18, 19]
     assert _values(served, topic, "-o", -3, "-p", 1) == [15, 17, 19]
     assert _values(served, topic, "-o", -1000) == list(range(20))
@@ -46,14 +46,14 @@ def test_reading_starts_and_ends_at_given_times(served: Served, topic: str) -> N
     assert _values(served, topic, "--since", "1m") == []
 
 
-def test_a_format_string(served: Served, topic: str) -> None:
+def test_consume_prints_records_by_a_format_string(served: Served, topic: str) -> None:
     shown = served.run("consume", "-t", topic, "-o", 4, "-p", 0, "-c", 1, "-f", r"%t/%p@%o %T %k=%s [%h]\n").done()
     assert shown.out == f"{topic}/0@4 8001 k=8 [n=8]\n"
     assert "which is unknown" in served.run("consume", "-t", topic, "-f", "%q").sentence()
     assert "text, json or a format" in served.run("consume", "-t", topic, "-f", "yaml").sentence()
 
 
-def test_two_places_to_begin_are_refused(served: Served, topic: str) -> None:
+def test_two_start_options_are_refused(served: Served, topic: str) -> None:
     for starts in (("-o", 1, "--since", "1h"), ("--from-beginning", "-o", 1), ("--from-beginning", "--since", "1h")):
         assert "exclude each other" in served.run("consume", "-t", topic, *starts).sentence()
 
@@ -81,7 +81,9 @@ def test_a_group_commits_nothing_that_was_not_shown(served: Served, topic: str) 
     assert _values(served, topic, *group) == [15, 16, 17, 18, 19]
 
 
-def test_the_file_says_where_a_reader_without_a_position_starts(served: Served, topic: str, tmp_path: Path) -> None:
+def test_auto_offset_reset_from_the_file_decides_the_start_without_a_position(
+    served: Served, topic: str, tmp_path: Path
+) -> None:
     earliest = _group_file(tmp_path, f"g-{topic}", "auto.offset.reset=earliest")
     assert _values(served, topic, "-F", earliest) == list(range(20))
     assert _values(served, topic, "-X", "auto.offset.reset=earliest") == list(range(20))
@@ -103,12 +105,12 @@ def test_a_file_with_a_group_does_not_hinder_the_view_of_transactions(
     assert len(shown.done().json_lines) == 20
 
 
-def test_the_outcomes_of_the_last_records(served: Served, topic: str) -> None:
+def test_consume_shows_the_outcomes_of_the_last_records(served: Served, topic: str) -> None:
     shown = served.run("consume", "-t", topic, "--show-transactions", "-e", "-o", -1, "-J").done().json_lines
     assert sorted(line["value"] for line in shown) == ["18", "19"]
 
 
-def test_the_cluster_and_its_partitions(served: Served, topic: str) -> None:
+def test_cluster_shows_nodes_and_partitions(served: Served, topic: str) -> None:
     shown = served.run("cluster", "--partitions", "-J").done().json
     assert [node["address"] for node in shown["nodes"]] == [served.bootstrap_servers]
     assert [row["leader"] for row in shown["partitions"] if row["topic"] == topic] == [1, 1]
@@ -116,7 +118,7 @@ def test_the_cluster_and_its_partitions(served: Served, topic: str) -> None:
     assert topic not in served.run("cluster").done().out
 
 
-def test_offsets_at_the_ends_and_at_a_time(served: Served, topic: str) -> None:
+def test_offsets_are_listed_at_the_ends_and_at_a_time(served: Served, topic: str) -> None:
     def offsets(*options: object) -> list[int | None]:
         rows = served.run("get-offsets", "-t", topic, *options, "-J").done().json
         return [row["offset"] for row in rows]
@@ -157,7 +159,7 @@ def test_settings_are_shown_and_changed(served: Served, topic: str) -> None:
 
 
 @pytest.mark.parametrize("broker", [1, "default"])
-def test_a_brokers_setting_that_it_does_not_know_is_reported(served: Served, broker: object) -> None:
+def test_an_unknown_broker_setting_is_reported(served: Served, broker: object) -> None:
     """Apache Kafka accepts an unknown setting, since a plugin may know it.
 
     An operator's typo must not pass in silence.
@@ -174,11 +176,11 @@ def test_a_brokers_setting_that_it_does_not_know_is_reported(served: Served, bro
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_is_given_its_script(shell: str) -> None:
+def test_completion_prints_the_script_of_each_shell(shell: str) -> None:
     assert "_ONCELOG_COMPLETE" in call("completion", shell).done().out
 
 
-def test_zsh_s_own_completion_is_started_where_it_is_not() -> None:
+def test_zshs_completion_system_is_started_if_needed() -> None:
     """A new .zshrc has no compinit: nothing was completed."""
     script = call("completion", "zsh").done().out
     assert script.index("autoload -Uz compinit && compinit") < script.index("compdef _oncelog_completion oncelog")
@@ -209,7 +211,7 @@ def test_topics_and_groups_are_completed(served: Served, topic: str) -> None:
     assert _completed(served, "oncelog configs describe broker ", 4) == ["default", "1"]
 
 
-def test_without_a_broker_nothing_is_completed(tmp_path: Path) -> None:
+def test_completion_without_a_broker_suggests_nothing(tmp_path: Path) -> None:
     environment = {
         "_ONCELOG_COMPLETE": "bash_complete",
         "COMP_WORDS": "oncelog consume -t ",

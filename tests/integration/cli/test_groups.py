@@ -35,7 +35,7 @@ def test_describe_shows_offset_end_and_lag(served: Served, group: str) -> None:
     assert group in {row["group"] for row in served.run("groups", "list", "--json").done().json}
 
 
-def test_offsets_are_reset_every_way(served: Served, group: str) -> None:
+def test_offsets_can_be_reset_in_every_way(served: Served, group: str) -> None:
     def reset(*how: object) -> list[int]:
         rows = served.run("groups", "reset-offsets", group, "--topic", group, *how, "--json").done().json
         return [row["after"] for row in rows]

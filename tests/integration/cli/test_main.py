@@ -87,14 +87,14 @@ program.main(["topics"])
 """
 
 
-def test_a_bug_is_one_sentence_too() -> None:
+def test_an_internal_error_is_reported_in_one_sentence() -> None:
     ended = subprocess.run([sys.executable, "-c", BUG], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("oncelog: unexpected ZeroDivisionError")
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_json_is_valid_on_every_listing(served: Served) -> None:
+def test_every_listing_prints_valid_json(served: Served) -> None:
     for words in (("topics", "list"), ("groups", "list"), ("transactions", "list"), ("transactions", "find-hanging")):
         assert isinstance(json.loads(served.run(*words, "--json").done().out), list), words
 

@@ -53,7 +53,7 @@ def findings(servers: str, check: str) -> list[dict[str, Any]]:
     ids=lambda words: words[0],
 )
 @pytest.mark.parametrize("highest", [KAFKA_2_3, KAFKA_2_4], ids=["2.3", "2.4"])
-def test_a_broker_before_2_5_is_refused_by_its_name_and_nothing_is_made(
+def test_a_broker_before_2_5_is_named_and_refused_and_nothing_is_created(
     highest: Mapping[int, int], command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -65,7 +65,7 @@ def test_a_broker_before_2_5_is_refused_by_its_name_and_nothing_is_made(
     assert f"{servers} is older than Apache Kafka 2.5" in refused
 
 
-def test_a_broker_before_2_5_is_to_be_upgraded_says_doctor() -> None:
+def test_doctor_advises_to_upgrade_a_broker_before_2_5() -> None:
     with older_broker(KAFKA_2_3) as broker:
         (found,) = findings(broker.bootstrap_servers, "cluster")
     assert (found["status"], found["todo"]) == ("bad", "upgrade it")
@@ -74,7 +74,7 @@ def test_a_broker_before_2_5_is_to_be_upgraded_says_doctor() -> None:
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
+def test_apache_kafka_2_4_is_named_and_refused() -> None:
     with ApacheKafka(version="2.4.1") as kafka:
         refused = call("topics", "list", "--bootstrap-server", kafka.bootstrap_servers).sentence()
     assert "is older than Apache Kafka 2.5" in refused
@@ -99,14 +99,14 @@ def test_groups_of_kip_848_are_reported_with_what_they_need(servers: str) -> Non
     assert "group.protocol=classic" in str(reported.value)
 
 
-def test_the_latest_timestamp_is_not_asked_of_a_broker_that_would_give_the_first(servers: str) -> None:
+def test_max_timestamp_is_not_requested_from_a_broker_that_does_not_support_it(servers: str) -> None:
     reported = call("get-offsets", "--topic", "orders", "--time", "max-timestamp", "--bootstrap-server", servers)
     assert "offers versions 1 to 6 of ListOffsets" in reported.sentence()
     with oncelog.Admin(bootstrap_servers=servers) as admin, pytest.raises(UnsupportedVersionError):
         admin.list_offsets({oncelog.TopicPartition("orders", 0): -3})
 
 
-def test_records_are_shown_without_the_names_that_nobody_can_tell(servers: str) -> None:
+def test_records_are_shown_without_transactional_ids_on_older_brokers(servers: str) -> None:
     shown = call(
         *("consume", "--topic", "orders", "--from-beginning", "--max-messages", 1, "--show-transactions", "--json"),
         *("--bootstrap-server", servers),
@@ -115,7 +115,7 @@ def test_records_are_shown_without_the_names_that_nobody_can_tell(servers: str) 
     assert (record["value"], record["outcome"], record["transactional_id"]) == ("one", "committed", None)
 
 
-def test_top_shows_what_it_can(servers: str) -> None:
+def test_top_shows_what_an_older_broker_provides(servers: str) -> None:
     (screen,) = call("top", "--once", "--json", "--interval", 0.1, "--bootstrap-server", servers).done().json_lines
     assert [row["topic"] for row in screen["topics"]] == ["orders"]
     assert screen["transactions"] is None
@@ -128,7 +128,7 @@ def test_a_producer_is_fenced_where_its_transaction_cannot_be_described(servers:
     assert row["transactional_id"] == "load-1"
 
 
-def test_a_record_of_the_future_is_reported(servers: str) -> None:
+def test_a_record_with_a_future_timestamp_is_reported(servers: str) -> None:
     assert [finding["status"] for finding in findings(servers, "cluster's clock")] == ["ok"]
     with oncelog.Admin(bootstrap_servers=servers) as admin:
         allowed = {"message.timestamp.after.max.ms": str(2 * 86_400_000)}
@@ -140,13 +140,13 @@ def test_a_record_of_the_future_is_reported(servers: str) -> None:
     assert finding["status"] == "warn" and "tomorrow-0 holds a record" in finding["found"]
 
 
-def test_doctor_does_not_ask_for_rights_where_the_broker_is_too_old(servers: str) -> None:
+def test_doctor_does_not_ask_an_older_broker_for_permissions(servers: str) -> None:
     (finding,) = findings(servers, "transactions")
     assert finding["status"] == "warn" and "does not offer ListTransactions" in finding["found"]
     assert finding["todo"] == "upgrade the brokers"
 
 
-def test_doctor_finds_long_open_transactions_in_the_topic_of_positions_too(
+def test_doctor_finds_long_open_transactions_in_consumer_offsets_too(
     servers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Coordinators cannot be asked whether they know it."""
@@ -162,7 +162,7 @@ def test_doctor_finds_long_open_transactions_in_the_topic_of_positions_too(
     assert len(findings(servers, "transactions")) == 1
 
 
-def test_a_transaction_that_may_hang_is_aborted_by_force_alone(servers: str) -> None:
+def test_a_possibly_hanging_transaction_is_aborted_only_with_force(servers: str) -> None:
     with oncelog.Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic("held", num_partitions=1)])
     leave_hanging(servers, "held", b"hangs")

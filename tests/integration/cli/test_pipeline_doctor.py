@@ -70,7 +70,7 @@ def test_folder_that_is_not_a_checkpoint_is_reported_in_one_sentence(tmp_path: P
     assert "holds no file metadata" in reported
 
 
-def test_a_folder_that_is_not_a_checkpoint_is_reported_with_those_that_it_holds(checkpoint: Checkpoint) -> None:
+def test_a_folder_that_is_not_a_checkpoint_is_reported_with_the_checkpoints_in_it(checkpoint: Checkpoint) -> None:
     folder = Path(checkpoint.location)
     above = call("pipeline", "doctor", folder.parent).sentence()
     assert f"{folder.parent} is not a checkpoint but contains some; name one: " in above

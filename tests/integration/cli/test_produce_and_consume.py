@@ -49,7 +49,7 @@ def test_each_line_becomes_a_record(served: Served, topic: str) -> None:
     ]
 
 
-def test_a_key_separator_parts_at_its_first_occurrence(served: Served, topic: str) -> None:
+def test_a_line_is_split_at_the_first_key_separator(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, "--key-separator", "::", stdin="k::v::w\n::no key\n").done()
     assert _read(served, topic) == [(b"k", b"v::w", None), (b"", b"no key", None)]
 
@@ -74,13 +74,13 @@ def test_tombstones_are_written_and_distinguished_from_text_that_reads_null(serv
     assert reported.splitlines()[0] == 'h=null,g="null"\tnull'
 
 
-def test_a_null_marker_beside_json_is_refused(served: Served, topic: str) -> None:
+def test_a_null_marker_with_json_is_refused(served: Served, topic: str) -> None:
     refused = served.run("produce", "-t", topic, "--json-lines", "--null-marker", "N", stdin="{}")
     assert "--json-lines and --null-marker exclude each other" in refused.sentence()
     assert "drop it" in served.run("consume", "-t", topic, "--json", "--null-marker", "N", "-e").sentence()
 
 
-def test_a_line_without_the_separator_is_named_and_what_came_before_is_kept(served: Served, topic: str) -> None:
+def test_a_line_without_the_separator_is_named_and_earlier_records_are_kept(served: Served, topic: str) -> None:
     made = served.run("produce", "--topic", topic, "--key-separator", ":", stdin="k:v\nodd\nk:w\n")
     assert "line 2" in made.sentence()
     assert made.out == f"1 record acknowledged in {topic}\n"
@@ -188,7 +188,7 @@ def test_a_group_continues_at_its_position(served: Served, topic: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_a_consumer_quietly_and_commits_what_was_shown(
+def test_a_signal_ends_consume_quietly_and_commits_shown_records(
     served: Served, topic: str, number: signal.Signals
 ) -> None:
     served.run("produce", "--topic", topic, stdin="a\nb\n").done()
@@ -220,7 +220,7 @@ def test_records_that_could_not_be_shown_are_not_committed(served: Served, topic
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)]
 )
-def test_a_signal_aborts_what_a_producer_has_open_and_is_reported(
+def test_a_signal_aborts_the_open_transaction_of_produce_and_is_reported(
     served: Served, topic: str, number: signal.Signals, status: int
 ) -> None:
     process = subprocess.Popen(
@@ -247,7 +247,7 @@ def _as_in_a_terminal() -> None:  # the tests may run under nohup, and children 
         signal.signal(number, signal.SIG_DFL)
 
 
-def test_a_reader_that_has_seen_enough_ends_consume_quietly(served: Served, topic: str) -> None:
+def test_a_closed_pipe_ends_consume_quietly(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, stdin="some value\n" * 30_000).done()
     command = (
         f"{ONCELOG} consume --topic {topic} --from-beginning --to-end --bootstrap-server {served.bootstrap_servers}"

@@ -16,7 +16,7 @@ import pytest
 from tests.integration.cli.conftest import ONCELOG, Serve, Served, run
 
 
-def test_one_line_says_when_and_where_the_broker_listens(tmp_path: Path) -> None:
+def test_serve_prints_one_line_when_the_broker_listens(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [ONCELOG, "serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -62,7 +62,7 @@ def test_properties_come_from_a_file_and_the_command_line_wins(serve: Serve, tmp
     assert broker.run("produce", "--topic", "other", stdin="v\n").code == 1
 
 
-def test_without_a_folder_everything_is_in_memory(served: Served) -> None:
+def test_serve_without_a_folder_keeps_everything_in_memory(served: Served) -> None:
     assert served.listening["data"] is None
 
 
@@ -89,7 +89,7 @@ def logged(broker: Served) -> dict[str, str]:
     return entry
 
 
-def test_a_hangup_rereads_what_may_change_and_says_what_may_not(serve: Serve, tmp_path: Path) -> None:
+def test_sighup_rereads_changeable_settings_and_reports_the_others(serve: Serve, tmp_path: Path) -> None:
     config = tmp_path / "server.properties"
     config.write_text("log.retention.ms=100000\nnode.id=0\n")
     broker = serve("--config", config, "--log-format", "json")
@@ -108,7 +108,7 @@ def test_a_hangup_rereads_what_may_change_and_says_what_may_not(serve: Serve, tm
     assert "200000" in broker.run("configs", "describe", "topic", "t", "--json").done().out
 
 
-def test_a_hangup_while_it_starts_has_it_reread_its_settings(tmp_path: Path) -> None:
+def test_sighup_during_the_start_rereads_the_settings(tmp_path: Path) -> None:
     config = tmp_path / "server.properties"
     os.mkfifo(config)
     command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--config", str(config)]
@@ -125,7 +125,7 @@ def test_a_hangup_while_it_starts_has_it_reread_its_settings(tmp_path: Path) -> 
         assert process.wait(120) == 0
 
 
-def test_a_service_manager_hears_of_start_and_stop(
+def test_a_service_manager_is_notified_of_start_and_stop(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -138,7 +138,7 @@ def test_a_service_manager_hears_of_start_and_stop(
         assert manager.recv(4096) == b"STOPPING=1"
 
 
-def test_metrics_and_health_are_served_where_asked(serve: Serve) -> None:
+def test_metrics_and_health_are_served_at_the_given_address(serve: Serve) -> None:
     broker = serve("--metrics", "127.0.0.1:0")
     with urllib.request.urlopen(f"http://{broker.listening['metrics']}/health/ready", timeout=120) as answer:
         assert json.load(answer) == {"status": "ready"}
@@ -197,7 +197,7 @@ def test_with_json_wrong_usage_is_json(wrong: list[str], reported: str) -> None:
     assert reported in line["message"] and f"see oncelog {wrong[0]} --help" in line["message"].replace("See", "see")
 
 
-def test_with_json_the_lines_of_the_console_beside_are_json() -> None:
+def test_with_json_the_lines_of_the_brokers_console_are_json() -> None:
     command = [str(ONCELOG), "serve", "--log-format", "json", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"]
     environment = {name: value for name, value in os.environ.items() if name != "ONCELOG_CONSOLE_TOKEN"}
     with subprocess.Popen(

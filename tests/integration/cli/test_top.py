@@ -20,7 +20,7 @@ from tests.integration.cli.conftest import ONCELOG, call
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 
 
-def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> None:
+def test_top_shows_rates_between_two_samples_and_the_busiest_topics_first() -> None:
     before = TopScreen(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}, "s": {A: 100}}, {"s": 4})
     after = TopScreen(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}, "s": {A: 106}}, {"s": 2})
     found = screen_row(before, after, 10)
@@ -34,7 +34,7 @@ def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> N
     assert found["records_per_s"] == 55.0
 
 
-def test_new_removed_and_restarted_topics_have_no_negative_rate() -> None:
+def test_new_removed_and_recreated_topics_have_no_negative_rate() -> None:
     gone = TopicPartition("gone", 0)
     found = screen_row(
         TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}, {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}, {}), 10
@@ -43,7 +43,7 @@ def test_new_removed_and_restarted_topics_have_no_negative_rate() -> None:
     assert found["groups"][0]["partitions"] == 0
 
 
-def test_a_cluster_is_shown_whoever_wrote_it(broker: RunningBroker) -> None:
+def test_top_shows_our_broker_and_apache_kafka(broker: RunningBroker) -> None:
     servers, topic = broker.bootstrap_servers, f"top-{uuid.uuid4().hex[:8]}"
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])
@@ -67,7 +67,7 @@ def test_a_cluster_is_shown_whoever_wrote_it(broker: RunningBroker) -> None:
     assert topic in drawn and "Ongoing" in drawn
 
 
-def test_ctrl_c_ends_it() -> None:
+def test_ctrl_c_ends_top() -> None:
     with oncelog.Broker() as broker:
         command = [str(ONCELOG), "top", "--json", "--interval", "0.1", "-b", broker.bootstrap_servers]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_it() -> None:
             assert process.wait(120) == 130
 
 
-def test_a_pipe_gets_each_screen() -> None:
+def test_top_writes_each_screen_to_a_pipe() -> None:
     """It got none before the end."""
     with oncelog.Broker() as broker:
         command = [str(ONCELOG), "top", "--interval", "0.1", "-b", broker.bootstrap_servers]
@@ -116,7 +116,7 @@ class _Deletes:
         return found
 
 
-def test_topics_that_vanish_during_a_look_are_left_out(broker: RunningBroker, unique_name: str) -> None:
+def test_topics_that_vanish_during_a_sample_are_left_out(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1), NewTopic(f"{unique_name}-stays", 1, 1)])
@@ -127,7 +127,7 @@ def test_topics_that_vanish_during_a_look_are_left_out(broker: RunningBroker, un
     assert not found.groups.get(unique_name)
 
 
-def test_a_broker_that_dies_is_reported_and_its_return_is_seen() -> None:
+def test_top_reports_a_broker_that_dies_and_comes_back() -> None:
     quick = ("-X", "default.api.timeout.ms=2000", "-X", "request.timeout.ms=1000")
     first = oncelog.Broker()
     first.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.integration.cli.conftest import Served
 
 
-def test_topics_live_from_create_to_delete(served: Served, unique_name: str) -> None:
+def test_topics_are_created_listed_and_deleted(served: Served, unique_name: str) -> None:
     name = unique_name
     created = served.run(
         "topics", "create", name, "--partitions", 2, "--set-config", "retention.ms=5000", "--json"
@@ -26,7 +26,7 @@ def test_topics_live_from_create_to_delete(served: Served, unique_name: str) -> 
     assert name not in served.run("topics", "list", "--json").done().json
 
 
-def test_describe_shows_a_table_and_what_was_set(served: Served, unique_name: str) -> None:
+def test_describe_shows_a_table_and_the_settings_that_were_set(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name, "--set-config", "retention.ms=5000").done()
     lines = served.run("topics", "describe", unique_name).done().out.splitlines()
     assert lines[0].startswith(f"{unique_name}  id ")
@@ -63,7 +63,7 @@ def test_a_topic_without_a_name_is_wrong_usage(served: Served) -> None:
     assert "a name must not be empty" in refused.sentence()
 
 
-def test_configs_reports_where_each_value_comes_from(served: Served, unique_name: str) -> None:
+def test_configs_shows_the_source_of_each_value(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name, "--set-config", "retention.ms=5000").done()
     rows = {row["name"]: row for row in served.run("topics", "configs", unique_name, "--json").done().json}
     assert rows["retention.ms"] == {"name": "retention.ms", "value": "5000", "source": "DYNAMIC_TOPIC_CONFIG"}

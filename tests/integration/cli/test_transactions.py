@@ -139,7 +139,7 @@ def test_history_reads_every_transition(served: Served, topic: str) -> None:
     assert "state=Ongoing" in text.splitlines()[1]
 
 
-def test_producers_of_a_partition_show_who_holds_readers_back(served: Served, topic: str) -> None:
+def test_producers_of_a_partition_shows_which_producer_holds_readers_back(served: Served, topic: str) -> None:
     rows = served.run("transactions", "describe-producers", "--topic", f"{topic}:0", "--json").done().json
     assert [row["open_from_offset"] for row in rows if row["open_from_offset"] is not None] == [5]
 
@@ -152,7 +152,7 @@ def test_a_transaction_that_its_coordinator_knows_is_not_hanging(served: Served,
     assert "open ones begin at 5" in refused.sentence()
 
 
-def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, topic: str) -> None:
+def test_abort_with_force_ends_a_transaction_in_its_partition(served: Served, topic: str) -> None:
     arguments = ("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 5, "--force", "--json")
     assert served.run(*arguments).done().json == {"aborted": {"topic": topic, "partition": 0, "start_offset": 5}}
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
@@ -161,7 +161,7 @@ def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, t
     assert all(row["open_from_offset"] is None for row in rows)
 
 
-def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> None:
+def test_fence_aborts_the_open_transaction_of_a_producer(served: Served, topic: str) -> None:
     served.run("transactions", "fence", f"{topic}-2").done()
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
     assert [line["outcome"] for line in shown if line.get("value") == "open"] == ["aborted"]
@@ -176,24 +176,24 @@ def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> N
         (["describe", "nope"], "transactional id 'nope' .*TRANSACTIONAL_ID_NOT_FOUND.*; see oncelog transactions list"),
     ],
 )
-def test_an_unknown_name_is_refused(words: list[str], sentence: str, served: Served) -> None:
+def test_an_unknown_transactional_id_is_refused(words: list[str], sentence: str, served: Served) -> None:
     refused = served.run("transactions", *words)
     assert refused.code == 1
     assert re.search(sentence, refused.sentence())
 
 
-def test_fencing_an_unknown_id_does_not_make_it(served: Served) -> None:
+def test_fencing_an_unknown_id_does_not_create_it(served: Served) -> None:
     assert served.run("transactions", "fence", "never-used").code == 1
     listed = served.run("transactions", "list", "--json").done().json
     assert "never-used" not in [row["transactional_id"] for row in listed]
 
 
-def test_a_state_may_be_written_in_small_letters(served: Served, topic: str) -> None:
+def test_a_state_can_be_written_in_lower_case(served: Served, topic: str) -> None:
     listed = served.run("transactions", "list", "--state", "ongoing", "--json").done().json
     assert f"{topic}-2" in [row["transactional_id"] for row in listed]
 
 
-def test_aborting_where_nothing_is_open_is_reported(served: Served, unique_name: str) -> None:
+def test_aborting_without_an_open_transaction_is_reported(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name).done()
     refused = served.run("transactions", "abort", "--topic", unique_name, "--partition", 0, "--start-offset", 5)
     assert refused.sentence().endswith("none is open there")
@@ -224,7 +224,7 @@ def _prepare(servers: str, name: str) -> str:
         return producer.prepare()
 
 
-def test_transactions_that_wait_for_a_database_are_distinguished_and_completed(
+def test_prepared_transactions_of_a_database_are_distinguished_and_completed(
     in_two_phases: Broker, unique_name: str
 ) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
@@ -262,14 +262,14 @@ def test_prepared_transactions_are_aborted_without_a_token_or_by_force(
     assert "CompleteAbort" in [row["state"] for row in history]
 
 
-def test_an_id_that_nobody_has_used_is_not_made_by_completing_it(in_two_phases: Broker, unique_name: str) -> None:
+def test_completing_an_unused_id_does_not_create_it(in_two_phases: Broker, unique_name: str) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
     assert call("transactions", "complete", unique_name, "--token", "", *to_it).code == 1
     listed = call("transactions", "list", "--json", *to_it).done().json
     assert unique_name not in [row["transactional_id"] for row in listed]
 
 
-def test_consume_names_what_holds_records_back(served: Served, topic: str) -> None:
+def test_consume_names_the_transaction_that_holds_records_back(served: Served, topic: str) -> None:
     read = served.run("consume", "-t", topic, "--from-beginning", "--to-end").done()
     assert read.out.splitlines() == ["plain", "committed"]
     count, held = read.err.splitlines()
@@ -285,7 +285,7 @@ def test_consume_names_what_holds_records_back(served: Served, topic: str) -> No
     assert beside.err.splitlines() == ["7 records"]
 
 
-def test_find_hanging_names_what_has_been_open_for_seconds(
+def test_find_hanging_names_transactions_open_for_some_seconds(
     served: Served, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.cli.shared.held_back.LONG_OPEN_S", -1)

@@ -52,7 +52,7 @@ def test_a_listener_that_never_answers_is_named(silent: str, words: tuple[str, .
         (("produce", "-t", "t", "--transactional-id", "x", "-X", "max.block.ms=2500"), "InitProducerId"),
     ],
 )
-def test_the_error_that_is_tried_again_is_reported(words: tuple[str, ...], request_name: str) -> None:
+def test_a_retried_error_is_reported(words: tuple[str, ...], request_name: str) -> None:
     """As a broker with a full disk answers."""
     with oncelog.Broker(faults=True) as broker:
         address = broker.bootstrap_servers
@@ -112,7 +112,7 @@ def test_a_mirror_names_the_cluster_that_does_not_answer(silent: str, side: str,
     assert f"still waiting for {answers}" not in ended.err
 
 
-def test_a_command_that_is_not_kept_waiting_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_does_not_wait_prints_no_wait_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 60)
     with oncelog.Broker() as broker:
         assert call("topics", "create", "t", "-b", broker.bootstrap_servers).done().err == ""

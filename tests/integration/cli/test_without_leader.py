@@ -30,25 +30,25 @@ def ask() -> Iterator[Ask]:
         yield lambda *words: call(*words, "-b", server, "-X", "default.api.timeout.ms=5000")
 
 
-def test_topics_are_described_without_its_offsets(ask: Ask) -> None:
+def test_topics_describe_leaves_out_offsets_of_a_leaderless_partition(ask: Ask) -> None:
     (topic,) = ask("topics", "describe", "t", "--json").done().json
     assert [(item["leader"], item["high_watermark"]) for item in topic["partitions"]] == [(1, 0), (None, None)]
     last = ask("topics", "describe", "t").done().out.splitlines()[-1]
     assert last.split() == ["1", "-", "2", "2", "-", "-", "-"]
 
 
-def test_the_cluster_shows_that_nobody_leads_it(ask: Ask) -> None:
+def test_cluster_shows_a_partition_without_a_leader(ask: Ask) -> None:
     rows = ask("cluster", "--partitions", "--json").done().json["partitions"]
     assert {row["partition"]: row["leader"] for row in rows if row["topic"] == "t"} == {0: 1, 1: None}
 
 
-def test_offsets_of_the_others_are_shown_and_it_is_named(ask: Ask) -> None:
+def test_offsets_of_other_partitions_are_shown_and_the_leaderless_one_is_named(ask: Ask) -> None:
     shown = ask("get-offsets", "-t", "t", "--json")
     assert shown.json == [{"topic": "t", "partition": 0, "offset": 0}]
     assert shown.sentence() == LONE
 
 
-def test_hanging_transactions_are_looked_for_in_the_others(ask: Ask) -> None:
+def test_hanging_transactions_are_searched_in_partitions_with_a_leader(ask: Ask) -> None:
     shown = ask("transactions", "find-hanging", "-t", "t")
     assert shown.code == 1
     assert shown.err.splitlines()[-1] == LONE

@@ -24,7 +24,7 @@ from tests.conftest import RunningBroker
 from tests.integration.client.reading import values
 
 
-def test_records_go_round(broker: RunningBroker, topic: str) -> None:
+def test_records_are_produced_and_consumed(broker: RunningBroker, topic: str) -> None:
     servers = broker.bootstrap_servers
     with oncelog.Producer(bootstrap_servers=servers, linger_ms=5) as producer:
         deliveries = [producer.send(topic, b"%05d" % n, partition=0) for n in range(20_000)]
@@ -39,7 +39,7 @@ def test_records_go_round(broker: RunningBroker, topic: str) -> None:
     assert read == [b"%05d" % n for n in range(20_000)]
 
 
-def test_errors_come_with_the_delivery(broker: RunningBroker, topic: str) -> None:
+def test_send_and_wait_raises_delivery_errors(broker: RunningBroker, topic: str) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         with pytest.raises(UnknownTopicOrPartitionError, match="no partition 9"):
             producer.send_and_wait(topic, b"v", partition=9)
@@ -85,7 +85,7 @@ def test_many_threads_share_a_producer(broker: RunningBroker, topic: str) -> Non
     assert len(values(broker.bootstrap_servers, topic, 2)) == 12_000
 
 
-def test_a_listener_may_call_the_consumer(broker: RunningBroker, topic: str) -> None:
+def test_a_rebalance_listener_can_call_the_consumer(broker: RunningBroker, topic: str) -> None:
     servers = broker.bootstrap_servers
     with Producer(bootstrap_servers=servers) as producer:
         producer.send(topic, b"v", partition=0)
@@ -112,7 +112,7 @@ def test_a_listener_may_call_the_consumer(broker: RunningBroker, topic: str) -> 
     assert calls[:2] == [("assigned", both), ("revoked", both)]
 
 
-def test_records_not_delivered_are_not_committed(broker: RunningBroker, topic: str) -> None:
+def test_undelivered_records_are_not_committed(broker: RunningBroker, topic: str) -> None:
     servers = broker.bootstrap_servers
     with Producer(bootstrap_servers=servers) as producer:
         for n in range(100):
@@ -249,7 +249,7 @@ def test_threads_that_outlive_the_main_thread_can_use_a_producer(broker: Running
     assert values(broker.bootstrap_servers, topic, 2) == [b"0", b"1", b"2"]
 
 
-def test_a_record_that_failed_while_nobody_asks_is_reported_once(
+def test_a_failed_record_whose_future_is_never_read_is_reported_once(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
@@ -311,7 +311,7 @@ def _forgetful(script: str, servers: str, topic: str, way: str = "") -> subproce
     )
 
 
-def test_a_callback_that_raises_keeps_no_other_record_from_its_report(
+def test_a_callback_that_raises_does_not_stop_other_callbacks(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The exception ended the connection, and later deliveries of the batch never got an outcome."""
@@ -353,7 +353,7 @@ def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: Runni
             assert (record.value, record.key, record.headers) == (sent, sent, (("h", sent),))
 
 
-def test_an_argument_may_call_a_blocking_client_during_its_iteration(broker: RunningBroker, unique_name: str) -> None:
+def test_an_iterable_argument_can_call_a_blocking_client(broker: RunningBroker, unique_name: str) -> None:
     with (
         Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
         Consumer(bootstrap_servers=broker.bootstrap_servers) as consumer,

@@ -20,7 +20,7 @@ from tests.conftest import RunningBroker
 from tests.integration.client.reading import values
 
 
-def test_topics_are_made_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
+def test_topics_are_created_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         with pytest.raises(TopicAlreadyExistsError, match=topic):
             admin.create_topics([NewTopic(topic, 1, 1)])

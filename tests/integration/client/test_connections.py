@@ -181,7 +181,7 @@ async def test_an_admin_call_ends_with_its_own_timeout_when_no_coordinator_is_fo
 
 
 @on_loop
-async def test_a_broker_that_accepts_and_says_nothing_is_given_up() -> None:
+async def test_a_broker_that_accepts_and_never_answers_is_given_up() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         with pytest.raises(
@@ -191,7 +191,7 @@ async def test_a_broker_that_accepts_and_says_nothing_is_given_up() -> None:
 
 
 @on_loop
-async def test_a_bootstrap_server_that_says_nothing_does_not_keep_the_others_from_being_tried() -> None:
+async def test_a_silent_bootstrap_server_does_not_prevent_trying_the_others() -> None:
     broker = ScriptedBroker()
     broker.may_answer.set()
     async with listening(says_nothing) as silent, listening(broker.serve) as good:
@@ -249,7 +249,9 @@ async def speaks_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ],
 )
 @on_loop
-async def test_the_wrong_protocol_is_one_sentence(server: Handler, protocol: str, says: str) -> None:
+async def test_the_wrong_security_protocol_is_reported_in_one_sentence(
+    server: Handler, protocol: str, says: str
+) -> None:
     settings = {"security_protocol": protocol, "socket_connection_setup_timeout_ms": 300}
     async with listening(server) as address:
         with pytest.raises(KafkaConnectionError, match=says):

@@ -114,7 +114,9 @@ class Watching(ConsumerRebalanceListener):
     ),
 )
 @on_loop
-async def test_members_share_and_hand_over(broker: RunningBroker, group_id: str, settings: dict[str, Any]) -> None:
+async def test_group_members_share_partitions_and_hand_them_over(
+    broker: RunningBroker, group_id: str, settings: dict[str, Any]
+) -> None:
     servers, unique_name = broker.bootstrap_servers, group_id
     await make_topic(servers, unique_name, 4)
     events: list[tuple[str, str, set[int]]] = []
@@ -256,7 +258,7 @@ async def test_read_committed_waits_behind_an_open_transaction(broker: RunningBr
 
 
 @on_loop
-async def test_positions_seek_pause_and_times(broker: RunningBroker, unique_name: str) -> None:
+async def test_consumer_seeks_pauses_and_finds_offsets_by_time(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name, retention_ms="-1")  # records of 1970 are deleted when Kafka looks next
     async with Producer(bootstrap_servers=servers) as producer:
@@ -290,7 +292,7 @@ async def test_positions_seek_pause_and_times(broker: RunningBroker, unique_name
 
 
 @on_loop
-async def test_a_pattern_finds_topics_made_later(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_pattern_finds_topics_created_later(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, f"{unique_name}-a")
     async with Consumer(**group(servers, unique_name, metadata_max_age_ms=300)) as consumer:
@@ -338,7 +340,9 @@ async def test_without_a_group_all_partitions_are_read(broker: RunningBroker, un
 
 
 @on_loop
-async def test_a_lost_position_resets_as_set_or_is_reported(broker: RunningBroker, unique_name: str) -> None:
+async def test_an_out_of_range_position_is_reset_as_configured_or_reported(
+    broker: RunningBroker, unique_name: str
+) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 5)
@@ -356,7 +360,7 @@ async def test_a_lost_position_resets_as_set_or_is_reported(broker: RunningBroke
 
 
 @on_loop
-async def test_a_partition_without_a_beginning_does_not_stop_the_others(
+async def test_a_partition_without_a_start_position_does_not_stop_the_others(
     broker: RunningBroker, unique_name: str
 ) -> None:
     servers = broker.bootstrap_servers
@@ -430,7 +434,7 @@ async def test_a_member_whose_commit_fails_as_unknown_reads_no_lost_partition_an
 
 
 @on_loop
-async def test_a_cut_connection_loses_nothing(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_consumer_loses_nothing_over_a_cut_connection(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 3000)
@@ -473,7 +477,7 @@ async def test_a_broker_that_does_not_exist_is_reported_with_the_next_step() -> 
 
 
 @on_loop
-async def test_stopping_ends_a_waiting_reader(broker: RunningBroker, unique_name: str) -> None:
+async def test_stopping_a_consumer_ends_a_waiting_read(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     consumer = Consumer(unique_name, bootstrap_servers=broker.bootstrap_servers)
     await consumer.start()

@@ -16,7 +16,7 @@ FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 2000, "delivery_timeout_ms
 
 
 @on_loop
-async def test_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroker, unique_name: str) -> None:
+async def test_at_most_once_loses_the_record_of_a_lost_request(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 2, "request")]) as proxy,
@@ -37,7 +37,7 @@ async def test_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroke
 
 
 @on_loop
-async def test_with_at_least_once_a_lost_answer_leads_to_a_duplicate(broker: RunningBroker, unique_name: str) -> None:
+async def test_at_least_once_duplicates_the_record_of_a_lost_answer(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "acks": 1, "enable_idempotence": False}
@@ -48,7 +48,9 @@ async def test_with_at_least_once_a_lost_answer_leads_to_a_duplicate(broker: Run
 
 
 @on_loop
-async def test_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
+async def test_an_idempotent_producer_stores_a_record_once_after_a_lost_answer(
+    broker: RunningBroker, unique_name: str
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy,
@@ -60,7 +62,9 @@ async def test_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker, un
 
 
 @on_loop
-async def test_transactional_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_transactional_producer_stores_a_record_once_after_a_lost_answer(
+    broker: RunningBroker, unique_name: str
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
@@ -163,7 +167,7 @@ async def _send_until_refused(producer: Producer, topic: str, futures: list[obje
 
 
 @on_loop
-async def test_record_beyond_max_request_size_is_refused_also_where_a_batch_has_room(
+async def test_a_record_beyond_max_request_size_is_refused_even_if_a_batch_has_room(
     broker: RunningBroker, unique_name: str
 ) -> None:
     async with Producer(bootstrap_servers=broker.bootstrap_servers, max_request_size=200, linger_ms=1000) as producer:
@@ -173,7 +177,7 @@ async def test_record_beyond_max_request_size_is_refused_also_where_a_batch_has_
 
 
 @on_loop
-async def test_records_sent_the_moment_their_topic_is_made_are_stored_once_and_in_order(
+async def test_records_sent_during_topic_creation_are_stored_once_and_in_order(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The leaders refuse the first batches; none of the later ones may be stored before them."""

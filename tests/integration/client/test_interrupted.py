@@ -47,7 +47,9 @@ def _silence(broker: oncelog.Broker, client_id: str) -> None:
     broker.faults.blackhole(client_id)
 
 
-def test_a_producer_gives_up_what_is_not_acknowledged(broker: oncelog.Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_interrupted_producer_gives_up_unacknowledged_records(
+    broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = {"bootstrap_servers": broker.bootstrap_servers, "client_id": "silent"}
     with suppress(Interrupt), oncelog.Producer(**settings) as producer:  # type: ignore[arg-type]
         producer.send_and_wait(TOPIC, b"1")
@@ -59,7 +61,9 @@ def test_a_producer_gives_up_what_is_not_acknowledged(broker: oncelog.Broker, ca
     assert "1 records were not acknowledged within 200 ms" in caplog.text
 
 
-def test_a_transaction_is_left_to_its_timeout(broker: oncelog.Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_interrupted_producer_leaves_its_transaction_to_the_timeout(
+    broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = {"bootstrap_servers": broker.bootstrap_servers, "client_id": "silent", "transactional_id": "x"}
     with suppress(Interrupt), oncelog.Producer(**settings) as producer, producer.transaction():  # type: ignore[arg-type]
         producer.send_and_wait(TOPIC, b"1")
@@ -68,7 +72,9 @@ def test_a_transaction_is_left_to_its_timeout(broker: oncelog.Broker, caplog: py
     assert "the cluster did not end its transaction within 200 ms" in caplog.text
 
 
-def test_a_consumer_leaves_without_an_answer(broker: oncelog.Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_interrupted_consumer_leaves_its_group_without_waiting(
+    broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "client_id": "silent", "group_id": "g"}
     with suppress(Interrupt), oncelog.Consumer(TOPIC, auto_offset_reset="earliest", **settings) as consumer:  # type: ignore[arg-type]
@@ -102,7 +108,7 @@ def test_a_cancelled_task_stops_its_clients(broker: oncelog.Broker) -> None:
     asyncio.run(main())
 
 
-def test_an_error_of_the_program_gives_up_nothing(broker: oncelog.Broker) -> None:
+def test_an_exception_in_the_program_gives_up_no_record(broker: oncelog.Broker) -> None:
     with suppress(ValueError), oncelog.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         broker.faults.delay(1000, "Produce", topic=TOPIC, times=1)
         delivery = producer.send(TOPIC, b"1")
@@ -130,7 +136,7 @@ def test_a_client_whose_start_was_interrupted_is_closed(
         background().run(asyncio.sleep(0))
 
 
-def test_a_time_to_stop_may_be_given(broker: oncelog.Broker) -> None:
+def test_stop_accepts_a_timeout(broker: oncelog.Broker) -> None:
     producer = oncelog.Producer(bootstrap_servers=broker.bootstrap_servers, client_id="silent").start()
     producer.send_and_wait(TOPIC, b"1")
     _silence(broker, "silent")
@@ -140,7 +146,7 @@ def test_a_time_to_stop_may_be_given(broker: oncelog.Broker) -> None:
         delivery.result(0)
 
 
-def test_something_else_than_asyncio_is_refused(broker: oncelog.Broker) -> None:
+def test_an_event_loop_other_than_asyncio_is_refused(broker: oncelog.Broker) -> None:
     """As trio does it: a coroutine is run without a loop of asyncio."""
     producer = AsyncProducer(bootstrap_servers=broker.bootstrap_servers)
     with pytest.raises(IllegalStateError, match=r"trio\.to_thread\.run_sync"):

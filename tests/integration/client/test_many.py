@@ -71,7 +71,7 @@ async def test_columns_arrive_as_they_were_sent_and_each_run_is_reported(
 
 
 @on_loop
-async def test_columns_and_arrow_read_what_one_by_one_reads(servers: str, unique_name: str) -> None:
+async def test_columns_and_arrow_return_the_records_that_iteration_returns(servers: str, unique_name: str) -> None:
     name = TopicPartition(await make_topic(servers, unique_name), 0)
     async with Producer(bootstrap_servers=servers, max_batch_size=2000) as producer:
         await (await producer.send_many(unique_name, [b"%d" % n for n in range(1000)], [b"k", None] * 500))
@@ -100,7 +100,7 @@ async def test_columns_and_arrow_read_what_one_by_one_reads(servers: str, unique
 
 @pytest.mark.parametrize("settings", [{}, {"enable_idempotence": False}, {"transactional_id": "arrow"}])
 @on_loop
-async def test_arrow_goes_where_keys_or_the_partition_column_say(
+async def test_arrow_rows_go_to_partitions_by_key_or_partition_column(
     servers: str, unique_name: str, settings: dict[str, Any]
 ) -> None:
     await make_topic(servers, unique_name, 4)
@@ -123,7 +123,7 @@ async def test_arrow_goes_where_keys_or_the_partition_column_say(
 
 
 @on_loop
-async def test_columns_of_buffers_and_of_numpys_numbers_are_taken(servers: str, unique_name: str) -> None:
+async def test_columns_of_buffers_and_of_numpy_numbers_are_accepted(servers: str, unique_name: str) -> None:
     name = TopicPartition(await make_topic(servers, unique_name), 0)
     buffer = bytearray(b"buffer")
     async with Producer(bootstrap_servers=servers) as producer:
@@ -221,7 +221,7 @@ def test_records_fetched_for_iterating_are_not_returned_for_other_partitions(ser
 
 
 @on_loop
-async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_along(
+async def test_a_partition_that_cannot_be_read_does_not_lose_records_of_the_others(
     servers: str, unique_name: str
 ) -> None:
     await make_topic(servers, unique_name, 2)
@@ -255,7 +255,7 @@ async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_
 
 
 @on_loop
-async def test_rows_whose_batch_was_split_are_reported_where_each_part_is(servers: str, unique_name: str) -> None:
+async def test_rows_of_a_split_batch_are_reported_with_the_offsets_of_each_part(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, max_message_bytes="1000")
     values = [b"%0300d" % n for n in range(8)]
     async with Producer(bootstrap_servers=servers) as producer:
@@ -301,7 +301,7 @@ async def test_without_acknowledgements_batches_are_reported_at_once(
 
 
 @on_loop
-async def test_without_acknowledgements_records_count_until_the_connection_has_taken_them(
+async def test_without_acknowledgements_records_use_buffer_memory_until_they_are_sent(
     servers: str, unique_name: str
 ) -> None:
     """The records were reported as sent while the client still held them: memory was unbounded, and a stop lost
@@ -326,7 +326,7 @@ async def test_without_acknowledgements_records_count_until_the_connection_has_t
 
 
 @on_loop
-async def test_without_acknowledgements_what_was_not_taken_goes_over_the_next_connection(
+async def test_without_acknowledgements_unsent_records_go_over_the_next_connection(
     servers: str, unique_name: str
 ) -> None:
     name = await make_topic(servers, unique_name)
@@ -352,7 +352,7 @@ async def test_without_acknowledgements_what_was_not_taken_goes_over_the_next_co
 
 
 @on_loop
-async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, unique_name: str) -> None:
+async def test_a_table_is_encoded_batch_by_batch_as_memory_allows(servers: str, unique_name: str) -> None:
     """The table is not encoded as a whole before the first batch is sent, so the loop can work and memory is
     bounded.
     """
@@ -396,7 +396,7 @@ async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, 
 
 
 @on_loop
-async def test_large_rows_in_many_chunks_are_put_together_few_at_a_time(
+async def test_large_rows_in_many_chunks_are_combined_few_at_a_time(
     servers: str, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is on the bytes copied at once, not only on rows: 2 GiB would not even fit into a column."""
@@ -422,9 +422,7 @@ async def test_large_rows_in_many_chunks_are_put_together_few_at_a_time(
 
 @pytest.mark.parametrize("arrow", [False, True])
 @on_loop
-async def test_a_partitioner_of_the_programs_own_is_asked_for_each_key(
-    servers: str, unique_name: str, arrow: bool
-) -> None:
+async def test_a_custom_partitioner_is_called_for_each_key(servers: str, unique_name: str, arrow: bool) -> None:
     await make_topic(servers, unique_name, 3)
     values, keys = [b"%d" % n for n in range(300)], [b"%d" % (n % 30) if n % 10 else None for n in range(300)]
 

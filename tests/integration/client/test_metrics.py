@@ -43,7 +43,7 @@ PRODUCED = {group for group in client_metrics.GROUPS if group.startswith("produc
 
 
 @on_loop
-async def test_a_producer_and_a_consumer_of_a_group_tell_every_documented_name(servers: str, unique_name: str) -> None:
+async def test_producer_and_group_consumer_report_every_documented_metric(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     async with Producer(bootstrap_servers=servers, transactional_id=unique_name) as producer:
         async with producer.transaction():
@@ -99,7 +99,7 @@ async def test_reading_columns_counts_the_same_metrics_as_reading_records(server
 
 
 @on_loop
-async def test_clients_of_aiokafkas_shape_have_them_too(servers: str, unique_name: str) -> None:
+async def test_clients_of_aiokafkas_shape_have_metrics_too(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     producer = AIOKafkaProducer(bootstrap_servers=servers)
     consumer = AIOKafkaConsumer(unique_name, bootstrap_servers=servers, auto_offset_reset="earliest")
@@ -115,7 +115,7 @@ async def test_clients_of_aiokafkas_shape_have_them_too(servers: str, unique_nam
         await consumer.stop()
 
 
-def test_blocking_clients_tell_without_starting_and_after_their_end(servers: str, unique_name: str) -> None:
+def test_blocking_clients_report_metrics_before_start_and_after_close(servers: str, unique_name: str) -> None:
     idle = blocking.Producer(bootstrap_servers="127.0.0.1:1")
     assert idle.metrics()["producer-metrics"]["record-send-total"] == 0
     with blocking.Producer(bootstrap_servers=servers) as producer:

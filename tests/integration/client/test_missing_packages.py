@@ -48,7 +48,7 @@ def test_imports_of_spark_users_name_the_missing_extra(module: str) -> None:
 
 @pytest.mark.parametrize(("kind", "package"), [("PKCS12", "cryptography"), ("JKS", "jks")])
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
-def test_java_s_stores_name_the_extra(store: str, kind: str, package: str, tmp_path: Path) -> None:
+def test_javas_key_stores_name_the_missing_extra(store: str, kind: str, package: str, tmp_path: Path) -> None:
     path = tmp_path / "store"
     path.write_bytes(b"\xfe\xed\xfe\xed")
     printed = said_without([package], TLS.format(store=store, kind=kind, path=str(path)))
@@ -59,6 +59,6 @@ def test_java_s_stores_name_the_extra(store: str, kind: str, package: str, tmp_p
     ("client", "call"), [(PRODUCER, 'send_arrow("t", None)'), (CONSUMER, "getmany_arrow(timeout_ms=0)")]
 )
 @pytest.mark.parametrize("package", ["pyarrow", "numpy"])
-def test_arrow_tables_name_their_packages(client: str, call: str, package: str) -> None:
+def test_arrow_tables_name_their_missing_packages(client: str, call: str, package: str) -> None:
     printed = said_without([package], ARROW.format(client=client, call=call))
     assert printed == "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"

@@ -71,7 +71,9 @@ def test_the_blocking_producer_refuses_the_same_misuse(
 
 
 @on_loop
-async def test_a_topic_that_no_request_can_name_is_refused_and_holds_nothing_up(servers: str, unique_name: str) -> None:
+async def test_a_topic_name_too_long_for_a_request_is_refused_and_delays_nothing(
+    servers: str, unique_name: str
+) -> None:
     """Half of a surrogate pair, which is how the operating system passes bytes that are not UTF-8."""
     async with Producer(bootstrap_servers=servers) as producer:
         with pytest.raises(TypeError, match="UTF-8"):
@@ -103,7 +105,7 @@ TOPIC_LISTS: list[Callable[[Admin], Any]] = [
 
 
 @on_loop
-async def test_a_text_is_no_list(servers: str) -> None:
+async def test_a_string_is_refused_as_a_list(servers: str) -> None:
     async with Admin(bootstrap_servers=servers) as admin:
         before = await admin.list_topics()
         for call in TOPIC_LISTS:
@@ -113,7 +115,7 @@ async def test_a_text_is_no_list(servers: str) -> None:
 
 
 @on_loop
-async def test_delete_topics_with_a_text_deletes_no_topic_of_one_letter(servers: str) -> None:
+async def test_delete_topics_refuses_a_string_instead_of_a_list(servers: str) -> None:
     await make_topic(servers, "a")
     await make_topic(servers, "b")
     async with Admin(bootstrap_servers=servers) as admin:
@@ -123,7 +125,7 @@ async def test_delete_topics_with_a_text_deletes_no_topic_of_one_letter(servers:
 
 
 @on_loop
-async def test_the_consumer_takes_lists_of_topics_and_partitions(servers: str) -> None:
+async def test_the_consumer_accepts_only_lists_of_topics_and_partitions(servers: str) -> None:
     with pytest.raises(TypeError):
         Consumer(["a"], bootstrap_servers=servers)  # type: ignore[arg-type]
     async with Consumer(bootstrap_servers=servers) as consumer:
@@ -145,7 +147,7 @@ async def test_the_consumer_takes_lists_of_topics_and_partitions(servers: str) -
             await consumer.beginning_offsets("ab")  # type: ignore[arg-type]
 
 
-def test_the_blocking_clients_refuse_the_same(servers: str) -> None:
+def test_the_blocking_clients_refuse_a_string_instead_of_a_list(servers: str) -> None:
     with blocking.Admin(bootstrap_servers=servers) as admin, pytest.raises(TypeError):
         admin.delete_topics("ab")
     with blocking.Consumer(bootstrap_servers=servers) as consumer:
@@ -161,7 +163,7 @@ def test_the_blocking_clients_refuse_the_same(servers: str) -> None:
 
 
 @on_loop
-async def test_delete_records_takes_offsets_and_aiokafkas_records_to_delete(servers: str, unique_name: str) -> None:
+async def test_delete_records_accepts_offsets_and_aiokafkas_records_to_delete(servers: str, unique_name: str) -> None:
     name = TopicPartition(await make_topic(servers, unique_name), 0)
     async with Producer(bootstrap_servers=servers) as producer, Admin(bootstrap_servers=servers) as admin:
         for _ in range(5):
@@ -192,7 +194,7 @@ async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_na
 
 
 @on_loop
-async def test_a_consumer_that_reads_nothing_is_reported_instead_of_waiting(servers: str, unique_name: str) -> None:
+async def test_a_consumer_without_a_subscription_reports_it_instead_of_waiting(servers: str, unique_name: str) -> None:
     async with Consumer(bootstrap_servers=servers) as consumer:
         for read in (consumer.getone, consumer.getmany, consumer.getmany_columns, consumer.getmany_arrow):
             with pytest.raises(IllegalStateError, match=r"call subscribe\(\) or assign\(\) first"):
@@ -245,7 +247,7 @@ WHICH_NAMES = (
 
 @pytest.mark.parametrize("topic", NO_TOPICS)
 @on_loop
-async def test_a_name_that_no_topic_can_have_is_refused_with_those_that_it_can(servers: str, topic: str) -> None:
+async def test_an_illegal_topic_name_is_refused_with_the_allowed_characters(servers: str, topic: str) -> None:
     async with Producer(bootstrap_servers=servers) as producer:
         with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
             await producer.send(topic, b"v")
@@ -256,7 +258,7 @@ async def test_a_name_that_no_topic_can_have_is_refused_with_those_that_it_can(s
 
 @pytest.mark.parametrize("group", [None, "readers"])
 @on_loop
-async def test_a_consumer_of_a_topic_that_cannot_be_is_reported_instead_of_waiting(
+async def test_a_consumer_of_an_illegal_topic_name_reports_it_instead_of_waiting(
     servers: str, group: str | None
 ) -> None:
     async with Consumer("two words", bootstrap_servers=servers, group_id=group) as consumer:
@@ -269,7 +271,7 @@ async def test_a_consumer_of_a_topic_that_cannot_be_is_reported_instead_of_waiti
 
 
 @on_loop
-async def test_a_consumer_of_a_topic_that_it_has_no_right_to_is_reported_instead_of_waiting(unique_name: str) -> None:
+async def test_a_consumer_without_permission_for_its_topic_reports_it_instead_of_waiting(unique_name: str) -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:somebody-else",
@@ -281,7 +283,7 @@ async def test_a_consumer_of_a_topic_that_it_has_no_right_to_is_reported_instead
 
 
 @on_loop
-async def test_records_that_nobody_waits_for_are_reported_as_lost_when_their_producer_is_dropped(
+async def test_unsent_records_are_reported_as_lost_when_their_producer_is_dropped(
     servers: str, unique_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
@@ -347,7 +349,7 @@ class _NeverGivesUp(ConsumerRebalanceListener):
         await asyncio.Event().wait()
 
 
-def test_a_loop_that_ends_amid_a_rebalance_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_event_loop_that_ends_during_a_rebalance_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
     """What is left of the consumers is destroyed without a loop."""
     quick = {"group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 100}
     kept: list[object] = []

@@ -17,7 +17,7 @@ KEYS = [b"", b"a", b"key-1", b"kafka", "schlüssel".encode(), b"\x00\xff" * 7, b
 
 
 @on_loop
-async def test_a_key_goes_where_every_java_client_would_send_it(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_key_goes_to_the_partition_that_java_clients_choose(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 7)
     other = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2"})
     for key in KEYS:
@@ -36,7 +36,7 @@ async def test_a_key_goes_where_every_java_client_would_send_it(broker: RunningB
 
 
 @on_loop
-async def test_an_explicit_partition_is_obeyed(broker: RunningBroker, unique_name: str) -> None:
+async def test_an_explicit_partition_is_used(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 3)
     async with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for number in (2, 0, 1):
@@ -47,7 +47,7 @@ async def test_an_explicit_partition_is_obeyed(broker: RunningBroker, unique_nam
 
 
 @on_loop
-async def test_round_robin_gives_each_partition_one_in_turn(broker: RunningBroker, unique_name: str) -> None:
+async def test_round_robin_sends_one_record_to_each_partition_in_turn(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 4)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "partitioner_class": "roundrobin"}
     async with Producer(**settings) as producer:
@@ -71,7 +71,7 @@ async def test_sticky_fills_a_batch_before_it_moves_on(broker: RunningBroker, un
 
 
 @on_loop
-async def test_a_partitioner_of_the_programs_own_decides(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_custom_partitioner_chooses_the_partition(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 3)
 
     def last(key: bytes | None, everything: list[int], available: list[int]) -> int:

@@ -41,7 +41,7 @@ async def test_uncommitted_records_are_read_again_after_an_abort(
 
 
 @on_loop
-async def test_without_a_committed_offset_reading_begins_again_where_it_began(
+async def test_without_a_committed_offset_an_abort_returns_to_the_first_position(
     broker: RunningBroker, unique_name: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
@@ -63,7 +63,7 @@ async def test_without_a_committed_offset_reading_begins_again_where_it_began(
 
 
 @on_loop
-async def test_a_partition_that_goes_while_its_offset_is_asked_for_keeps_no_other_from_going_back(
+async def test_a_partition_lost_during_an_offset_request_does_not_stop_others_from_rewinding(
     broker: RunningBroker, unique_name: str
 ) -> None:
     servers = broker.bootstrap_servers

@@ -149,7 +149,7 @@ def test_token_comes_from_a_callable_an_object_or_a_file(secure_kafka: ApacheKaf
     assert asyncio.run(send()) == 0
 
 
-def test_broker_that_refuses_a_token_is_quoted(secure_kafka: ApacheKafka, tmp_path: Path) -> None:
+def test_the_message_of_a_broker_that_refuses_a_token_is_quoted(secure_kafka: ApacheKafka, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(unsecured_token("somebody", life_s=-3600))
     with pytest.raises(KafkaError, match="invalid_token"):
@@ -176,7 +176,7 @@ def test_session_is_renewed_on_the_same_connection_before_the_broker_ends_it(sec
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_java_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: str) -> None:
+def test_java_key_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: str) -> None:
     properties = {
         "bootstrap.servers": secure_kafka.address("TLS"),
         "security.protocol": "SSL",
@@ -195,7 +195,7 @@ def test_java_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: s
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_apache_kafka_closes_when_a_producer_without_acknowledgements_has_stopped(
+def test_stopping_a_producer_without_acks_does_not_wait_for_apache_kafka_to_close_tls(
     monkeypatch: pytest.MonkeyPatch, secure_kafka: ApacheKafka, stores: Stores, encrypted: bool
 ) -> None:
     """It ignores the end of TLS alone, so stop() used to wait for as long as it may."""
@@ -262,7 +262,7 @@ def test_sparks_source_and_sink_log_in_as_the_client_does(secure_kafka: ApacheKa
 
 
 @pytest.mark.parametrize("one_line", [False, True])
-def test_pem_stands_in_the_settings_themselves(secure_kafka: ApacheKafka, stores: Stores, one_line: bool) -> None:
+def test_pem_text_in_the_settings_is_read(secure_kafka: ApacheKafka, stores: Stores, one_line: bool) -> None:
     key, chain = stores.pem_identity()
     trusted = (stores.folder / "broker.pem").read_text()
     if one_line:

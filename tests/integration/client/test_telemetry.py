@@ -141,7 +141,7 @@ def test_a_record_that_is_refused_ends_its_span_with_the_error(servers: str, uni
 
 
 @on_loop
-async def test_headers_that_are_not_a_context_are_not_a_link(servers: str, unique_name: str, traces: Traces) -> None:
+async def test_invalid_trace_headers_create_no_span_link(servers: str, unique_name: str, traces: Traces) -> None:
     await make_topic(servers, unique_name)
     bad: list[tuple[str, bytes | None]] = [
         ("traceparent", b"\xff\xfe"),
@@ -156,7 +156,7 @@ async def test_headers_that_are_not_a_context_are_not_a_link(servers: str, uniqu
     assert context_of(record) == {}
 
 
-def test_objects_that_are_no_client_are_refused_and_tracing_twice_has_no_effect(traces: Traces) -> None:
+def test_tracing_refuses_objects_that_are_no_client_and_is_idempotent(traces: Traces) -> None:
     with pytest.raises(ConfigError, match="not str"):
         instrument("producer")  # type: ignore[type-var]
     producer = instrument(blocking.Producer(bootstrap_servers="127.0.0.1:1"), traces.provider)

@@ -80,7 +80,9 @@ async def test_only_committed_records_are_read(broker: RunningBroker, unique_nam
 
 @PROTOCOLS
 @on_loop
-async def test_the_block_commits_or_aborts(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+async def test_the_transaction_block_commits_or_aborts(
+    broker: RunningBroker, unique_name: str, without_v2: bool
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
@@ -150,7 +152,7 @@ async def test_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, witho
 @pytest.mark.parametrize("lose", ["answer", "request"])
 @pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN, PRODUCE, ADD_PARTITIONS])
 @on_loop
-async def test_losing_any_step_changes_nothing(
+async def test_a_lost_request_or_answer_of_any_step_changes_nothing(
     broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)
@@ -244,7 +246,7 @@ async def test_offsets_of_a_member_that_lost_its_place_are_refused(
 
 
 @on_loop
-async def test_misuse_is_reported_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
+async def test_misuse_of_transactions_is_reported_with_the_next_step(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     servers = broker.bootstrap_servers
     async with Producer(bootstrap_servers=servers) as plain:
@@ -262,7 +264,7 @@ async def test_misuse_is_reported_by_name_and_next_step(broker: RunningBroker, u
 
 
 @on_loop
-async def test_stopping_aborts_what_is_open(broker: RunningBroker, unique_name: str) -> None:
+async def test_stopping_a_producer_aborts_its_open_transaction(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name) as producer:
         await producer.begin_transaction()
@@ -303,7 +305,7 @@ class _AskedLate(Admin):
 
 @pytest.mark.parametrize("goes_on", [False, True], ids=["ends", "goes on"])
 @on_loop
-async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none(
+async def test_a_transaction_that_ends_during_the_search_is_not_reported_as_hanging(
     broker: RunningBroker, unique_name: str, goes_on: bool
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
@@ -384,7 +386,7 @@ async def test_an_end_that_is_in_progress_when_the_producer_is_stopped_is_report
 @PROTOCOLS
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 @on_loop
-async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
+async def test_a_cancelled_commit_completes_before_the_producer_stops(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
     """A transaction left halfway blocked readers of committed records until the transaction's timeout."""
@@ -408,9 +410,7 @@ async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
 
 
 @on_loop
-async def test_an_abort_gives_no_warning_for_each_record_that_nobody_asks_about(
-    broker: RunningBroker, unique_name: str
-) -> None:
+async def test_an_abort_does_not_warn_about_each_unread_future(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     warned: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: warned.append(context))

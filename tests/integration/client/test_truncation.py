@@ -48,7 +48,7 @@ def cut(node: Node, kept: int, of: int) -> None:
 
 
 @on_loop
-async def test_records_that_take_the_place_of_lost_ones_are_read(node: Node) -> None:
+async def test_records_that_replace_truncated_records_are_read(node: Node) -> None:
     await make_topic(node.bootstrap_servers, "t")
     await write(node, *(f"old-{n}" for n in range(8)))
     partition = TopicPartition("t", 0)

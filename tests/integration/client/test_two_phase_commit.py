@@ -61,7 +61,9 @@ def prepared_by_a_dead_producer(broker: RunningBroker, name: str, value: bytes =
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_later_producer_ends_it_as_the_database_says(enabled: Broker, unique_name: str, commit: bool) -> None:
+def test_a_later_producer_completes_a_prepared_transaction_as_the_database_decided(
+    enabled: Broker, unique_name: str, commit: bool
+) -> None:
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1)])
         token = prepared_by_a_dead_producer(enabled, unique_name)
@@ -94,7 +96,7 @@ def test_offsets_of_a_group_are_part_of_a_prepared_transaction(enabled: Broker, 
         assert admin.list_consumer_group_offsets(unique_name)[name].offset == 7
 
 
-def test_the_producer_that_prepared_it_cannot_end_it_once_another_has_found_it(
+def test_the_producer_that_prepared_cannot_complete_after_another_has_taken_over(
     enabled: Broker, unique_name: str
 ) -> None:
     with producer(enabled, unique_name) as zombie:
@@ -147,7 +149,7 @@ async def test_the_last_of_several_completing_instances_completes(enabled: Broke
     assert await asyncio.to_thread(values, enabled, unique_name) == [b"v"]
 
 
-def test_after_prepare_nothing_more_is_taken(enabled: Broker, unique_name: str) -> None:
+def test_a_prepared_producer_accepts_no_more_records(enabled: Broker, unique_name: str) -> None:
     with producer(enabled, unique_name) as sender:
         sender.begin_transaction()
         sender.send(unique_name, b"v")
@@ -160,7 +162,7 @@ def test_after_prepare_nothing_more_is_taken(enabled: Broker, unique_name: str) 
     assert values(enabled, unique_name) == [b"v"]
 
 
-def test_an_exception_behind_prepare_leaves_it_to_the_database(enabled: Broker, unique_name: str) -> None:
+def test_an_exception_after_prepare_leaves_the_outcome_to_the_database(enabled: Broker, unique_name: str) -> None:
     token = ""
     with producer(enabled, unique_name) as sender:
         try:
@@ -174,7 +176,7 @@ def test_an_exception_behind_prepare_leaves_it_to_the_database(enabled: Broker, 
     assert values(enabled, unique_name) == [b"v"]
 
 
-def test_a_token_of_another_id_ends_nothing_if_it_is_newer(enabled: Broker, unique_name: str) -> None:
+def test_a_newer_token_of_another_id_completes_nothing(enabled: Broker, unique_name: str) -> None:
     token = prepared_by_a_dead_producer(enabled, unique_name)
     other = prepared_by_a_dead_producer(enabled, f"{unique_name}-other")
     with producer(enabled, unique_name) as later:
@@ -184,7 +186,9 @@ def test_a_token_of_another_id_ends_nothing_if_it_is_newer(enabled: Broker, uniq
     assert values(enabled, unique_name) == [b"v"]
 
 
-def test_a_plain_producer_or_an_operator_ends_it_by_force(enabled: Broker, unique_name: str) -> None:
+def test_a_plain_producer_or_an_operator_ends_a_prepared_transaction_by_force(
+    enabled: Broker, unique_name: str
+) -> None:
     prepared_by_a_dead_producer(enabled, unique_name)
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         admin.fence_producers([unique_name])
@@ -197,7 +201,7 @@ def test_a_plain_producer_or_an_operator_ends_it_by_force(enabled: Broker, uniqu
     assert values(enabled, unique_name) == [b"plain"]
 
 
-def test_readers_of_committed_records_wait_before_a_prepared_transaction(enabled: Broker, unique_name: str) -> None:
+def test_read_committed_consumers_wait_before_a_prepared_transaction(enabled: Broker, unique_name: str) -> None:
     token = prepared_by_a_dead_producer(enabled, unique_name)
     with Producer(bootstrap_servers=enabled.bootstrap_servers) as plain:
         plain.send_and_wait(unique_name, b"behind")
@@ -216,7 +220,7 @@ def test_readers_of_committed_records_wait_before_a_prepared_transaction(enabled
 # --- where it is not to be had
 
 
-def test_a_cluster_without_it_is_distinguished(broker: RunningBroker, unique_name: str) -> None:
+def test_a_cluster_without_two_phase_commit_is_recognised(broker: RunningBroker, unique_name: str) -> None:
     """Covers oncelog without the setting and Apache Kafka 4.3 as it is: nothing is sent that an older broker would
     abort.
     """
@@ -239,7 +243,7 @@ def test_apache_kafka_refuses_two_phase_commit(kafka_jars: Path, tmp_path: Path,
         Producer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=unique_name, two_phase_commit=True).start()
 
 
-def test_below_transaction_version_2_it_is_refused(unique_name: str) -> None:
+def test_two_phase_commit_is_refused_below_transaction_version_2(unique_name: str) -> None:
     with Broker(settings=ENABLED) as broker:
         with RawConnection(broker.bootstrap_servers) as connection:
             update = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=2)

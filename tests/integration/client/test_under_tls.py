@@ -21,7 +21,7 @@ uvloop = pytest.importorskip("uvloop", reason="there is none for Windows")
 
 
 @on_loop
-async def test_stop_waits_until_the_system_has_taken_what_lies_under_tls(tmp_path: Path, unique_name: str) -> None:
+async def test_stop_waits_until_the_system_has_taken_encrypted_bytes(tmp_path: Path, unique_name: str) -> None:
     """The record was reported as sent and then dropped."""
     authority = Authority(tmp_path)
     ends = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -59,7 +59,7 @@ async def test_stop_waits_until_the_system_has_taken_what_lies_under_tls(tmp_pat
 
 @pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_stop_loses_nothing_when_an_answer_is_still_to_come(
+def test_stop_loses_nothing_while_an_answer_is_outstanding(
     run: Callable[[Coroutine[Any, Any, None]], None], encrypted: bool, tmp_path: Path, unique_name: str
 ) -> None:
     """The answer reached a closed socket, so the kernel dropped what it had not sent yet."""

@@ -268,7 +268,7 @@ def servers() -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", [aio.Admin, AIOKafkaAdminClient])
 @on_loop
-async def test_admin_clients(servers: str, kind: Callable[..., Any]) -> None:
+async def test_admin_clients_refuse_arguments_of_wrong_types(servers: str, kind: Callable[..., Any]) -> None:
     async with kind(bootstrap_servers=servers) as admin:
         await _check(admin)
         topics = await admin.list_topics()
@@ -277,7 +277,7 @@ async def test_admin_clients(servers: str, kind: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("kind", [aio.Producer, AIOKafkaProducer])
 @on_loop
-async def test_producers_continue_with_their_transaction(
+async def test_producers_refuse_wrong_types_and_continue_their_transaction(
     servers: str, unique_name: str, kind: Callable[..., Any]
 ) -> None:
     options = {"two_phase_commit": True} if kind is aio.Producer else {}
@@ -291,14 +291,16 @@ async def test_producers_continue_with_their_transaction(
 
 @pytest.mark.parametrize("kind", [aio.Consumer, AIOKafkaConsumer])
 @on_loop
-async def test_consumers(servers: str, unique_name: str, kind: Callable[..., Any]) -> None:
+async def test_consumers_refuse_arguments_of_wrong_types(
+    servers: str, unique_name: str, kind: Callable[..., Any]
+) -> None:
     async with kind(bootstrap_servers=servers, group_id=unique_name) as consumer:
         consumer.assign([HERE])
         await _check(consumer)
         assert consumer.assignment() == {HERE}
 
 
-def test_blocking_clients(servers: str, unique_name: str) -> None:
+def test_blocking_clients_refuse_arguments_of_wrong_types(servers: str, unique_name: str) -> None:
     with (
         blocking.Admin(bootstrap_servers=servers) as admin,
         blocking.Producer(bootstrap_servers=servers, transactional_id=unique_name, two_phase_commit=True) as producer,

@@ -103,7 +103,7 @@ def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: RawCon
     eventually(lambda: described(connection, broker_id, "cleanup.policy") is None)
 
 
-def test_an_unknown_setting_is_no_list_and_a_listener_setting_needs_a_broker(
+def test_an_unknown_setting_cannot_be_appended_to_and_a_listener_setting_needs_a_broker(
     connection: RawConnection, broker_id: str
 ) -> None:
     assert alter(connection, broker_id, FOREIGN, APPEND, "3") == INVALID_CONFIG

@@ -69,13 +69,13 @@ def three() -> Iterator[str]:
         yield broker.bootstrap_servers
 
 
-def test_on_several_nodes_each_coordinator_is_asked_and_nothing_is_left(three: str) -> None:
+def test_conformance_asks_each_coordinator_of_several_nodes_and_leaves_nothing(three: str) -> None:
     report = run_some(three, *SOME)
     assert (wrong(report), report.nodes, report.left_behind) == ([], 3, [])
     assert left_on(three) == []
 
 
-def test_nothing_is_left_on_a_single_broker(broker: RunningBroker) -> None:
+def test_conformance_leaves_nothing_on_a_single_broker(broker: RunningBroker) -> None:
     others = set(left_on(broker.bootstrap_servers))
     report = run_some(broker.bootstrap_servers, *SOME[:3], SOME[6])
     assert (wrong(report), report.left_behind) == ([], [])
@@ -159,7 +159,7 @@ def test_a_broker_that_verifies_nothing_fails_if_its_versions_promise_it_and_not
     assert older.results[0].text == "Apache Kafka promises this since 3.6, which has AddPartitionsToTxn 4"
 
 
-def test_an_end_that_is_put_off_is_sent_again_but_not_for_ever(three: str) -> None:
+def test_a_postponed_end_txn_is_retried_but_not_forever(three: str) -> None:
     (check,) = [item for item in all_checks() if item.name == "there_is_nothing_to_end_in_an_empty_transaction"]
     for times, outcome in ((2, CheckOutcome.PASSED), (None, CheckOutcome.FAILED)):
         with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "CONCURRENT_TRANSACTIONS", times=times):
@@ -175,7 +175,7 @@ def test_transactions_of_version_2_are_asked_for_where_the_cluster_has_finalized
     assert (result.outcome, result.text) == (CheckOutcome.NOT_OFFERED, "transaction.version is 0, and this needs 2")
 
 
-def test_an_interrupted_run_leaves_nothing(three: str) -> None:
+def test_an_interrupted_conformance_run_leaves_nothing(three: str) -> None:
     def break_off(result: object) -> None:
         raise KeyboardInterrupt
 
@@ -224,7 +224,7 @@ def test_a_command_that_is_ended_takes_away_what_it_has_made(command: list[str],
     assert left_on(three) == []
 
 
-def test_behind_a_login() -> None:
+def test_conformance_runs_with_a_login() -> None:
     settings = {
         "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
         "sasl.enabled.mechanisms": "SCRAM-SHA-256",
@@ -273,7 +273,7 @@ def test_a_feature_that_a_broker_does_not_offer_is_not_a_failure() -> None:
                 connection.send(61, 0, b"")
 
 
-def test_errors_are_named_where_one_was_expected() -> None:
+def test_an_expected_error_is_reported_by_its_name() -> None:
     with pytest.raises(CheckFailed, match=r"expected \(OUT_OF_ORDER_SEQUENCE_NUMBER, -1\), found \(NONE, 7\)"):
         same((0, 7), (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1))
     with pytest.raises(CheckFailed, match="found UNKNOWN_SERVER_ERROR"):

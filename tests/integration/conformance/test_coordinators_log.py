@@ -49,7 +49,7 @@ def test_check_38_adding_a_partition_again_writes_nothing(producer: RawTransacti
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_add_offsets_adds_the_groups_partition(
+def test_add_offsets_to_txn_adds_the_groups_partition(
     producer: RawTransactionalProducer, unique_name: str, version: int
 ) -> None:
     producer.add_offsets(unique_name, version=version)
@@ -59,7 +59,7 @@ def test_add_offsets_adds_the_groups_partition(
     producer.abort()
 
 
-def test_offsets_are_mistaken_for_the_group_without_a_name(connection: RawConnection, topic: str) -> None:
+def test_offsets_of_a_group_with_an_empty_name_are_committed(connection: RawConnection, topic: str) -> None:
     """Not in the kit: the group's name is empty."""
     find_coordinator(connection, "", 0)
     assert commit(connection, "", {(topic, 0): 1}) == [0]

@@ -146,13 +146,13 @@ def test_a_level_is_reported_with_a_higher_epoch_and_level_0_is_not_reported(con
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_validation_alone_changes_nothing(connection: RawConnection, version: int) -> None:
+def test_validate_only_changes_no_feature(connection: RawConnection, version: int) -> None:
     answer = update(connection, (TRANSACTION, 0, SAFE), (GROUP, 0, UNSAFE), version=version, validate_only=True)
     assert answer.error_code == 0
     assert finalized(connection)[1] == HIGHEST
 
 
-def test_one_refusal_refuses_all(connection: RawConnection) -> None:
+def test_one_refused_feature_refuses_the_whole_update(connection: RawConnection) -> None:
     answer = update(connection, (TRANSACTION, 1, SAFE), ("nope", 1, UPGRADE))
     assert answer.error_code == INVALID_UPDATE_VERSION
     assert finalized(connection)[1] == HIGHEST
@@ -173,7 +173,7 @@ def test_the_last_level_of_a_repeated_feature_applies(connection: RawConnection)
     eventually(lambda: finalized(connection)[1].get(TRANSACTION, 0) == 1)
 
 
-def test_the_leave_to_downgrade_of_version_0_has_no_effect(connection: RawConnection) -> None:
+def test_allow_downgrade_of_version_0_has_no_effect(connection: RawConnection) -> None:
     key = FeatureUpdateKey(feature=TRANSACTION, max_version_level=1, allow_downgrade=True)
     answer = connection.ask(UpdateFeaturesRequest(feature_updates=[key]), 0)
     assert answer.error_code == INVALID_UPDATE_VERSION
@@ -255,7 +255,7 @@ def test_an_unadded_partition_is_refused_at_every_level(
 
 
 @LEVELS
-def test_a_second_producer_aborts_by_the_level(
+def test_a_second_producer_aborts_by_the_transaction_version_in_force(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
@@ -271,7 +271,9 @@ def test_a_second_producer_aborts_by_the_level(
 
 
 @LEVELS
-def test_a_timeout_aborts_by_the_level(connection: RawConnection, topic: str, producer_id: str, level: int) -> None:
+def test_a_timeout_aborts_by_the_transaction_version_in_force(
+    connection: RawConnection, topic: str, producer_id: str, level: int
+) -> None:
     set_level(connection, TRANSACTION, level)
     producer = RawTransactionalProducer(connection, producer_id, timeout_ms=300).init()
     producer.send(topic, b"a")
@@ -320,7 +322,7 @@ def test_a_transaction_that_is_open_at_an_upgrade_may_end_by_the_newer_protocol(
 
 
 @LEVELS
-def test_clients_choose_their_protocol_by_the_level(
+def test_clients_choose_their_protocol_by_the_transaction_version(
     node: Node, connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
@@ -352,7 +354,7 @@ def beat(connection: RawConnection, group: str, member: str, epoch: int, topic: 
     return connection.ask(request, 1)
 
 
-def test_at_group_version_0_there_is_no_consumer_protocol(
+def test_group_version_0_disables_the_consumer_protocol(
     connection: RawConnection, topic: str, unique_name: str
 ) -> None:
     find_coordinator(connection, unique_name, 0)

@@ -40,7 +40,7 @@ def producer(connection: RawConnection, unique_name: str) -> RawTransactionalPro
 
 
 @pytest.mark.parametrize(("body", "sent"), [(5, 6), (6, 5)])
-def test_a_body_of_one_version_under_the_other_is_no_request(
+def test_a_body_of_one_version_sent_as_the_other_is_invalid(
     broker: RunningBroker,
     connection: RawConnection,
     producer: RawTransactionalProducer,
@@ -61,7 +61,7 @@ def test_a_body_of_one_version_under_the_other_is_no_request(
     assert committed_once_stable(connection, unique_name, unique_name) == 3
 
 
-def test_each_member_of_a_group_of_both_protocols_is_refused_in_the_words_of_its_own(
+def test_members_of_both_protocols_are_refused_with_errors_of_their_own_protocol(
     broker: RunningBroker, connection: RawConnection, producer: RawTransactionalProducer, unique_name: str
 ) -> None:
     topic_id = connection.create_topic(unique_name, 2)

@@ -15,7 +15,7 @@ from oncelog.apps.conformance.raw.wire import RawConnection
 INIT_PRODUCER_ID = 22
 
 
-def test_pipelined_produce_12_to_several_new_partitions(connection: RawConnection, unique_name: str) -> None:
+def test_pipelined_produce_12_adds_several_new_partitions(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, 8)
     producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=True).init()
     for _ in range(5):
@@ -36,7 +36,9 @@ def test_pipelined_produce_12_to_several_new_partitions(connection: RawConnectio
         producer.commit()
 
 
-def test_pipelined_produce_12_follows_the_one_that_adds_the_partition(connection: RawConnection, topic: str) -> None:
+def test_pipelined_produce_12_waits_for_the_request_that_adds_the_partition(
+    connection: RawConnection, topic: str
+) -> None:
     producer = RawTransactionalProducer(connection, topic + "-id", version_2=True).init()
     for _ in range(5):
         sent = [
@@ -103,7 +105,7 @@ def test_pipelined_inits_each_get_an_epoch(connection: RawConnection, unique_nam
     assert [(answer.error_code, answer.producer_epoch) for answer in answers] == [(0, epoch) for epoch in range(1, 6)]
 
 
-def test_answers_leave_in_the_order_of_the_requests(connection: RawConnection, topic: str) -> None:
+def test_responses_are_sent_in_the_order_of_the_requests(connection: RawConnection, topic: str) -> None:
     """A waiting fetch holds back the answers to later requests."""
     pid = new_pid(connection)
     begin = now_ms()

@@ -253,7 +253,7 @@ def test_bytes_behind_a_request_are_passed_over(connection: RawConnection, share
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_bytes_leave_the_broker_well(connection: RawConnection, shared_topic: str, seed: int) -> None:
+def test_random_bytes_do_not_harm_the_broker(connection: RawConnection, shared_topic: str, seed: int) -> None:
     """Requests of every API with random bodies are answered or end the connection, and the broker serves the next
     client.
     """

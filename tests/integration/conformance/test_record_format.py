@@ -167,7 +167,7 @@ COMPRESSORS = {
 
 
 @pytest.mark.parametrize("name", COMPRESSORS)
-def test_check_08_every_form_of_a_codec_is_read_and_kept_as_it_came(
+def test_check_08_every_form_of_a_codec_is_read_and_stored_unchanged(
     connection: RawConnection, topic: str, name: str
 ) -> None:
     codec, compress = COMPRESSORS[name]
@@ -412,7 +412,7 @@ def test_every_version_of_fetch_reads(connection: RawConnection, unique_name: st
     assert [record.value for record in found.batches[0].records()] == [b"a", b"b"]
 
 
-def test_produce_to_what_does_not_exist(connection: RawConnection, unique_name: str) -> None:
+def test_produce_to_a_missing_topic_or_partition_is_refused(connection: RawConnection, unique_name: str) -> None:
     assert connection.produce(unique_name, batch(b"a")).error == 3
     assert connection.produce(bytes(15) + b"x", batch(b"a"), version=13).error == 100
     connection.create_topic(unique_name)
@@ -420,7 +420,7 @@ def test_produce_to_what_does_not_exist(connection: RawConnection, unique_name: 
     assert connection.produce(unique_name, batch(b"a"), partition=-1).error == 3
 
 
-def test_produce_with_acks_that_do_not_exist(connection: RawConnection, topic: str) -> None:
+def test_produce_with_invalid_acks_is_refused(connection: RawConnection, topic: str) -> None:
     for acks in (2, -2, 100):
         assert connection.produce(topic, batch(b"a"), acks=acks).error == 21
     assert connection.list_offset(topic).offset == 0
@@ -452,7 +452,7 @@ def test_one_refused_partition_leaves_the_others(connection: RawConnection, uniq
     assert [answers[unique_name, index].error for index in range(3)] == [0, CORRUPT_MESSAGE, 0]
 
 
-def test_an_internal_topic_is_closed_to_clients(connection: RawConnection) -> None:
+def test_clients_cannot_produce_to_an_internal_topic(connection: RawConnection) -> None:
     find_coordinator(connection, "any", 1)
     find_coordinator(connection, "any", 0)
     for name in ("__transaction_state", "__consumer_offsets"):
@@ -478,7 +478,7 @@ def test_a_batch_of_another_codec_is_compressed_again_for_a_topic_with_a_codec(
     assert second.records()[0].value == b"plain"
 
 
-def test_a_set_larger_than_a_segment_is_refused(connection: RawConnection, unique_name: str) -> None:
+def test_a_record_set_larger_than_a_segment_is_refused(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, segment_bytes=1048576, max_message_bytes=2_000_000)
     assert connection.produce(unique_name, batch(bytes(1_100_000))).error == 18
     assert connection.produce(unique_name, batch(bytes(1_000_000))).error == 0
@@ -494,7 +494,7 @@ def outcome(connection: RawConnection, topic: str, data: bytes | None, version: 
     return answer.error, [index for index, _ in answer.record_errors]
 
 
-def test_a_marker_of_no_producer_is_refused(connection: RawConnection, topic: str) -> None:
+def test_a_marker_without_a_producer_id_is_refused(connection: RawConnection, topic: str) -> None:
     """WriteTxnMarkers with producer id -1, sent by an operator, left a control batch without a producer in the log."""
     assert connection.list_offset(topic).offset == 0
     assert write_marker(connection, topic, -1, 0) == Error.UNKNOWN_SERVER_ERROR

@@ -68,7 +68,7 @@ def test_credentials_are_set_described_and_removed(connection: RawConnection, un
     assert unique_name not in described(connection, None)
 
 
-def test_users_who_are_asked_for_twice_are_refused(connection: RawConnection, unique_name: str) -> None:
+def test_users_named_twice_are_refused(connection: RawConnection, unique_name: str) -> None:
     assert described(connection, [unique_name, unique_name]) == {unique_name: DUPLICATE_RESOURCE}
 
 

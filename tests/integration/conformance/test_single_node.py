@@ -45,7 +45,7 @@ def test_an_authentication_is_refused_and_the_connection_stays(connection: RawCo
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_tokens_are_neither_made_nor_shown(connection: RawConnection, version: int) -> None:
+def test_delegation_tokens_are_neither_created_nor_described(connection: RawConnection, version: int) -> None:
     for renewers in ([], [CreatableRenewers("User", "a")]):
         made = connection.ask(CreateDelegationTokenRequest(renewers=renewers, max_lifetime_ms=1000), version)
         assert (made.error_code, made.principal_type, made.principal_name) == (TOKEN_NOT_ALLOWED, "User", "ANONYMOUS")
@@ -59,14 +59,14 @@ def test_tokens_are_neither_made_nor_shown(connection: RawConnection, version: i
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_tokens_are_neither_renewed_nor_expired(connection: RawConnection, version: int) -> None:
+def test_delegation_tokens_are_neither_renewed_nor_expired(connection: RawConnection, version: int) -> None:
     for request in (RenewDelegationTokenRequest(b"h", 5), ExpireDelegationTokenRequest(b"h", 5)):
         answer = connection.ask(request, version)
         assert (answer.error_code, answer.expiry_timestamp_ms) == (TOKEN_NOT_ALLOWED, -1)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_the_only_node_leads_the_quorum(connection: RawConnection, version: int) -> None:
+def test_a_single_node_leads_the_quorum(connection: RawConnection, version: int) -> None:
     answer = connection.ask(DescribeQuorumRequest([TopicData(METADATA, [PartitionData(0)])]), version)
     assert (answer.error_code, answer.error_message) == (0, "")
     (topic,) = answer.topics
@@ -100,7 +100,7 @@ def test_the_only_node_leads_the_quorum(connection: RawConnection, version: int)
     ],
 )
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_only_the_metadata_alone_has_a_quorum(
+def test_only_the_metadata_partition_has_a_quorum(
     connection: RawConnection, version: int, asked: list[tuple[str, list[int]]]
 ) -> None:
     topics = [TopicData(name, [PartitionData(index) for index in parts]) for name, parts in asked]

@@ -83,7 +83,7 @@ def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Ra
 
 
 @pytest.mark.parametrize("version_2", [False, True])
-def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced(
+def test_check_46_a_transaction_past_its_timeout_is_aborted_and_its_producer_fenced(
     connection: RawConnection, topic: str, unique_name: str, version_2: bool
 ) -> None:
     producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=version_2, timeout_ms=400).init()
@@ -106,7 +106,7 @@ def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced
     assert eager.error_code in (0, FENCED)
 
 
-def test_check_46_a_fenced_producer_may_begin_again(connection: RawConnection, topic: str, unique_name: str) -> None:
+def test_check_46_a_fenced_producer_can_begin_again(connection: RawConnection, topic: str, unique_name: str) -> None:
     producer = RawTransactionalProducer(connection, unique_name + "-id", timeout_ms=300).init()
     producer.send(topic, b"never")
     eventually(lambda: producer.describe().transaction_state == "CompleteAbort")
@@ -118,7 +118,9 @@ def test_check_46_a_fenced_producer_may_begin_again(connection: RawConnection, t
     assert connection.read_committed(topic) == [b"kept"]
 
 
-def test_a_transaction_within_its_time_is_left_alone(connection: RawConnection, topic: str, unique_name: str) -> None:
+def test_a_transaction_within_its_timeout_is_not_aborted(
+    connection: RawConnection, topic: str, unique_name: str
+) -> None:
     brief = RawTransactionalProducer(connection, unique_name + "-brief", timeout_ms=200).init()
     patient = RawTransactionalProducer(connection, unique_name + "-patient", timeout_ms=60_000).init()
     patient.send(topic, b"kept")

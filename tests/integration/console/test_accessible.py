@@ -164,7 +164,7 @@ def press_until(page: Page, selector: str) -> None:
     raise AssertionError(f"{selector} is never reached")
 
 
-def test_a_topic_is_made_browsed_tailed_and_deleted_without_a_mouse(
+def test_a_topic_is_created_browsed_tailed_and_deleted_without_a_mouse(
     page: Page, filled: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     page.goto(f"{filled.url}/topics")

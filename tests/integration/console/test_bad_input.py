@@ -87,7 +87,7 @@ def test_scripts_in_the_live_tail_are_shown_and_never_run(
     assert page.title() != "run"
 
 
-def test_a_record_of_a_megabyte_and_a_key_that_is_not_text(
+def test_a_large_record_and_a_binary_key_are_shown(
     page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, topic: str
 ) -> None:
     large = b"m" * 1_000_000
@@ -126,7 +126,7 @@ def test_invalid_names_show_an_error_page(page: Page, oncelog_console: RunningCo
      "from=offset&offset=-5", "from=time&time=yesterday", "at=0:99999999", "at=;;;&before=::", "before=7:3", "key=0xzz",
      "path=%24..%5B%3F%40%5D", "path=%24%5B", "equals=5", "kd=nonsense&vd=nonsense", "partition=0&offset=%00"],
 )  # fmt: skip
-def test_questions_that_make_no_sense_are_answered_in_words(
+def test_invalid_queries_are_answered_with_a_page(
     page: Page, oncelog_console: RunningConsole, topic: str, query: str
 ) -> None:
     answer = page.goto(f"{oncelog_console.url}/records?topic={topic}&{query}")
@@ -217,7 +217,7 @@ def test_the_live_tail_continues_behind_a_broker_that_died(
         expect(page.locator("#rows")).to_contain_text("after")
 
 
-def test_a_console_that_ends_is_reported_and_its_page_continues_when_it_is_back(
+def test_a_page_reports_a_console_that_ended_and_continues_when_it_is_back(
     page: Page, oncelog_broker: RunningBroker
 ) -> None:
     properties = {"bootstrap.servers": oncelog_broker.bootstrap_servers}

@@ -59,13 +59,13 @@ def visit(console: RunningConsole) -> tuple[str, str]:
         "[fe80::1%evil]",
     ],
 )
-def test_a_name_that_was_pointed_here_is_refused(oncelog_console: RunningConsole, host: str) -> None:
+def test_an_unknown_host_name_is_refused(oncelog_console: RunningConsole, host: str) -> None:
     answer = ask(oncelog_console, "GET", "/topics", headers={"Host": host})
     assert answer.status in (400, 421)
     assert "--allow-host" in answer.text or answer.status == 400
 
 
-def test_addresses_localhost_and_names_that_are_allowed_are_served(oncelog_broker: RunningBroker) -> None:
+def test_addresses_localhost_and_allowed_host_names_are_served(oncelog_broker: RunningBroker) -> None:
     properties = {"bootstrap.servers": oncelog_broker.bootstrap_servers}
     with RunningConsole(properties, hosts=frozenset({"console.example"})) as console:
         for host in ("127.0.0.1", "localhost:8080", "[::1]:80", "10.1.2.3", "console.example", "CONSOLE.example:443"):
@@ -85,13 +85,13 @@ def test_every_answer_forbids_scripts_that_are_not_the_consoles_own(oncelog_cons
     assert ask(oncelog_console, "GET", "/static/gone.css").headers["cache-control"] == "no-store"
 
 
-def test_the_cookie_is_for_this_site_and_no_script(oncelog_console: RunningConsole) -> None:
+def test_the_cookie_is_same_site_and_hidden_from_scripts(oncelog_console: RunningConsole) -> None:
     cookie = ask(oncelog_console, "GET", "/topics").headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
 
 
-def test_a_form_needs_its_secret_its_session_and_its_own_site(
+def test_a_form_needs_its_csrf_token_its_session_and_its_own_origin(
     oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     cookie, secret = visit(oncelog_console)
@@ -117,7 +117,7 @@ def test_a_form_needs_its_secret_its_session_and_its_own_site(
         assert unique_name in admin.list_topics()
 
 
-def test_no_form_is_taken_as_a_question(oncelog_console: RunningConsole, unique_name: str) -> None:
+def test_a_get_request_never_submits_a_form(oncelog_console: RunningConsole, unique_name: str) -> None:
     cookie, secret = visit(oncelog_console)
     query = urlencode({"name": unique_name, "csrf": secret})
     for path in ("/acl/remove", "/topic/delete", "/group/delete", "/setting", "/redrive", "/transaction/end-hanging"):
@@ -133,7 +133,7 @@ def test_a_name_of_blanks_is_refused_beside_the_form(oncelog_console: RunningCon
     assert "a topic needs a name" in answer.text
 
 
-def test_a_console_that_only_reads_changes_nothing(oncelog_broker: RunningBroker, unique_name: str) -> None:
+def test_a_read_only_console_changes_nothing(oncelog_broker: RunningBroker, unique_name: str) -> None:
     with (
         Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin,
         RunningConsole({"bootstrap.servers": oncelog_broker.bootstrap_servers}, allow_changes=False) as console,
@@ -162,7 +162,7 @@ def test_a_body_that_is_too_large_is_refused(oncelog_console: RunningConsole) ->
     assert ask(oncelog_console, "POST", "/topic/create", body, {"Cookie": cookie}).status == 413
 
 
-def test_reports_need_the_token_and_sense(oncelog_console: RunningConsole) -> None:
+def test_reports_need_the_token_and_valid_content(oncelog_console: RunningConsole) -> None:
     good = {"session": "s", "pipeline": "p", "state": "running"}
 
     def report(body: str, token: str = TOKEN) -> int:
@@ -183,7 +183,7 @@ def test_no_page_shows_the_token(oncelog_console: RunningConsole) -> None:
         assert TOKEN not in ask(oncelog_console, "GET", path).text
 
 
-def test_half_of_a_surrogate_pair_stops_no_page(
+def test_a_lone_surrogate_does_not_break_a_page(
     oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     servers = oncelog_broker.bootstrap_servers
@@ -198,7 +198,7 @@ def test_half_of_a_surrogate_pair_stops_no_page(
         assert (answer.status, "\\ud800" in answer.text) == (200, True), path
 
 
-def test_huge_numbers_are_refused_in_words(oncelog_console: RunningConsole) -> None:
+def test_huge_numbers_are_refused_with_an_explanation(oncelog_console: RunningConsole) -> None:
     cookie, csrf = visit(oncelog_console)
     assert ask(oncelog_console, "GET", f"/broker?id={'9' * 5000}").status == 400
     for path, form in (
@@ -209,7 +209,7 @@ def test_huge_numbers_are_refused_in_words(oncelog_console: RunningConsole) -> N
         assert answer.status == 400, path
 
 
-def test_a_visit_keeps_few_schemas(oncelog_console: RunningConsole) -> None:
+def test_a_session_keeps_few_schemas(oncelog_console: RunningConsole) -> None:
     cookie, csrf = visit(oncelog_console)
 
     def give(topic: str, schema: str) -> int:
@@ -221,7 +221,7 @@ def test_a_visit_keeps_few_schemas(oncelog_console: RunningConsole) -> None:
     assert give("t" * 250, '"int"') == 400
 
 
-def test_a_live_tail_ends_with_its_session_and_there_are_not_any_number(
+def test_live_tails_end_with_their_session_and_are_limited_in_number(
     oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:

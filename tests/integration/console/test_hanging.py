@@ -57,7 +57,9 @@ def test_a_hanging_transaction_is_found_and_ended_and_readers_continue(
         assert next(iter(consumer)).value == b"waits"
 
 
-def test_a_console_that_only_reads_shows_it_and_ends_nothing(page: Page, broker: oncelog.Broker, topic: str) -> None:
+def test_a_read_only_console_shows_a_hanging_transaction_and_ends_nothing(
+    page: Page, broker: oncelog.Broker, topic: str
+) -> None:
     with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}, allow_changes=False) as console:
         page.goto(f"{console.url}/transactions/hanging")
         row = page.locator("#hanging tbody tr", has_text=topic)

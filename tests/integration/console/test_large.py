@@ -62,7 +62,7 @@ def console(broker: Broker) -> Iterator[RunningConsole]:
         yield running
 
 
-def test_a_thousand_topics_come_in_pages_that_are_light(page: Page, console: RunningConsole) -> None:
+def test_a_thousand_topics_are_shown_in_small_pages(page: Page, console: RunningConsole) -> None:
     transferred: list[Response] = []
     page.on("response", lambda answer: transferred.append(answer))
     page.goto(f"{console.url}/topics")
@@ -79,7 +79,7 @@ def test_a_thousand_topics_come_in_pages_that_are_light(page: Page, console: Run
 STATIC = re.compile(rb'(/static/[^"\s]+)')
 
 
-def test_every_page_is_light(console: RunningConsole) -> None:
+def test_every_page_is_small(console: RunningConsole) -> None:
     """The document and every file that it names, uncompressed and with an empty cache."""
 
     def fetched(path: str) -> bytes:
@@ -103,7 +103,7 @@ def test_every_page_is_light(console: RunningConsole) -> None:
         assert len(document) + sum(sizes[name] for name in files) < MAX_BYTES, path
 
 
-def test_ten_million_records_are_browsed_from_any_place(page: Page, console: RunningConsole) -> None:
+def test_ten_million_records_are_browsed_from_any_offset(page: Page, console: RunningConsole) -> None:
     rows = page.locator("table.records tbody tr")
     page.goto(f"{console.url}/topic?name=many")
     expect(page.locator("#live")).to_contain_text("10\u202f000\u202f000")

@@ -126,7 +126,7 @@ def test_acls_are_added_and_removed(page: Page, guarded: oncelog.Broker) -> None
         expect(page.locator("tbody")).not_to_contain_text("User:carol")
 
 
-def test_credentials_that_no_visitor_could_enter_are_not_lent_unasked() -> None:
+def test_the_consoles_own_credentials_are_not_lent_to_visitors_by_default() -> None:
     oauth = {"bootstrap.servers": "h:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
     with pytest.raises(ConfigError, match="--shared-login"):
         ConsoleSettings(oauth)
@@ -136,7 +136,7 @@ def test_credentials_that_no_visitor_could_enter_are_not_lent_unasked() -> None:
     assert not ConsoleSettings(oauth, shared_login=True).asks_for_login
 
 
-def test_the_credentials_of_a_properties_file_are_not_the_visitors() -> None:
+def test_visitors_do_not_get_the_credentials_of_a_properties_file() -> None:
     given = {
         "bootstrap.servers": "h:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN",
         "sasl.username": "admin", "sasl.password": "x",
@@ -147,7 +147,7 @@ def test_the_credentials_of_a_properties_file_are_not_the_visitors() -> None:
     assert (config.sasl_plain_username, config.sasl_plain_password) == ("alice", "y")
 
 
-def test_a_page_left_open_leads_to_the_login_when_its_session_is_over_and_back(
+def test_a_page_of_an_ended_session_leads_to_the_login_and_back(
     page: Page, console: RunningConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.goto(f"{console.url}/topics?q=hers")
@@ -163,7 +163,7 @@ def test_a_page_left_open_leads_to_the_login_when_its_session_is_over_and_back(
     assert page.url.endswith("/topics?q=hers")
 
 
-def test_a_form_of_a_session_that_is_over_changes_nothing(
+def test_a_form_of_an_ended_session_changes_nothing(
     page: Page, console: RunningConsole, guarded: oncelog.Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.goto(f"{console.url}/topic/create")

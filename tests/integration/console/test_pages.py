@@ -123,7 +123,7 @@ def test_topics_are_found_created_changed_and_deleted(show: Open, admin: Admin, 
     assert unique_name not in admin.list_topics()
 
 
-def test_brokers_and_their_settings(show: Open) -> None:
+def test_brokers_and_their_settings_are_shown(show: Open) -> None:
     page = show("/brokers")
     expect(page.get_by_role("heading", name="Brokers")).to_be_visible()
     page.locator("#live tbody th a").first.click()
@@ -212,7 +212,7 @@ def test_times_are_in_the_visitors_zone(show: Open, producer: Producer, topic: s
     expect(rows(page).locator("time")).to_have_text("2026-01-01 05:45:00.000")
 
 
-def test_the_live_tail_shows_what_comes_and_how_it_ends(show: Open, producer: Producer, topic: str) -> None:
+def test_the_live_tail_shows_new_records_and_their_outcomes(show: Open, producer: Producer, topic: str) -> None:
     page = show("/records", topic=topic)
     page.get_by_role("button", name="Live tail").click()
     expect(page.locator("#tail-state")).to_have_text("Live: waiting for records.")
@@ -294,14 +294,14 @@ def test_the_history_of_a_transactional_id_is_a_timeline(
     expect(fenced.first).to_be_visible()
 
 
-def test_hanging_transactions_are_looked_for_behind_the_page(show: Open, producer: Producer, topic: str) -> None:
+def test_hanging_transactions_are_searched_in_the_background(show: Open, producer: Producer, topic: str) -> None:
     write(producer, topic, ["x"], end=None)
     page = show("/transactions")
     expect(page.locator("#hanging")).to_contain_text(re.compile(r"None in [\d\u202f]+ partitions"))
     assert page.title() == "Transactions · oncelog"  # what was loaded into the page brought a title of its own
 
 
-def test_an_address_that_is_none_leads_on(page: Page, oncelog_console: RunningConsole) -> None:
+def test_an_unknown_page_address_offers_links(page: Page, oncelog_console: RunningConsole) -> None:
     answer = page.goto(f"{oncelog_console.url}/topics/orders")
     assert answer is not None and answer.status == 404
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
@@ -309,7 +309,7 @@ def test_an_address_that_is_none_leads_on(page: Page, oncelog_console: RunningCo
     expect(page.get_by_role("heading", name="Topics")).to_be_visible()
 
 
-def test_producers_of_a_partition(show: Open, producer: Producer, topic: str) -> None:
+def test_the_producers_of_a_partition_are_shown(show: Open, producer: Producer, topic: str) -> None:
     write(producer, topic, ["x"], end=None)
     page = show("/producers", topic=topic, partition=0)
     expect(page.locator("tbody tr")).to_have_count(1)
@@ -362,7 +362,7 @@ def test_a_group_has_both_lags_and_its_members(
         eventually(lambda: f"g-{topic}" in readers())  # positions are remembered for some seconds
 
 
-def test_a_share_group_has_starts_and_what_is_not_delivered_for_good(
+def test_a_share_group_shows_start_offsets_and_undelivered_records(
     show: Open, topic: str, broker: RunningBroker
 ) -> None:
     """Records behind the start that are accepted do not lag; a reset delivers all of them again."""
@@ -423,5 +423,5 @@ def test_a_group_with_members_is_not_moved(show: Open, topic: str, broker: Runni
         expect(page.get_by_role("alert")).to_contain_text("has members (1); stop them")
 
 
-def test_acls_where_nobody_has_set_up_an_authorizer(show: Open) -> None:
+def test_the_acls_page_reports_a_missing_authorizer(show: Open) -> None:
     expect(show("/acls").locator("main")).to_contain_text("This cluster has no authorizer")

@@ -33,7 +33,7 @@ def report(console: RunningConsole, *reported: Progress, state: tuple[str, str] 
     reporter.close()
 
 
-def test_a_query_has_its_batches_its_bar_and_its_marker(
+def test_a_query_shows_its_batches_progress_bar_and_marker(
     page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     query = f"query-{unique_name}"
@@ -64,7 +64,7 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
     expect(card).to_contain_text("<b>it broke</b>")
 
 
-def test_a_console_that_does_not_exist_stops_no_query(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_console_does_not_stop_a_query(caplog: pytest.LogCaptureFixture) -> None:
     reporter = ConsoleReporter("http://127.0.0.1:9", TOKEN)
     for number in range(500):
         reporter.progress(replace(PROGRESS, pipeline="p", batch=number))
@@ -72,7 +72,7 @@ def test_a_console_that_does_not_exist_stops_no_query(caplog: pytest.LogCaptureF
     assert len([one for one in caplog.records if "does not accept reports" in one.message]) == 1
 
 
-def test_reports_hold_no_more_than_they_must(oncelog_console: RunningConsole, page: Page) -> None:
+def test_excessive_values_of_reports_are_limited(oncelog_console: RunningConsole, page: Page) -> None:
     report(oncelog_console, replace(PROGRESS, pipeline="x" * 5000, rows=-5, rows_per_second=float("inf")))
     page.goto(f"{oncelog_console.url}/pipelines")
     card = page.locator("section.card", has_text="x" * 200)
@@ -116,7 +116,7 @@ def test_the_next_run_reports_a_killed_run_and_its_tables_have_rows_without_a_ma
     expect(card).not_to_contain_text("none in this cluster")
 
 
-def test_group_of_a_marker_is_shown_as_no_reader(
+def test_the_group_of_a_marker_is_not_shown_as_a_reader(
     page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     group, where = f"oncelog-marker-{unique_name}", TopicPartition(unique_name, 0)

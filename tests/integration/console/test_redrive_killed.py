@@ -96,7 +96,7 @@ class Visitor:
 
 
 @pytest.mark.soak
-def test_letters_of_a_console_that_is_killed_are_back_once(places: tuple[World, str]) -> None:
+def test_dead_letters_of_a_killed_console_are_sent_back_once(places: tuple[World, str]) -> None:
     world, address = places
     steps = [
         ("send_offsets_to_transaction", "after", 2),

@@ -36,7 +36,7 @@ def shown(page: Page, console: RunningConsole, **query: object) -> None:
     page.goto(f"{console.url}/redrive?{urlencode(query)}")
 
 
-def test_letters_that_are_shown_are_sent_back_once(page: Page, console: RunningConsole, world: World) -> None:
+def test_previewed_dead_letters_are_sent_back_once(page: Page, console: RunningConsole, world: World) -> None:
     page.goto(f"{console.url}/topic?{urlencode({'name': world.dead})}")
     page.get_by_role("link", name="Redrive…").click()
     expect(page.locator("table.dead-letters tbody tr")).to_have_count(20)
@@ -67,7 +67,7 @@ def test_letters_that_are_shown_are_sent_back_once(page: Page, console: RunningC
     assert apart(world.redrive).done().err == "0 dead letters sent back\n"
 
 
-def test_a_wrong_choice_of_letters_is_reported(page: Page, console: RunningConsole, world: World) -> None:
+def test_a_wrong_selection_of_dead_letters_is_reported(page: Page, console: RunningConsole, world: World) -> None:
     shown(page, console, topic=world.dead, error="odd", name="odd ones")
     expect(page.get_by_role("alert")).to_contain_text("a name has 1 to 100 of the characters")
     page.get_by_label("Name").fill("odd-ones")

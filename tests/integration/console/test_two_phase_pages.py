@@ -7,7 +7,7 @@ from tests.integration.console.test_guard import ask
 from tests.support.running_console import RunningConsole
 
 
-def test_two_phase_commit_is_distinguished(unique_name: str) -> None:
+def test_transactions_in_two_phase_commit_are_marked(unique_name: str) -> None:
     with Broker(settings={"transaction.two.phase.commit.enable": True}) as broker:
         servers = broker.bootstrap_servers
         with Producer(bootstrap_servers=servers, transactional_id=unique_name, two_phase_commit=True) as producer:

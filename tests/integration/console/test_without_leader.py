@@ -36,14 +36,14 @@ def get(console: RunningConsole, path: str) -> Answer:
     return ask(console, "GET", path)
 
 
-def test_topics_are_listed_with_the_offsets_of_the_others(console: RunningConsole) -> None:
+def test_topics_are_listed_without_the_offsets_of_a_leaderless_partition(console: RunningConsole) -> None:
     page = get(console, "/topics")
     assert page.status == 200
     assert "cannot be read" not in page.text
     assert page.text.count("1 without a leader") == 2
 
 
-def test_a_topic_s_page_shows_that_nobody_leads_it(console: RunningConsole) -> None:
+def test_a_topics_page_shows_a_partition_without_a_leader(console: RunningConsole) -> None:
     for topic in ("t", "lone"):
         page = get(console, f"/topic?name={topic}")
         assert page.status == 200
@@ -51,7 +51,7 @@ def test_a_topic_s_page_shows_that_nobody_leads_it(console: RunningConsole) -> N
     assert "2 partitions, 1 offset." in get(console, "/topic?name=t").text
 
 
-def test_records_of_the_others_are_shown_and_it_is_named(console: RunningConsole) -> None:
+def test_records_of_other_partitions_are_shown_and_the_leaderless_one_is_named(console: RunningConsole) -> None:
     page = get(console, "/records?topic=t")
     assert page.status == 200
     assert "still here" in page.text
@@ -73,7 +73,7 @@ def test_an_unsupported_area_alone_is_explained_in_a_sentence(console: RunningCo
     assert "no node leads" in page.text
 
 
-def test_hanging_transactions_are_looked_for_in_the_others(console: RunningConsole) -> None:
+def test_hanging_transactions_are_searched_in_partitions_with_a_leader(console: RunningConsole) -> None:
     page = get(console, "/transactions/hanging")
     assert page.status == 200
     assert "2 partitions have no leader now" in page.text

@@ -110,7 +110,7 @@ def damage(data: Path) -> None:
             segment(data, topic, index).write_bytes(content[:begin] + spoilt + content[end:])
 
 
-def test_a_damaged_record_costs_its_own_partition_its_coordinator(
+def test_a_damaged_record_stops_only_the_coordinator_of_its_partition(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     owners = {name: java_hash_partition(name, PARTITIONS) for name in NAMES}
@@ -146,7 +146,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
     assert [path.read_bytes() for path in paths] == left, "what is left is there for whoever mends it"
 
 
-def test_a_deleted_transaction_log_takes_its_ids_along_and_a_new_one_serves() -> None:
+def test_a_deleted_transaction_log_loses_its_ids_and_a_new_log_serves() -> None:
     with oncelog.Broker(settings=SETTINGS) as broker, RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         coordinated(client)

@@ -52,7 +52,7 @@ def damage(data: Path, index: int) -> None:
     path.write_bytes(content[:begin] + DAMAGES[index](content[begin:end], second) + content[end:])
 
 
-def test_a_damaged_record_costs_its_own_share_partitions_their_deliveries(
+def test_a_damaged_record_resets_only_its_own_share_partitions(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with oncelog.Broker(tmp_path, settings=SETTINGS) as broker:

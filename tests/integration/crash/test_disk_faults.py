@@ -116,7 +116,7 @@ def make_room(node: ServeProcess) -> None:
 
 
 @pytest.mark.parametrize("restarts", [True, False])
-def test_a_full_disk_refuses_until_there_is_room_and_then_takes_the_records_once(
+def test_a_full_disk_refuses_records_and_stores_them_once_when_space_is_free(
     node: ServeProcess, restarts: bool
 ) -> None:
     servers = node.bootstrap_servers
@@ -150,7 +150,7 @@ def test_a_full_disk_refuses_until_there_is_room_and_then_takes_the_records_once
     assert committed_values(servers, "full") == values
 
 
-def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServeProcess) -> None:
+def test_a_commit_refused_by_a_full_disk_is_decided_after_the_restart(node: ServeProcess) -> None:
     servers = node.bootstrap_servers
     create_topics(servers, "results")
     writer = transactional(servers, "t" * 10_000)
@@ -175,9 +175,7 @@ def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServePro
 
 @pytest.mark.parametrize("restarts", [True, False])
 @pytest.mark.parametrize("full", ["__transaction_state", "results"])
-def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
-    node: ServeProcess, full: str, restarts: bool
-) -> None:
+def test_a_disk_full_after_a_restart_delays_no_other_partition(node: ServeProcess, full: str, restarts: bool) -> None:
     """What the restart recovered still waits for its sync (``commit``), and the end of a transaction finds no space."""
     txn_id = "t" * (20_000 if full == "__transaction_state" else 10)
     with RawConnection(node.bootstrap_servers) as client:
@@ -233,7 +231,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> FailingSyncs:
     return FailingSyncs(monkeypatch)
 
 
-def test_a_failing_sync_stops_its_partition_alone_until_a_restart(
+def test_a_failing_sync_stops_only_its_partition_until_a_restart(
     tmp_path: Path, syncs: FailingSyncs, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Broker(tmp_path, settings=SETTINGS) as broker:

@@ -40,13 +40,13 @@ def test_too_few_flights_for_the_crashes_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_flights_are_a_number_or_all(tmp_path: Path) -> None:
+def test_the_option_flights_accepts_a_number_or_all(tmp_path: Path) -> None:
     for flights in ("most", "0"):
         sentence = refused(tmp_path, "--flights", flights, status=2)
         assert f"{flights!r} is neither a number of flights nor all" in sentence
 
 
-def test_folder_with_files_of_others_is_left_alone(tmp_path: Path) -> None:
+def test_demo_leaves_a_folder_with_other_files_unchanged(tmp_path: Path) -> None:
     kept = tmp_path / "mine" / "letter.txt"
     kept.parent.mkdir()
     kept.write_text("dear")
@@ -54,7 +54,7 @@ def test_folder_with_files_of_others_is_left_alone(tmp_path: Path) -> None:
     assert kept.read_text() == "dear"
 
 
-def test_topics_that_exist_are_left_alone(tmp_path: Path, oncelog_broker: RunningBroker, unique_name: str) -> None:
+def test_demo_leaves_existing_topics_unchanged(tmp_path: Path, oncelog_broker: RunningBroker, unique_name: str) -> None:
     create_topic(oncelog_broker.bootstrap_servers, f"{unique_name}flights")
     options = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--prefix", unique_name)
     sentence = refused(tmp_path, *options)

@@ -27,14 +27,14 @@ def test_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list
     }
 
 
-def test_window_of_cancelled_flights_only_has_no_delay(flights: list[Flight]) -> None:
+def test_a_window_of_only_cancelled_flights_has_no_delay(flights: list[Flight]) -> None:
     flight = flights[0]._replace(dep_delay=None)
     (found,) = windows([flight]).values()
     assert (found["flights"], found["cancelled"], found["late"]) == (1, 1, 0)
     assert found["delay_minutes"] is found["longest_delay"] is found["mean_delay"] is None
 
 
-def test_flight_is_joined_with_what_the_tables_know(flights: list[Flight]) -> None:
+def test_a_flight_is_joined_with_the_rows_of_the_tables(flights: list[Flight]) -> None:
     expected = ExpectedTopics(flights[:1000])
     enriched = expected.enriched(expected.flights[1])
     assert enriched["airline"] == "United Air Lines Inc."

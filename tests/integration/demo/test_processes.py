@@ -61,7 +61,7 @@ def test_process_that_ends_by_itself_is_reported_with_its_last_words(tmp_path: P
         child.check()
 
 
-def test_orders_reach_the_standard_input(tmp_path: Path) -> None:
+def test_commands_reach_the_standard_input_of_a_process(tmp_path: Path) -> None:
     heard = Heard()
     child = Child("echo", ["-c", "print(input()[::-1])"], tmp_path / "log", heard)
     child.order("abc")

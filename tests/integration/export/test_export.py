@@ -99,7 +99,7 @@ def test_disk_that_is_full_in_the_middle_of_a_file_is_reported_and_later_continu
     assert exported.values() == sorted([*(one.decode() for one in numbered(0, 10)), *(one.decode() for one in more)])
 
 
-def test_committed_records_are_exported_once_and_later_ones_added(exported: ExportedTopic) -> None:
+def test_committed_records_are_exported_once_and_later_records_appended(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 30))
     exported.produce(numbered(900, 910), commit=False)
     assert exported.export().done().err == f"30 records exported to {exported.to}\n"
@@ -112,7 +112,7 @@ def test_committed_records_are_exported_once_and_later_ones_added(exported: Expo
     assert len({row[:2] for row in exported.rows()}) == 50
 
 
-def test_columns_hold_the_whole_record(exported: ExportedTopic) -> None:
+def test_exported_columns_hold_the_whole_record(exported: ExportedTopic) -> None:
     exported.produce([b'a,"b"\n', None])
     exported.export().done()
     if exported.to.suffix == ".csv":
@@ -187,7 +187,7 @@ def test_topic_that_is_recreated_during_the_export_adds_nothing(
     assert topic.rows() == []
 
 
-def test_records_that_were_deleted_before_are_not_passed_over_silently(exported: ExportedTopic) -> None:
+def test_deleted_records_are_not_skipped_silently(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 4))
     exported.export().done()
     exported.produce(numbered(4, 8))
@@ -200,7 +200,7 @@ def test_records_that_were_deleted_before_are_not_passed_over_silently(exported:
     assert exported.values() == ["v0000", "v0001", "v0002", "v0003", "v0005", "v0006", "v0007"]
 
 
-def test_place_that_is_not_an_exports_is_refused(exported: ExportedTopic) -> None:
+def test_a_target_that_is_not_an_export_is_refused(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 2))
     if exported.to.suffix == ".csv":
         exported.to.write_text("mine\n")
@@ -214,7 +214,7 @@ def test_place_that_is_not_an_exports_is_refused(exported: ExportedTopic) -> Non
         assert "choose another name" in ended.sentence()
 
 
-def test_part_for_each_number_of_bytes(exported: ExportedTopic) -> None:
+def test_a_new_file_begins_after_the_given_number_of_bytes(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 100))
     lines = exported.export("--part-bytes", 1, "--json").done().json_lines
     assert [one["left"] for one in lines][-1] == 0
@@ -244,12 +244,14 @@ def test_bytes_that_are_not_text_are_refused_by_csv_alone(exported: ExportedTopi
         (("--to", "/proc/nowhere/out.parquet"), "cannot be written"),
     ],
 )
-def test_wrong_options_are_refused_in_a_sentence(broker: RunningBroker, unique_name: str, words: Any, why: str) -> None:
+def test_wrong_export_options_are_refused_in_a_sentence(
+    broker: RunningBroker, unique_name: str, words: Any, why: str
+) -> None:
     call("topics", "create", unique_name, "-b", broker.bootstrap_servers).done()
     assert why in call("export", unique_name, *words, "-b", broker.bootstrap_servers).sentence()
 
 
-def test_damaged_position_is_reported(exported: ExportedTopic) -> None:
+def test_a_damaged_export_position_is_reported(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 2))
     exported.export().done()
     match exported.to.suffix:
@@ -275,7 +277,7 @@ def test_json_of_headers_is_json(exported: ExportedTopic) -> None:
 NANOSECONDS = 1_700_000_000_000_000_000
 
 
-def test_timestamps_of_any_year_are_exported_and_those_that_tables_cannot_hold_end_it(
+def test_timestamps_of_any_year_are_exported_and_unsupported_timestamps_end_the_export(
     broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

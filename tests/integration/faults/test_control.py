@@ -49,7 +49,7 @@ def ask(address: str, path: str, method: str = "GET", body: object = None) -> tu
         return error.code, json.load(error)
 
 
-def test_a_fault_is_made_looked_at_and_removed(control: FaultControl) -> None:
+def test_a_fault_is_created_listed_and_removed(control: FaultControl) -> None:
     status, made = ask(control.address, "/faults", "POST", {"fault": "lose_answer Produce topic=orders times=always"})
     assert (status, made["id"], made["hits"]) == (200, 1, 0)
     status, made = ask(control.address, "/faults", "POST", {"kind": "delay", "ms": 20, "api": "Fetch"})
@@ -137,7 +137,9 @@ def test_a_body_that_cannot_be_read_is_reported(sent: bytes, complaint: str, idl
     assert idle_control.all() == []
 
 
-def test_requests_before_the_answer_are_not_reported(control: FaultControl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_disconnects_before_the_answer_logs_no_exception(
+    control: FaultControl, capsys: pytest.CaptureFixture[str]
+) -> None:
     host, port = control.address.split(":")
     fault = control.add({"fault": "lose_answer Produce"})
     for sent in (
@@ -162,7 +164,7 @@ def test_requests_before_the_answer_are_not_reported(control: FaultControl, caps
         {"Host": "[::1"},
     ],
 )
-def test_pages_of_other_sites_make_no_faults(idle_control: FaultControl, headers: dict[str, str]) -> None:
+def test_web_pages_of_other_sites_cannot_create_faults(idle_control: FaultControl, headers: dict[str, str]) -> None:
     """Browsers let any page send a POST to this machine, and a page whose name resolves to it can read the answers,
     too.
     """
@@ -195,7 +197,7 @@ def test_control_listens_on_ipv6_too() -> None:
         running.stop()
 
 
-def test_control_is_for_this_machine_alone() -> None:
+def test_control_accepts_only_local_connections() -> None:
     with pytest.raises(FaultError, match="not a loopback address"):
         FaultControl(Faults(), "0.0.0.0", 0)
 
@@ -211,11 +213,11 @@ def test_control_is_for_this_machine_alone() -> None:
         "duplicate api=Produce partition=3",
     ],
 )
-def test_every_kind_can_be_reported(text: str) -> None:
+def test_every_kind_of_fault_can_be_listed(text: str) -> None:
     assert add_fault(Faults(), text).hits == 0
 
 
-def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker, unique_name: str) -> None:
+def test_the_faults_command_proxies_a_broker(oncelog_broker: oncelog.Broker, unique_name: str) -> None:
     command = [sys.executable, "-m", "oncelog", "proxy", "--to", oncelog_broker.bootstrap_servers, "--json"]
     command += ["--control", "127.0.0.1:0", "--fault", f"lose_answer Produce topic={unique_name}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -242,12 +244,12 @@ def test_the_terminated_command_reports_the_faults_that_struck(oncelog_broker: o
     assert "struck 0 times" in reported
 
 
-def test_a_wrong_fault_is_refused_before_anything_listens() -> None:
+def test_a_wrong_fault_is_refused_before_the_proxy_listens() -> None:
     outcome = call("proxy", "--to", "127.0.0.1:1", "--fault", "lose_answer Prodcue")
     assert (outcome.code, outcome.err) == (1, "oncelog: there is no API 'Prodcue'; did you mean Produce?\n")
 
 
-def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
+def test_a_served_broker_accepts_faults_and_actions(tmp_path: Path) -> None:
     """``oncelog serve --faults``: what tests in any language do, here with Python's HTTP client."""
     command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--nodes", "3", "--json"]
     command += ["--data", str(tmp_path), "--faults", "127.0.0.1:0"]

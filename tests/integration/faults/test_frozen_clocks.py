@@ -108,7 +108,7 @@ TOOLS = ("freezegun", "time-machine")
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("uvloop", ["with uvloop", "without uvloop"])
 @pytest.mark.parametrize("course", COURSES.values(), ids=COURSES)
-def test_everything_keeps_real_time(course: str, uvloop: str, tool: str) -> None:
+def test_clients_and_brokers_keep_real_time_under_a_frozen_clock(course: str, uvloop: str, tool: str) -> None:
     code = BEGIN.format(uvloop=uvloop, tool=tool) + course + "\nprint('done')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "done\n", done.stderr
@@ -142,7 +142,7 @@ def test_clock_of_the_broker_still_moves(new_year, oncelog_broker, oncelog_topic
 """
 
 
-def test_fixtures_of_the_plugin_keep_real_time(tmp_path: Path) -> None:
+def test_fixtures_of_the_plugin_keep_real_time_under_a_frozen_clock(tmp_path: Path) -> None:
     (tmp_path / "test_users.py").write_text(FIXTURES)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],

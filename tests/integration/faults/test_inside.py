@@ -77,7 +77,7 @@ def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
     assert committed(broker, 1) == [b"once"]
 
 
-def test_without_idempotence_it_exists_twice(broker: oncelog.Broker) -> None:
+def test_a_lost_acknowledgement_doubles_a_record_without_idempotence(broker: oncelog.Broker) -> None:
     """The bug that the fault reveals."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": False, "acks": 1}
     producer = ConfluentProducer(settings)
@@ -87,7 +87,7 @@ def test_without_idempotence_it_exists_twice(broker: oncelog.Broker) -> None:
     assert committed(broker, 2) == [b"twice", b"twice"]
 
 
-def test_a_client_in_a_black_hole_gives_up(broker: oncelog.Broker) -> None:
+def test_a_client_whose_requests_are_dropped_gives_up(broker: oncelog.Broker) -> None:
     with Producer(
         bootstrap_servers=broker.bootstrap_servers, client_id="dark", delivery_timeout_ms=4000, request_timeout_ms=1000
     ) as dark:
@@ -118,7 +118,7 @@ def test_held_markers_hold_readers_back(broker: oncelog.Broker) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lose_marker", "repeat_marker"])
-def test_markers_lost_and_repeated_change_nothing(broker: oncelog.Broker, kind: str) -> None:
+def test_lost_and_repeated_markers_change_nothing(broker: oncelog.Broker, kind: str) -> None:
     producer = transactional(broker)
     with getattr(broker.faults, kind)(topic="t", times=2) as fault:
         for value in (b"a", b"b", b"c"):
@@ -235,7 +235,7 @@ def test_a_full_disk_refuses_and_a_restart_recovers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("policy", "kept"), [("commit", [b"0", b"1"]), ("none", [])])
-def test_a_power_failure_takes_what_was_not_synced(tmp_path: Path, policy: str, kept: list[bytes]) -> None:
+def test_a_power_failure_loses_unsynced_records(tmp_path: Path, policy: str, kept: list[bytes]) -> None:
     settings = {"oncelog.flush.policy": policy, **QUICK}
     with oncelog.Broker(tmp_path, settings=settings, faults=True) as broker:
         with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:

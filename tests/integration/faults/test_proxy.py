@@ -39,7 +39,7 @@ def producer_of(proxy: FaultProxy, **settings: object) -> Producer:
     )
 
 
-def test_without_faults_nothing_changes(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_a_proxy_without_faults_changes_nothing(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     producer = producer_of(proxy)
     for number in range(100):
         producer.produce(topic, b"%d" % number)
@@ -47,7 +47,7 @@ def test_without_faults_nothing_changes(proxy: FaultProxy, broker: RunningBroker
     assert consumed_values(proxy.bootstrap_servers, topic) == [b"%d" % number for number in range(100)]
 
 
-def test_a_lost_acknowledgement_doubles_without_idempotence(
+def test_a_lost_acknowledgement_doubles_a_record_without_idempotence(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     """Delivery at least once, and its price (A5)."""
@@ -59,7 +59,7 @@ def test_a_lost_acknowledgement_doubles_without_idempotence(
     assert consumed_values(broker.bootstrap_servers, topic) == [b"once?", b"once?"]
 
 
-def test_a_lost_acknowledgement_does_not_double_with_idempotence(
+def test_a_lost_acknowledgement_doubles_no_record_with_idempotence(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     producer = producer_of(proxy, enable_idempotence=True)
@@ -81,7 +81,7 @@ def test_a_repeated_request_is_stored_once(proxy: FaultProxy, broker: RunningBro
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_cut_connection_is_survived(when: str, proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_clients_survive_a_cut_connection(when: str, proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     producer = producer_of(proxy, enable_idempotence=True)
     with proxy.faults.cut_connection(when, "Produce", topic=topic) as fault:
         producer.produce(topic, b"x")
@@ -90,7 +90,7 @@ def test_a_cut_connection_is_survived(when: str, proxy: FaultProxy, broker: Runn
     assert consumed_values(broker.bootstrap_servers, topic) == [b"x"]
 
 
-def test_an_error_is_answered_and_the_request_never_arrives(
+def test_an_injected_error_is_answered_and_the_request_never_arrives(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     outcomes: list[KafkaError | None] = []
@@ -103,7 +103,7 @@ def test_an_error_is_answered_and_the_request_never_arrives(
     assert consumed_values(broker.bootstrap_servers, topic) == []
 
 
-def test_requests_out_of_order_are_mended_by_an_idempotent_producer(
+def test_an_idempotent_producer_recovers_from_requests_out_of_order(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     """Our client and Java's resend what was refused (A8); librdkafka gives up there, on every broker."""
@@ -144,7 +144,7 @@ def test_a_coordinator_that_has_moved_is_found_again(proxy: FaultProxy, broker: 
     assert (moved.hits, away.hits) == (1, 1)
 
 
-def test_a_fenced_producer_is_informed(proxy: FaultProxy, topic: str) -> None:
+def test_a_fenced_producer_gets_the_fencing_error(proxy: FaultProxy, topic: str) -> None:
     producer = producer_of(proxy, transactional_id=topic)
     producer.init_transactions(120)
     producer.begin_transaction()
@@ -154,7 +154,7 @@ def test_a_fenced_producer_is_informed(proxy: FaultProxy, topic: str) -> None:
     assert raised.value.args[0].fatal()
 
 
-def test_a_late_answer_arrives(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_a_delayed_answer_arrives(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     producer = producer_of(proxy)
     with proxy.faults.delay(300, "Produce", answer=True, topic=topic, times=1) as fault:
         begun = time.monotonic()
@@ -164,7 +164,9 @@ def test_a_late_answer_arrives(proxy: FaultProxy, broker: RunningBroker, topic: 
     assert fault.hits == 1
 
 
-def test_a_black_hole_swallows_one_client_alone(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_a_black_hole_drops_the_requests_of_one_client_only(
+    proxy: FaultProxy, broker: RunningBroker, topic: str
+) -> None:
     with proxy.faults.blackhole("unlucky") as fault:
         unlucky = producer_of(proxy, client_id="unlucky", message_timeout_ms=1500)
         lucky = producer_of(proxy, client_id="lucky")
@@ -233,7 +235,7 @@ def test_aiokafka_survives_what_librdkafka_does(proxy: FaultProxy, broker: Runni
         (lambda faults: faults.lose_answer("FindCoordinator", group="g", transactional_id="t"), "never for both"),
     ],
 )
-def test_a_fault_that_cannot_be_is_refused(make: object, complaint: str) -> None:
+def test_an_impossible_fault_is_refused(make: object, complaint: str) -> None:
     with pytest.raises(FaultError, match=complaint.replace("?", r"\?")):
         make(FaultProxy("127.0.0.1:1").faults)  # type: ignore[operator]
 

@@ -44,14 +44,14 @@ def write(servers: str, topic: str, properties: dict[str, str]) -> None:
     assert producer.flush(60) == 0
 
 
-def test_a_clients_own_login_passes(secured: str, unique_name: str) -> None:
+def test_a_clients_own_login_passes_the_proxy(secured: str, unique_name: str) -> None:
     with FaultProxy(secured) as proxy, proxy.faults.lose_answer("Produce", topic=unique_name) as fault:
         assert proxy.client_properties == {}
         write(proxy.bootstrap_servers, unique_name, {**LOGIN, "enable.idempotence": "true"})
     assert fault.hits == 1
 
 
-def test_a_clients_own_login_passes_to_a_listener_that_encrypts(tmp_path: Path, unique_name: str) -> None:
+def test_a_clients_own_login_passes_the_proxy_to_a_tls_listener(tmp_path: Path, unique_name: str) -> None:
     authority = Authority(tmp_path)
     settings = {
         **SETTINGS,
@@ -69,7 +69,7 @@ def test_a_clients_own_login_passes_to_a_listener_that_encrypts(tmp_path: Path, 
             write(proxy.bootstrap_servers, unique_name, proxy.client_properties)
 
 
-def test_a_proxy_with_a_login_lets_only_those_in_who_know_its_secret(secured: str, unique_name: str) -> None:
+def test_a_proxy_with_a_login_accepts_only_clients_that_know_its_secret(secured: str, unique_name: str) -> None:
     with FaultProxy(secured, upstream=LOGIN) as proxy:
         write(proxy.bootstrap_servers, unique_name, proxy.client_properties)
         with RawConnection(proxy.bootstrap_servers) as nobody, pytest.raises(ConnectionClosed):
@@ -86,14 +86,14 @@ def test_a_proxy_with_a_login_lets_only_those_in_who_know_its_secret(secured: st
         assert another.client_properties["sasl.password"] != proxy.client_properties["sasl.password"]
 
 
-def test_a_proxy_with_a_login_is_open_only_if_that_is_reported(secured: str) -> None:
+def test_a_proxy_to_a_login_is_open_only_on_request(secured: str) -> None:
     with FaultProxy(secured, upstream=LOGIN, open_to_all=True) as proxy:
         with RawConnection(proxy.bootstrap_servers) as anybody:
             assert anybody.ask(MetadataRequest(topics=[]), 1).brokers
         assert proxy.client_properties == {}
 
 
-def test_addresses_that_clients_could_not_use_or_everybody_could_are_refused() -> None:
+def test_advertised_addresses_that_are_unusable_or_public_are_refused() -> None:
     with pytest.raises(ProxyError, match=r"cannot connect to 0\.0\.0\.0:0: name one address"):
         FaultProxy("127.0.0.1:1", listen="0.0.0.0:0")
     with pytest.raises(ProxyError, match=r"only on this machine, not 192\.0\.2\.1:0"):
@@ -108,7 +108,7 @@ def test_the_proxy_of_conformance_and_lab_is_closed_to_others(secured: str) -> N
             assert second.ask(MetadataRequest(topics=[]), 1).brokers
 
 
-def test_the_lab_runs_behind_a_login(secured: str, tmp_path: Path) -> None:
+def test_the_lab_runs_on_a_cluster_with_a_login(secured: str, tmp_path: Path) -> None:
     from oncelog.apps.lab.flows import FLOWS, run
 
     trace = run(FLOWS["commit"], AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN}))

@@ -185,7 +185,7 @@ def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
     assert "lose_answer (EndTxn) struck 0 times" in run(tmp_path, FAILING)
 
 
-def test_a_failed_test_shows_what_retention_took(tmp_path: Path) -> None:
+def test_a_failed_test_shows_records_deleted_by_retention(tmp_path: Path) -> None:
     output = run(tmp_path, RETENTION)
     assert "1 failed, 2 passed" in output
     assert "flights-0: 2 offsets, because their records were older than the topic's retention allows" in output
@@ -233,7 +233,7 @@ def test_a_broker_that_a_test_has_stopped_serves_the_next_one() -> None:
         assert shared.admin.list_topics() == []
 
 
-def test_the_broker_of_a_test_is_an_oncelog_broker() -> None:
+def test_the_fixture_is_an_oncelog_broker() -> None:
     with Embedded({"default.replication.factor": 3}, nodes=3) as shared:
         assert isinstance(shared, oncelog.Broker)
         assert shared.direct_bootstrap_servers == shared.bootstrap_servers
@@ -248,7 +248,7 @@ def test_the_broker_of_a_test_is_an_oncelog_broker() -> None:
         assert not hasattr(shared, "broker")
 
 
-def test_a_cluster_that_exists_says_what_it_lacks() -> None:
+def test_an_external_cluster_reports_unsupported_fixtures() -> None:
     shared = ExistingCluster("127.0.0.1:9")
     for name in ("node", "faults", "pass_time", "leader", "move_leader", "restart", "data"):
         with pytest.raises(AttributeError) as reported:
@@ -259,7 +259,7 @@ def test_a_cluster_that_exists_says_what_it_lacks() -> None:
     assert not hasattr(shared, "nothing_of_the_kind")
 
 
-def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
+def test_group_members_left_by_a_test_do_not_delay_a_later_test() -> None:
     with Embedded({}) as shared, RawConnection(shared.bootstrap_servers) as client:
         find_coordinator(client, "g", GROUP)
         stable_alone(client, "g")
@@ -267,7 +267,7 @@ def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
         assert shared.admin.list_consumer_groups() == []
 
 
-def test_a_topic_that_a_test_has_deleted_itself_troubles_no_later_one() -> None:
+def test_a_topic_deleted_by_a_test_does_not_disturb_a_later_test() -> None:
     with oncelog.Broker() as cluster, ExistingCluster(cluster.bootstrap_servers) as shared:
         shared.admin.delete_topics([shared.create_topic("t")])
         shared.create_topic("t")
@@ -275,7 +275,7 @@ def test_a_topic_that_a_test_has_deleted_itself_troubles_no_later_one() -> None:
         assert shared.admin.list_topics() == []
 
 
-def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_pytest_marker_is_refused(tmp_path: Path) -> None:
     shown = run(tmp_path, WRONG)
     assert "the marker oncelog takes settings, data, nodes by name, not brokers" in shown
     assert "the marker oncelog takes settings={\"NAME\": VALUE}, not ['num.partitions']" in shown

@@ -190,7 +190,9 @@ REQUESTS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("fault", REQUESTS)
-def test_an_idempotent_producer_survives_it(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
+def test_an_unmodified_idempotent_producer_survives_a_lost_acknowledgement(
+    broker: oncelog.Broker, kind: type[Client], fault: str
+) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"0")
     with getattr(broker.faults, fault)(api="Produce", **REQUESTS[fault]) as made:
@@ -201,7 +203,7 @@ def test_an_idempotent_producer_survives_it(broker: oncelog.Broker, kind: type[C
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_cut_connection(broker: oncelog.Broker, kind: type[Client], when: str) -> None:
+def test_unmodified_clients_survive_a_cut_connection(broker: oncelog.Broker, kind: type[Client], when: str) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"0")
     with broker.faults.cut_connection(when, "Produce") as made:
@@ -211,7 +213,7 @@ def test_a_cut_connection(broker: oncelog.Broker, kind: type[Client], when: str)
     assert committed(broker) == [b"0", b"1"]
 
 
-def test_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_unmodified_consumers_wait_for_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(broker.bootstrap_servers, "x")
     with broker.faults.hold_markers(topic="t") as made:
         client.begin()
@@ -231,7 +233,9 @@ def test_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
 
 
 @pytest.mark.parametrize("fault", ["lose_marker", "repeat_marker", "prepare", "first-marker", "markers", "EndTxn"])
-def test_faults_between_prepare_and_commit(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
+def test_unmodified_clients_survive_faults_between_prepare_and_commit(
+    broker: oncelog.Broker, kind: type[Client], fault: str
+) -> None:
     """The last four cases: the coordinator dies afterwards."""
     client = kind(broker.bootstrap_servers, "x")
     for value, commit in ((b"a", True), (b"b", False), (b"c", True)):
@@ -249,7 +253,7 @@ def test_faults_between_prepare_and_commit(broker: oncelog.Broker, kind: type[Cl
         assert [consumer.getone().value for _ in range(2)] == [b"a", b"c"]
 
 
-def test_a_transaction_that_expires(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_an_unmodified_producer_is_fenced_by_an_expired_transaction(broker: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(broker.bootstrap_servers, "x")
     client.begin()
     client.send(b"too slow")
@@ -260,7 +264,7 @@ def test_a_transaction_that_expires(broker: oncelog.Broker, kind: type[Client]) 
     assert committed(broker) == []
 
 
-def test_a_member_that_expires_reads_on(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_an_unmodified_consumer_rejoins_after_its_session_expired(broker: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"a")
 
@@ -273,7 +277,7 @@ def test_a_member_that_expires_reads_on(broker: oncelog.Broker, kind: type[Clien
     client.close()
 
 
-def test_a_forgotten_producer(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_an_unmodified_producer_continues_after_it_was_forgotten(broker: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"0")
     assert len(broker.faults.forget_producer("t")) == 1
@@ -290,7 +294,7 @@ def kept(tmp_path: Path) -> Iterator[oncelog.Broker]:
 
 
 @pytest.mark.parametrize("fault", ["full_disk", "failing_sync"])
-def test_a_disk_that_fails(kept: oncelog.Broker, kind: type[Client], fault: str) -> None:
+def test_unmodified_clients_get_errors_of_a_failing_disk(kept: oncelog.Broker, kind: type[Client], fault: str) -> None:
     client = kind(kept.bootstrap_servers, gives_up=True)
     client.send(b"fits")
     with getattr(kept.faults, fault)() as made:
@@ -300,7 +304,7 @@ def test_a_disk_that_fails(kept: oncelog.Broker, kind: type[Client], fault: str)
     client.close()
 
 
-def test_a_slow_disk(kept: oncelog.Broker, kind: type[Client]) -> None:
+def test_unmodified_clients_wait_for_a_slow_disk(kept: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(kept.bootstrap_servers)
     client.send(b"0")
     with kept.faults.slow_disk(5, times=1) as made:
@@ -309,7 +313,7 @@ def test_a_slow_disk(kept: oncelog.Broker, kind: type[Client]) -> None:
     assert made.hits == 1
 
 
-def test_a_power_loss(kept: oncelog.Broker, kind: type[Client]) -> None:
+def test_unmodified_clients_survive_a_power_loss(kept: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(kept.bootstrap_servers)
     client.send(b"0")
     kept.faults.power_loss()
@@ -319,7 +323,7 @@ def test_a_power_loss(kept: oncelog.Broker, kind: type[Client]) -> None:
 
 
 @pytest.mark.parametrize("fault", ["kill_node", "move_leader"])
-def test_another_node_leads(kind: type[Client], fault: str) -> None:
+def test_unmodified_clients_follow_a_moved_leader(kind: type[Client], fault: str) -> None:
     with oncelog.Broker(nodes=3, settings=SYNCED) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=3)])

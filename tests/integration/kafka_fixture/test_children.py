@@ -84,7 +84,7 @@ def test_children_and_their_own_end_with_a_process_that_was_killed(tmp_path: Pat
     wait_for_end(*family)
 
 
-def test_a_family_ends_whatever_sessions_it_is_in_and_whoever_of_it_has_ended_before() -> None:
+def test_all_processes_of_a_tree_end_whatever_their_session_and_even_if_some_have_ended() -> None:
     with killed(WITH_FAMILY) as pids:
         family = [os.pidfd_open(pid) for pid in pids if isinstance(pid, int)]
     assert len(family) == 3

@@ -35,14 +35,14 @@ def settings_for(address: str) -> AdminConfig:
 
 
 @pytest.mark.parametrize("name", FLOWS)
-def test_a_flow_on_a_broker_of_its_own(name: str) -> None:
+def test_a_flow_runs_on_a_broker_of_its_own(name: str) -> None:
     trace = run(FLOWS[name])
     assert trace.promises
     assert [promise.text for promise in trace.promises if not promise.held] == []
 
 
 @pytest.mark.parametrize("name", sorted(FLOWS.keys() - NEEDS_OUR_BROKER))
-def test_a_flow_on_a_cluster(broker: RunningBroker, name: str) -> None:
+def test_a_flow_runs_on_a_cluster(broker: RunningBroker, name: str) -> None:
     trace = run(FLOWS[name], settings_for(broker.bootstrap_servers))
     assert [promise.text for promise in trace.promises if not promise.held] == []
     with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
@@ -87,20 +87,20 @@ def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path
     assert {line.split()[0] for line in left_out if "is left out" in line} == FLOWS.keys() - set(shown)
 
 
-def test_a_broker_that_has_no_setting_for_verification_is_not_said_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_without_a_verification_setting_is_not_shown_as_verifying(monkeypatch: pytest.MonkeyPatch) -> None:
     """Apache Kafka before 3.6."""
     monkeypatch.setattr(FlowContext, "setting_of_broker", lambda *_: None)
     assert run(FLOWS["hanging"]).held
 
 
 @pytest.mark.parametrize("name", ["acks-lost", "cache-overrun", "zombie"])
-def test_a_flow_on_several_nodes(name: str) -> None:
+def test_a_flow_runs_on_several_nodes(name: str) -> None:
     with oncelog.Broker(nodes=3) as three:
         trace = run(FLOWS[name], settings_for(three.bootstrap_servers))
     assert [promise.text for promise in trace.promises if not promise.held] == []
 
 
-def test_a_flow_behind_a_login() -> None:
+def test_a_flow_runs_with_a_login() -> None:
     settings = {"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "SCRAM-SHA-256"}
     user = "SCRAM-SHA-256=[name=anna,password=secret]"
     with oncelog.Broker(settings=settings, first_users=[user]) as secured:
@@ -114,7 +114,7 @@ def test_a_flow_behind_a_login() -> None:
         assert run(FLOWS["commit"], AdminConfig.from_properties(login)).held
 
 
-def test_a_duplicate_has_the_sequence_and_the_offset_of_its_first_time() -> None:
+def test_a_duplicate_is_shown_with_the_sequence_and_offset_of_the_original() -> None:
     trace = run(FLOWS["acks-lost"])
     sent = [event for event in trace.events if event.text.startswith("Produce b")]
     answers = [
@@ -167,7 +167,7 @@ def test_everything_stays_within_the_drawing(layout: object) -> None:
     assert len(list(root.iter(f"{SVG}path"))) == 2, "a lost message has an arrow and a cross, and no tip"
 
 
-def test_the_page_asks_nobody_for_anything_and_escapes_what_it_shows() -> None:
+def test_the_page_loads_nothing_external_and_escapes_its_content() -> None:
     page = render([story_of(LOST, promises=(Promise("it <holds>", False),))])
     assert set(re.findall(r"https?://[^\"' <]+", page)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<script|<link|<img|@import|url\(", page)
@@ -175,7 +175,7 @@ def test_the_page_asks_nobody_for_anything_and_escapes_what_it_shows() -> None:
     assert 'class="broken">it &lt;holds&gt;' in page
 
 
-def test_the_text_names_what_was_lost_and_what_did_not_hold() -> None:
+def test_the_text_names_lost_records_and_broken_promises() -> None:
     lines = as_lines(story_of(LOST, promises=(Promise("it holds", False),)))
     assert any("producer -x broker  Produce <a> (lost)" in line for line in lines)
     assert "  DOES NOT HOLD: it holds" in lines
@@ -205,7 +205,7 @@ def page(tmp_path: Path) -> Path:
     return tmp_path / "folder" / "lab.html"
 
 
-def test_the_command_reports_draws_and_answers_in_json(page: Path) -> None:
+def test_the_lab_command_prints_text_drawings_and_json(page: Path) -> None:
     reported = call("lab", "commit", "acks-lost", "--html", page).done().out
     assert "PID 0, epoch 0, sequence 1" in reported
     assert page.read_text().count("<section") == 2
@@ -216,7 +216,7 @@ def test_the_command_reports_draws_and_answers_in_json(page: Path) -> None:
     assert [entry["outcome"] for entry in flow["log"]] == ["committed", "committed", "commit marker"]
 
 
-def test_the_command_lists_what_there_is(page: Path) -> None:
+def test_the_lab_command_lists_its_flows(page: Path) -> None:
     assert [row["flow"] for row in json.loads(call("lab", "--json").done().out)] == list(FLOWS)
 
 
@@ -230,7 +230,7 @@ def test_an_impossible_flow_is_refused_by_name_and_left_out_of_all(oncelog_broke
     assert "coordinator cannot be crashed from outside" in call("lab", "coordinator-dies", *to_it).sentence()
 
 
-def test_a_flow_is_reported_when_it_is_over_not_when_all_are(oncelog_broker: RunningBroker, page: Path) -> None:
+def test_each_flow_is_reported_when_it_ends(oncelog_broker: RunningBroker, page: Path) -> None:
     to_it = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--html", page)
     reported = call("lab", "commit", "coordinator-dies", *to_it)
     assert "coordinator cannot be crashed from outside" in reported.sentence()

@@ -74,7 +74,7 @@ def test_labels_are_those_of_the_catalogue(page: Page) -> None:
         assert set(sample.labels) <= set(family.labels) | implied, sample
 
 
-def test_open_metrics_agrees(busy: Busy) -> None:
+def test_openmetrics_output_has_the_same_values(busy: Busy) -> None:
     strict = scrape(busy.metrics, as_open_metrics=True)
     assert strict.value("kafka_server_brokertopicmetrics_messagesin_total", topic="orders") == 12
     assert strict.families["kafka_server_brokertopicmetrics_messagesin"].type == "counter"
@@ -94,7 +94,7 @@ def test_topics_count_records_bytes_and_batches(page: Page) -> None:
         assert page.values(f"{prefix}{meter}_total") == page.values(f"{prefix}{meter}persec")
 
 
-def test_partitions_tell_what_transactions_hold_back(page: Page) -> None:
+def test_partition_metrics_show_records_held_back_by_transactions(page: Page) -> None:
     assert page.value("kafka_cluster_partition_laststableoffsetlag", topic="orders") == 4
     assert page.value("oncelog_partitions_held_back") == 1
     assert page.value("oncelog_transactions_open", state="Ongoing") == 1
@@ -113,14 +113,14 @@ def test_transactions_duplicates_and_fencing_are_counted(page: Page) -> None:
     assert page.value("oncelog_transaction_completion_seconds_count") == 2
 
 
-def test_groups_lag_to_both_ends(page: Page) -> None:
+def test_group_lag_is_reported_to_both_ends(page: Page) -> None:
     labels = {"consumergroup": "readers", "topic": "orders"}
     assert page.value("kafka_consumergroup_current_offset", **labels) == 2
     assert page.value("kafka_consumergroup_lag", **labels) == 10
     assert page.value("oncelog_consumergroup_stable_lag", **labels) == 6
 
 
-def test_share_groups_tell_what_is_in_flight_and_do_not_lag_as_consumer_groups(page: Page) -> None:
+def test_share_group_metrics_show_records_in_flight_and_no_consumer_lag(page: Page) -> None:
     at = {"group": "sharers", "topic": "jobs", "partition": "0"}
     assert page.value("oncelog_sharegroup_start_offset", **at) == 0
     assert page.value("oncelog_sharegroup_lag", **at) == 4
@@ -169,7 +169,7 @@ def test_counts_of_all_topics_never_fall_when_one_is_deleted(busy: Busy) -> None
     assert of_all(after) == before
 
 
-def test_several_nodes_tell_what_their_replicas_lack() -> None:
+def test_metrics_of_several_nodes_show_missing_replicas() -> None:
     with oncelog.Broker(nodes=3, metrics="127.0.0.1:0") as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=3)])

@@ -62,7 +62,7 @@ def fill(broker: oncelog.Broker, topics: tuple[str, ...]) -> None:
         (b"GET /metrics\r\n\r\n", b"400"),
     ],
 )
-def test_requests_are_answered_by_their_sort(broker: oncelog.Broker, request_bytes: bytes, status: bytes) -> None:
+def test_metrics_and_health_requests_are_answered(broker: oncelog.Broker, request_bytes: bytes, status: bytes) -> None:
     assert ask(broker, request_bytes).split(b" ")[1] == status
 
 
@@ -78,7 +78,7 @@ def test_head_has_no_body(broker: oncelog.Broker) -> None:
     assert head.startswith(b"HTTP/1.1 200 OK") and body == b""
 
 
-def test_peers_that_say_nothing_keep_nobody_out(broker: oncelog.Broker) -> None:
+def test_silent_peers_do_not_lock_out_others(broker: oncelog.Broker) -> None:
     address = broker.metrics_address
     silent = [socket.create_connection((address.host, address.port)) for _ in range(40)]
     try:
@@ -88,7 +88,7 @@ def test_peers_that_say_nothing_keep_nobody_out(broker: oncelog.Broker) -> None:
             connection.close()
 
 
-def test_an_address_in_use_is_refused_and_the_folder_is_free_again(tmp_path: Path) -> None:
+def test_a_metrics_address_in_use_is_refused_and_the_data_folder_is_unlocked(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ListenError, match="in use"):
@@ -97,7 +97,7 @@ def test_an_address_in_use_is_refused_and_the_folder_is_free_again(tmp_path: Pat
         pass
 
 
-def test_a_broker_without_metrics_says_how_to_have_them() -> None:
+def test_a_broker_without_metrics_explains_how_to_enable_them() -> None:
     with oncelog.Broker() as plain, pytest.raises(OncelogError, match="it with metrics="):
         _ = plain.metrics_address
 
@@ -144,7 +144,7 @@ def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
         assert health(broker.metrics_address, "ready")[0] == 200
 
 
-def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_endpoints_report_a_long_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.core.storage.log_manager import LogManager
 
     with oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker:
@@ -180,7 +180,7 @@ def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pyt
     again.stop()
 
 
-def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_event_loop_fails_liveness(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.metrics import broker_source
 
     monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
@@ -196,7 +196,7 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
         assert eventually(lambda: health(broker.metrics_address, "live")[0] == 200 or None)
 
 
-def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_metric_source_answers_500_and_the_next_scrape_is_served(caplog: pytest.LogCaptureFixture) -> None:
     from oncelog.broker.metrics.endpoint import Endpoint
     from oncelog.spark.pipeline.series import PipelineSource
 
@@ -215,7 +215,7 @@ def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.
         endpoint.stop()
 
 
-def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stop_during_a_scrape_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
     from oncelog.broker.metrics.endpoint import Endpoint
     from oncelog.spark.pipeline.series import PipelineSource
 
@@ -267,7 +267,7 @@ def test_an_answer_that_a_slow_reader_does_not_take_is_dropped(monkeypatch: pyte
         endpoint.stop()
 
 
-def test_a_client_that_no_longer_waits_gets_no_report(
+def test_a_disconnected_client_gets_no_report(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from oncelog.broker.metrics import broker_source

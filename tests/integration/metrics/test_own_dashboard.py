@@ -50,7 +50,7 @@ def page(busy: Busy) -> Page:
 
 
 @pytest.mark.parametrize(("where", "expression"), [*expressions()])
-def test_every_series_and_label_it_asks_for_exists(page: Page, where: str, expression: str) -> None:
+def test_every_series_and_label_of_our_dashboard_exists(page: Page, where: str, expression: str) -> None:
     asked = SERIES.findall(expression)
     assert asked, where
     for name, matchers in asked:
@@ -70,7 +70,7 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
         assert set(rule["annotations"]) == {"summary", "description"}
 
 
-def test_panels_have_ids_and_places_of_their_own() -> None:
+def test_dashboard_panels_have_unique_ids_and_places() -> None:
     every = json.loads(DASHBOARD.read_text())["panels"]
     assert len({panel["id"] for panel in every}) == len(every)
     cells = [
@@ -96,7 +96,7 @@ def test_every_expression_is_promql(where: str, expression: str) -> None:
     assert promql_parser.parse(text), where
 
 
-def test_the_rules_file_holds_what_prometheus_takes_and_nothing_else() -> None:
+def test_the_rules_file_contains_only_valid_prometheus_rules() -> None:
     """The keys of Prometheus' ``rulefmt``, durations as it reads them, and templates in which its functions' braces
     close.
     """
@@ -115,5 +115,5 @@ def test_the_rules_file_holds_what_prometheus_takes_and_nothing_else() -> None:
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed (Debian's package prometheus)")
-def test_promtool_takes_the_rules_and_a_scrape(busy: Busy) -> None:
+def test_promtool_accepts_the_rules_and_a_scrape(busy: Busy) -> None:
     subprocess.run(["promtool", "check", "rules", RULES], check=True, capture_output=True)

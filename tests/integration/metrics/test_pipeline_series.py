@@ -61,7 +61,7 @@ def test_batches_are_counted_by_outcome(source: PipelineSource, address: str) ->
     assert {one.removesuffix("_total") for one in ours} <= {one.removesuffix("_total") for one in page.families}
 
 
-def test_lag_that_spark_does_not_report_is_no_series(source: PipelineSource, address: str) -> None:
+def test_lag_that_spark_does_not_report_has_no_series(source: PipelineSource, address: str) -> None:
     source.progress(replace(progress(4, 100), lag=None))
     page = scrape(address)
     assert page.values("oncelog_pipeline_lag_offsets") == []

@@ -135,7 +135,7 @@ def play(brokers: tuple[str, str], unique_name: str) -> Callable[[Flow], None]:
     return run
 
 
-def test_open_transaction_holds_back_what_is_behind_it_and_comes_whole(play: Callable[[Flow], None]) -> None:
+def test_an_open_transaction_delays_later_records_and_is_mirrored_whole(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         mirror = await made.started()
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
@@ -151,7 +151,7 @@ def test_open_transaction_holds_back_what_is_behind_it_and_comes_whole(play: Cal
     play(flow)
 
 
-def test_position_in_the_log_of_positions_is_left_alone(unique_name: str) -> None:
+def test_offsets_in_consumer_offsets_itself_are_not_mirrored(unique_name: str) -> None:
     """It has no counterpart on B, which may not even have that topic yet."""
 
     async def flow() -> None:
@@ -170,7 +170,7 @@ def test_position_in_the_log_of_positions_is_left_alone(unique_name: str) -> Non
     asyncio.run(flow())
 
 
-def test_aborted_records_stay_behind_and_offsets_are_translated(play: Callable[[Flow], None]) -> None:
+def test_aborted_records_are_not_mirrored_and_offsets_are_translated(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
             await made.transaction(producer, b"aborted")
@@ -189,7 +189,7 @@ def test_aborted_records_stay_behind_and_offsets_are_translated(play: Callable[[
     play(flow)
 
 
-def test_group_offset_at_the_end_is_the_end(play: Callable[[Flow], None]) -> None:
+def test_a_group_offset_at_the_end_is_translated_to_the_end(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two")
         group = f"{made.topic}-group"
@@ -202,7 +202,7 @@ def test_group_offset_at_the_end_is_the_end(play: Callable[[Flow], None]) -> Non
     play(flow)
 
 
-def test_marker_of_a_spark_sink_comes_with_its_batch(play: Callable[[Flow], None]) -> None:
+def test_the_marker_of_a_spark_sink_is_mirrored_with_its_batch(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         group, name = f"oncelog-marker-{made.topic}", made.names[0]
 
@@ -229,7 +229,7 @@ def test_marker_of_a_spark_sink_comes_with_its_batch(play: Callable[[Flow], None
     play(flow)
 
 
-def test_group_that_is_active_on_the_target_is_left_alone(play: Callable[[Flow], None]) -> None:
+def test_a_group_active_on_the_target_is_not_changed(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two")
         mirror = await made.mirrored()
@@ -307,7 +307,7 @@ def test_timestamps_of_the_sources_clock_are_kept(play: Callable[[Flow], None]) 
     play(flow)
 
 
-def test_range_that_the_source_removed_is_refused_unless_allowed(play: Callable[[Flow], None]) -> None:
+def test_a_range_deleted_on_the_source_is_refused_unless_allowed(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two", b"three")
         mirror = await made.started()
@@ -339,7 +339,7 @@ async def without_ids(admin: Admin, topics: Sequence[str] | None = None) -> list
     return [topic._replace(topic_id=bytes(16)) for topic in await Admin.describe_topics(admin, topics)]
 
 
-def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_from_then_on(
+def test_topics_that_get_ids_in_an_upgrade_are_mirrored_and_recognised_by_id_afterwards(
     play: Callable[[Flow], None],
 ) -> None:
     async def flow(made: Clusters) -> None:
@@ -366,7 +366,7 @@ def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_fro
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_a_cluster_that_is_upgraded_is_mirrored_on(unique_name: str) -> None:
+def test_mirroring_continues_when_a_cluster_is_upgraded(unique_name: str) -> None:
     async def mirrored(addresses: tuple[str, str], before: list[bytes], value: bytes) -> None:
         async with Admin(bootstrap_servers=addresses[0]) as source, Admin(bootstrap_servers=addresses[1]) as target:
             if not before:
@@ -428,7 +428,7 @@ def hang_in_the_first_of_two(made: Clusters) -> int:
 
 
 @pytest.mark.parametrize("asked_before", range(3), ids=["at the start", "at the first look", "after it"])
-def test_topic_that_goes_while_it_is_asked_for_is_dropped(
+def test_a_topic_deleted_during_a_request_is_dropped(
     play: Callable[[Flow], None], monkeypatch: pytest.MonkeyPatch, asked_before: int
 ) -> None:
     """The topic goes between the listing of all topics and a question about its offsets."""
@@ -466,7 +466,7 @@ def test_records_of_others_on_the_target_are_refused_unless_asked(play: Callable
     play(flow)
 
 
-def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_of_a_cluster_to_itself_is_refused(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.mirrored()
         with pytest.raises(MirrorRefused, match="the same cluster"):
@@ -514,7 +514,7 @@ def test_a_later_topic_that_two_mirrors_would_copy_in_circles_is_stopped(play: C
     play(flow)
 
 
-def test_topic_chosen_later_brings_its_groups_offsets(play: Callable[[Flow], None]) -> None:
+def test_a_topic_selected_later_has_its_group_offsets_mirrored(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         other, group = f"{made.topic}-other", f"{made.topic}-group"
         await made.source.create_topics([NewTopic(other, 1, 1)])
@@ -543,7 +543,7 @@ def test_offsets_that_the_target_has_forgotten_are_set_again(play: Callable[[Flo
     play(flow)
 
 
-def test_target_that_would_date_records_itself_keeps_timestamps(play: Callable[[Flow], None]) -> None:
+def test_a_target_with_log_append_time_keeps_source_timestamps(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.target.create_topics([NewTopic(made.topic, 2, 1, {}, {"message.timestamp.type": "LogAppendTime"})])
         await made.write(b"one", b"two")
@@ -553,7 +553,7 @@ def test_target_that_would_date_records_itself_keeps_timestamps(play: Callable[[
     play(flow)
 
 
-def test_round_of_the_smallest_size_is_carried(play: Callable[[Flow], None]) -> None:
+def test_a_round_of_the_smallest_size_is_mirrored(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
             await made.transaction(producer, b"one", b"two")
@@ -564,7 +564,7 @@ def test_round_of_the_smallest_size_is_carried(play: Callable[[Flow], None]) -> 
     play(flow)
 
 
-def test_only_chosen_topics() -> None:
+def test_only_selected_topics_are_mirrored() -> None:
     selection = Selection((), "orders.*", (".*-tmp",))
     chosen: Sequence[str] = [
         name for name in ("orders", "orders-tmp", "new-orders", "__consumer_offsets") if selection.takes(name)
@@ -574,7 +574,7 @@ def test_only_chosen_topics() -> None:
     assert not Selection().takes("oncelog-mirror.default")
 
 
-def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
+def test_without_permission_to_read_consumer_offsets_offsets_are_fetched_per_group(
     brokers: tuple[str, str], unique_name: str
 ) -> None:
     settings = {
@@ -630,7 +630,7 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
 
 
 @pytest.mark.parametrize("end", ["--once", "--switch-over"])
-def test_end_that_cannot_be_reached_is_refused_before_anything_is_carried(
+def test_an_end_that_cannot_be_reached_is_refused_before_mirroring_begins(
     brokers: tuple[str, str], unique_name: str, end: str
 ) -> None:
     mirror = "mirror", "--from", brokers[0], "--to", brokers[1], "--name", unique_name, end

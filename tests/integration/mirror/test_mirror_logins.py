@@ -107,7 +107,7 @@ def read_on(servers: str, count: int) -> list[bytes | None]:
         return [next(consumer).value for _ in range(count)]
 
 
-def test_logins_over_tls_with_the_rights_that_the_page_names(tmp_path: Path) -> None:
+def test_a_mirror_runs_over_tls_with_only_the_documented_permissions(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     key = authority.issue("mirror", "CN=Mirror")
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"

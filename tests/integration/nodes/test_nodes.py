@@ -76,7 +76,7 @@ def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
         next(iter(admin.create_topics([ConfluentTopic("five", 1, 5)]).values())).result(120)
 
 
-def test_a_node_that_does_not_lead_reports_the_leader(broker: oncelog.Broker) -> None:
+def test_a_node_that_does_not_lead_names_the_leader(broker: oncelog.Broker) -> None:
     make_topic(broker)
     with to_leader(broker) as leader, RawConnection(broker.node(others(broker)[0]).bootstrap_servers) as follower:
         assert leader.produce("t", one(b"a")).error == 0
@@ -85,7 +85,7 @@ def test_a_node_that_does_not_lead_reports_the_leader(broker: oncelog.Broker) ->
         assert leader.fetch("t").error == 0
 
 
-def test_leader_epochs_tell_old_leaders_from_new_ones(broker: oncelog.Broker) -> None:
+def test_leader_epochs_distinguish_old_leaders_from_new_leaders(broker: oncelog.Broker) -> None:
     make_topic(broker)
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         before = admin.describe_topics(["t"])[0].partitions[0].leader_epoch
@@ -149,7 +149,7 @@ def test_an_unclean_leader_cuts_the_log_and_consumers_notice(broker: oncelog.Bro
         assert consumer.position(partition) == 3
 
 
-def test_without_unclean_elections_the_last_one_in_sync_is_waited_for(broker: oncelog.Broker) -> None:
+def test_without_unclean_elections_a_partition_waits_for_its_last_in_sync_replica(broker: oncelog.Broker) -> None:
     make_topic(broker)
     leader, (first, second) = broker.leader("t", 0), others(broker)
     broker.node(first).stop()
@@ -197,7 +197,7 @@ def test_transactions_continue_while_nodes_are_killed_and_coordinators_move(brok
     assert found == {partition: list(range(12)) for partition in range(6)}
 
 
-def test_a_producer_that_was_isolated_is_not_believed_twice(broker: oncelog.Broker) -> None:
+def test_an_isolated_producers_retry_is_stored_once(broker: oncelog.Broker) -> None:
     """aiokafka's idempotent producer loses its leader in the middle and resends; no record is there twice."""
     make_topic(broker)
 
@@ -264,7 +264,7 @@ def test_a_preferred_leader_leads_again(broker: oncelog.Broker) -> None:
     assert broker.leader("t", 0) == preferred
 
 
-def test_a_folder_keeps_the_replicas_and_epochs_only_grow(tmp_path: Path) -> None:
+def test_a_data_folder_keeps_its_replicas_and_epochs_never_decrease(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path, nodes=3) as broker:
         make_topic(broker)
         for to in (*others(broker), broker.leader("t", 0)):
@@ -319,7 +319,7 @@ def test_an_impossible_cluster_is_refused_in_a_sentence(broker: oncelog.Broker) 
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e300, 315_360_001])
-def test_no_time_passes_that_would_never_end(broker: oncelog.Broker, seconds: float) -> None:
+def test_pass_time_refuses_negative_and_excessive_times(broker: oncelog.Broker, seconds: float) -> None:
     with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds can pass at once"):
         broker.pass_time(seconds)
 

@@ -58,7 +58,7 @@ def test_one_partition_is_moved_away(broker: oncelog.Broker) -> None:
     assert placed(broker) == [(1, (1,)), (3, (3,)), (1, (1,))]
 
 
-def test_the_admin_client_says_what_was_refused(broker: oncelog.Broker) -> None:
+def test_the_admin_client_reports_refused_reassignments(broker: oncelog.Broker) -> None:
     name = TopicPartition("t", 0)
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         with pytest.raises(KafkaError, match="INVALID_REPLICA_ASSIGNMENT"):

@@ -79,7 +79,7 @@ def test_each_node_reports_its_own_id_and_address(broker: oncelog.Broker, admin:
         assert described(admin, str(node.node_id), "listeners")[0] == f"PLAINTEXT://{node.bootstrap_servers}"
 
 
-def test_limits_of_connections_are_those_of_the_node_connected_to(broker: oncelog.Broker, admin: Admin) -> None:
+def test_each_node_applies_its_own_connection_limits(broker: oncelog.Broker, admin: Admin) -> None:
     alter(admin, "2", MAX_CONNECTIONS, "0")
     assert [described(admin, node, MAX_CONNECTIONS)[1] for node in ("1", "2", "3")] == [
         "DEFAULT_CONFIG", "DYNAMIC_BROKER_CONFIG", "DEFAULT_CONFIG",
@@ -92,9 +92,7 @@ def test_limits_of_connections_are_those_of_the_node_connected_to(broker: oncelo
         assert other.list_topics() is not None
 
 
-def test_idle_producers_are_forgotten_as_the_leader_says(
-    broker: oncelog.Broker, admin: Admin, unique_name: str
-) -> None:
+def test_idle_producers_expire_by_the_leaders_setting(broker: oncelog.Broker, admin: Admin, unique_name: str) -> None:
     admin.create_topics([NewTopic(unique_name, replica_assignments={0: [2, 3]})])
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         producer.send_and_wait(unique_name, b"x")
@@ -109,7 +107,7 @@ def test_idle_producers_are_forgotten_as_the_leader_says(
     alter(admin, "2", "producer.id.expiration.ms", None)
 
 
-def test_settings_of_the_whole_process_come_from_the_first_node_or_apply_to_all(admin: Admin) -> None:
+def test_process_wide_settings_come_from_the_first_node_or_apply_to_all_nodes(admin: Admin) -> None:
     alter(admin, "1", BACKOFF, "50")
     assert described(admin, "1", BACKOFF) == ("50", "DYNAMIC_BROKER_CONFIG")
     with pytest.raises(KafkaError, match=r"set them for every broker \(resource name \"\"\) or for broker 1"):

@@ -93,7 +93,9 @@ def topic(broker: RunningBroker, unique_name: str) -> str:
 
 
 @KAFKA_IN_SOAK
-def test_source_and_sinks(spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path) -> None:
+def test_any_record_passes_source_and_sinks_unchanged(
+    spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path
+) -> None:
     at = {"kafka.bootstrap.servers": broker.bootstrap_servers}
     read = {**at, "subscribe": topic, "startingOffsets": "earliest", "includeHeaders": "true"}
     rows = spark.read.format("oncelog").options(**read).load().orderBy("offset").coalesce(1)
@@ -133,7 +135,9 @@ ADDED = 4
 
 
 @KAFKA_IN_SOAK
-def test_dead_letters_and_redrive(broker: RunningBroker, topic: str, pipeline: PipelineCommand) -> None:
+def test_any_record_passes_dead_letters_and_redrive_unchanged(
+    broker: RunningBroker, topic: str, pipeline: PipelineCommand
+) -> None:
     address = broker.bootstrap_servers
     for name in (f"{topic}-good", f"{topic}-dead", f"{topic}-back"):
         create_topic(address, name, 1, **ROOM)
@@ -149,7 +153,7 @@ def test_dead_letters_and_redrive(broker: RunningBroker, topic: str, pipeline: P
 
 
 @KAFKA_IN_SOAK
-def test_mirror(broker: RunningBroker, topic: str) -> None:
+def test_any_record_is_mirrored_unchanged(broker: RunningBroker, topic: str) -> None:
     with Broker() as target:
         call(
             "mirror", "--from", broker.bootstrap_servers, "--to", target.bootstrap_servers, "-t", topic, "--once"
@@ -165,7 +169,7 @@ def _as_json(address: str, topic: str) -> list[dict[str, object]]:
 
 
 @KAFKA_IN_SOAK
-def test_export(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
+def test_any_record_is_exported_unchanged(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
     call("export", topic, "--to", tmp_path / "out.parquet", "-b", broker.bootstrap_servers).done()
     files = sorted((tmp_path / "out.parquet").glob("*.parquet"))
     table = pa.concat_tables(pq.read_table(file) for file in files).sort_by("offset")
@@ -178,7 +182,7 @@ def test_export(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
 
 
 @KAFKA_IN_SOAK
-def test_console_shows_each(broker: RunningBroker, topic: str) -> None:
+def test_the_console_shows_any_record(broker: RunningBroker, topic: str) -> None:
     with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}) as console:
         page = ask(console, "GET", f"/records?topic={topic}")
         assert page.status == 200

@@ -111,7 +111,7 @@ def changing(broker: RunningBroker, unique_name: str, pipeline: PipelineCommand)
     return Changing(broker, unique_name, pipeline)
 
 
-def test_source_that_comes_back_over_a_recreated_topic_is_refused_and_another_continues(changing: Changing) -> None:
+def test_a_source_added_back_on_a_recreated_topic_is_refused_and_the_other_continues(changing: Changing) -> None:
     changing.make("t", "u", "a")
     changing.send("t", 10)
     changing.send("u", 10)
@@ -136,7 +136,7 @@ def test_source_that_comes_back_over_a_recreated_topic_is_refused_and_another_co
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_sink_that_comes_after_a_kill_at_any_step_begins_with_the_batch_that_had_not_ended(changing: Changing) -> None:
+def test_a_sink_added_after_a_kill_begins_with_the_unfinished_batch(changing: Changing) -> None:
     changing.make("t", *(f"s{step}" for step in range(8)))
     sinks, begins = {"s0": ""}, {"s0": 0}
     for step in range(1, 8):
@@ -188,7 +188,7 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_tables_beside_topics_come_and_go(changing: Changing, postgres: Postgres) -> None:
+def test_table_sinks_beside_topic_sinks_can_be_added_and_removed(changing: Changing, postgres: Postgres) -> None:
     folder, url = changing.command.folder, postgres.new_database()
     all_tables = tables(folder, url)
     changing.make("t", "a", "b")

@@ -290,7 +290,7 @@ def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
         ('dead_letter = "x"', "need each other"),
     ],
 )
-def test_half_a_dead_letter_is_refused(pipeline: PipelineCommand, wrong: str, text: str) -> None:
+def test_malformed_and_dead_letter_must_be_set_together(pipeline: PipelineCommand, wrong: str, text: str) -> None:
     lines = DEAD_LETTER.format(topic="t").splitlines()
     name = wrong.split(" ")[0]
     kept = [line for line in lines if not line.startswith(("malformed", "dead_letter")) or line.startswith(name)]
@@ -349,7 +349,7 @@ topic = "{topic}-late"
 """
 
 
-def test_pipeline_without_dead_letters_stops_at_such_a_record(
+def test_a_pipeline_without_dead_letters_stops_at_a_timestamp_that_spark_cannot_hold(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = oncelog_broker.bootstrap_servers
@@ -380,7 +380,7 @@ from source"""
 '''
 
 
-def test_headers_of_a_pipeline_may_be_maps_and_texts_and_its_json_keeps_microseconds(
+def test_pipeline_headers_may_be_maps_and_strings_and_json_keeps_microseconds(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = oncelog_broker.bootstrap_servers

@@ -144,7 +144,7 @@ def test_example_is_a_pipeline_with_a_topic_and_two_tables() -> None:
 @pytest.mark.soak
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
-def test_flights_are_everywhere_once_whatever_step_the_driver_is_killed_at(world: World) -> None:
+def test_each_sink_has_each_flight_once_whichever_step_the_driver_is_killed_at(world: World) -> None:
     """Killed at step after step of a batch; the broker and PostgreSQL's connections in between."""
     world.send(FLIGHTS)
     for last_step in STEPS:

@@ -65,7 +65,7 @@ def test_broker_that_does_not_exist_is_reported_by_its_address(cold_pipeline: Pi
     assert f"{address} does not answer as a Kafka broker" in sentence
 
 
-def test_broker_of_2_3_is_refused_by_its_age(cold_pipeline: PipelineCommand) -> None:
+def test_a_broker_of_2_3_is_refused_as_too_old(cold_pipeline: PipelineCommand) -> None:
     with older_broker(KAFKA_2_3) as broker:
         address = broker.bootstrap_servers
         sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
@@ -85,7 +85,7 @@ def test_pipeline_that_the_file_does_not_have_is_refused_by_name(cold_pipeline: 
     assert "--only names 'q', but the pipelines of" in sentence
 
 
-def test_setting_that_is_not_spark_s_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+def test_a_setting_that_is_not_one_of_sparks_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
     assert "'cores=2'" in cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
 
 

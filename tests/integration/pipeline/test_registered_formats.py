@@ -160,7 +160,7 @@ def test_schemas_are_named_in_headers(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_version_that_is_named_stays_when_there_is_a_newer_one(
+def test_a_pinned_schema_version_stays_in_use_after_a_newer_registration(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers
@@ -319,7 +319,7 @@ def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_good_record_that_the_readers_schema_cannot_take_is_not_to_be_left_out(
+def test_a_valid_record_that_does_not_fit_the_readers_schema_is_never_skipped(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers
@@ -343,7 +343,7 @@ def test_good_record_that_the_readers_schema_cannot_take_is_not_to_be_left_out(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_id_about_which_the_registry_changes_its_mind_is_in_one_of_both_topics(
+def test_a_record_whose_schema_lookup_changes_is_in_exactly_one_of_both_topics(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     """Rows and dead letters are read by tasks of their own, which may hear different answers."""
@@ -380,7 +380,7 @@ def test_id_about_which_the_registry_changes_its_mind_is_in_one_of_both_topics(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_registry_that_is_away_for_a_moment_is_waited_for(
+def test_the_pipeline_waits_for_a_registry_that_is_briefly_unavailable(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

@@ -256,7 +256,7 @@ sql = "select id, item, topic, partition, offset from source"
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_latest_row_of_each_key_by_a_column_and_by_the_offsets_of_the_source(
+def test_upsert_keeps_the_latest_row_of_each_key_by_column_or_offset(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
@@ -288,7 +288,9 @@ def items(orders):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, pipeline: PipelineCommand) -> None:
+def test_a_pipeline_with_only_a_table_writes_in_complete_mode(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 1)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(12):

@@ -91,7 +91,7 @@ def world(broker: RunningBroker, unique_name: str) -> World:
     return made
 
 
-def test_letters_are_back_where_they_were_once(world: World) -> None:
+def test_dead_letters_are_sent_back_to_their_origin_once(world: World) -> None:
     assert world.redrive("--transaction-size", "7").done().err == "20 dead letters sent back\n"
     found = asyncio.run(world.read(world.origin))
     assert sorted(int(one.value or b"") for one in found) == list(range(20))
@@ -114,7 +114,7 @@ def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
-def test_a_cluster_that_keeps_its_settings_to_itself_is_taken_to_keep_positions_as_long_as_others(
+def test_hidden_broker_settings_count_as_the_default_offsets_retention(
     unique_name: str,
 ) -> None:
     offered = {key: row.high for key, row in SERVED.items() if key is not ApiKey.DESCRIBE_CONFIGS}
@@ -124,7 +124,7 @@ def test_a_cluster_that_keeps_its_settings_to_itself_is_taken_to_keep_positions_
         assert world.redrive().done().err == "4 dead letters sent back\n"
 
 
-def test_choice_limit_and_names(world: World) -> None:
+def test_selection_limit_and_names_are_respected(world: World) -> None:
     world.redrive("--error", "odd", "--limit", "4").done()
     assert len(world.values(world.origin)) == 4
     assert "--name of its own" in world.redrive().sentence()
@@ -135,7 +135,7 @@ def test_choice_limit_and_names(world: World) -> None:
     assert world.values(world.parked) == [8]
 
 
-def test_letters_that_come_back_are_parked_in_the_end(world: World) -> None:
+def test_dead_letters_that_fail_again_are_parked_after_their_attempts(world: World) -> None:
     options = ("--max-attempts", "1", "--parking", world.parked)
     world.redrive(*options, "--limit", "3").done()
 
@@ -172,7 +172,7 @@ def test_each_run_stores_the_positions_of_all_partitions_again(world: World) -> 
     assert sorted(asyncio.run(positions(world))) == names
 
 
-def test_old_letters_are_not_sent_where_positions_may_have_expired(broker: RunningBroker, unique_name: str) -> None:
+def test_old_dead_letters_are_not_sent_if_positions_may_have_expired(broker: RunningBroker, unique_name: str) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(4, age_days=8))
     sentence = world.redrive().sentence()
@@ -193,7 +193,7 @@ def test_old_letters_are_not_sent_where_positions_may_have_expired(broker: Runni
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_redrive_that_another_fences_between_its_letters_ends_with_one_sentence(
+def test_a_redrive_fenced_between_dead_letters_ends_with_one_sentence(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = group_of(world.dead, "default")
@@ -239,7 +239,7 @@ def test_redrive_that_another_fences_between_its_letters_ends_with_one_sentence(
     assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
-def test_a_letter_whose_origin_is_the_dead_letter_topic_is_refused(world: World) -> None:
+def test_a_dead_letter_whose_origin_is_the_dead_letter_topic_is_refused(world: World) -> None:
     async def write() -> None:
         async with Producer(bootstrap_servers=world.address) as producer:
             headers = [("oncelog.topic", world.dead.encode()), ("oncelog.error", b"own")]
@@ -262,7 +262,7 @@ def thirteenth(dead_letter):
 """
 
 
-def test_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None:
+def test_a_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None:
     (tmp_path / "repairs.py").write_text(TRANSFORM)
     message = world.redrive("--transform", "repairs:thirteenth", cwd=tmp_path).sentence()
     assert f"failed at dead letter {world.dead}-0:6: KeyError: '12'" in message
@@ -300,7 +300,7 @@ def test_topic_that_does_not_exist_is_refused_with_nothing_sent(world: World) ->
     assert f"{world.dead}-none" not in asyncio.run(topics())
 
 
-def test_partition_that_is_not_there_is_refused(broker: RunningBroker, unique_name: str) -> None:
+def test_a_missing_partition_is_refused(broker: RunningBroker, unique_name: str) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(2))
 
@@ -314,7 +314,7 @@ def test_partition_that_is_not_there_is_refused(broker: RunningBroker, unique_na
     assert world.values(world.origin) == []
 
 
-def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
+def test_dead_letters_of_a_log_that_begins_again_are_not_passed_over(world: World) -> None:
     """The log lost records, or is another one: its new dead letters have offsets that the group has read already."""
     group = group_of(world.dead, "default")
 
@@ -334,7 +334,7 @@ def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
     assert len(world.values(world.origin)) == 40
 
 
-def test_letters_that_were_deleted_unread_are_reported(world: World) -> None:
+def test_dead_letters_deleted_unread_are_reported(world: World) -> None:
     world.redrive("--limit", "2", "--transaction-size", "2").done()
 
     async def delete() -> int:

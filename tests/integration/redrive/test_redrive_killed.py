@@ -63,7 +63,7 @@ def killed(world: World, step: tuple[str, str, int]) -> None:
 
 @pytest.mark.soak  # the next one has each kill, one after another
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: "-".join(map(str, step)))
-def test_each_letter_is_back_once_after_a_kill(
+def test_each_dead_letter_is_sent_back_once_after_a_kill(
     broker: RunningBroker, unique_name: str, step: tuple[str, str, int]
 ) -> None:
     world = World(broker, unique_name)
@@ -75,7 +75,7 @@ def test_each_letter_is_back_once_after_a_kill(
 
 
 @KAFKA_IN_SOAK
-def test_each_letter_is_back_once_after_all_kills(broker: RunningBroker, unique_name: str) -> None:
+def test_each_dead_letter_is_sent_back_once_after_all_kills(broker: RunningBroker, unique_name: str) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(120))
     for step in STEPS:

@@ -98,7 +98,7 @@ def test_every_property_of_kafka_s_is_one() -> None:
     assert config.items() >= THREE.items()
 
 
-def test_the_nodes_are_each_others_voters() -> None:
+def test_the_nodes_of_the_manifest_are_each_others_voters() -> None:
     environments = list(kafka_environments())
     ids = {environment["KAFKA_NODE_ID"] for environment in environments}
     voters = {environment["KAFKA_CONTROLLER_QUORUM_VOTERS"] for environment in environments}
@@ -157,7 +157,7 @@ def test_driver_and_executors_reach_the_checkpoint_and_the_driver_may_make_pods(
     assert {"create", "delete"} <= set(role["rules"][0]["verbs"])
 
 
-def test_what_is_copied_into_the_image_exists_and_let_through() -> None:
+def test_files_copied_into_the_image_exist_and_are_not_ignored() -> None:
     let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     text = (DEPLOY / "pipeline" / "Dockerfile").read_text()
     sources = [
@@ -227,7 +227,7 @@ def test_the_image_is_an_executor_where_spark_is_reported(tmp_path: Path) -> Non
     }
 
 
-def test_the_image_is_oncelog_with_all_other_words(tmp_path: Path) -> None:
+def test_the_image_runs_oncelog_with_any_other_arguments(tmp_path: Path) -> None:
     assert entered(tmp_path, ["topics", "list"]) == ["oncelog", "topics", "list"]
 
 

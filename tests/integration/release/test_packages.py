@@ -107,7 +107,7 @@ def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
     }
 
 
-def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None:
+def test_package_metadata_is_accepted_by_an_index(distributions: dict[str, Path]) -> None:
     _run(BIN / "twine", "check", "--strict", *distributions.values())
     _run(BIN / "check-wheel-contents", *(path for path in distributions.values() if path.suffix == ".whl"))
 
@@ -119,7 +119,7 @@ def test_a_dry_run_of_a_release_builds_and_checks_and_says_what_is_missing(sourc
     assert "PASSED" in printed and "built oncelog-" in printed
 
 
-def test_a_build_without_a_compiler_is_tagged_as_what_it_is(distributions: dict[str, Path]) -> None:
+def test_a_build_without_a_compiler_is_tagged_as_pure(distributions: dict[str, Path]) -> None:
     """And it equals the pure wheel, file for file, which :func:`test_an_installed_distribution_serves_and_reads`
     installs.
     """
@@ -136,7 +136,7 @@ def test_the_source_distribution_has_what_comes_with_the_code(distributions: dic
     assert names >= {"src/oncelog/records/_native.pyx", "src/oncelog/schemas/arrow/_columns.pyx"}
 
 
-def test_every_extra_is_in_the_metadata_and_can_be_had(distributions: dict[str, Path]) -> None:
+def test_every_extra_is_in_the_metadata_and_installable(distributions: dict[str, Path]) -> None:
     """Each of their packages is installed here, in a version that the extra accepts."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
@@ -153,7 +153,7 @@ def test_every_extra_is_in_the_metadata_and_can_be_had(distributions: dict[str, 
             assert requirement.extras <= (extras.keys() if requirement.name == "oncelog" else requirement.extras)
 
 
-def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributions: dict[str, Path]) -> None:
+def test_a_wheel_contains_the_licence_and_no_developer_files(distributions: dict[str, Path]) -> None:
     for kind in ("pure", "compiled"):
         wheel = zipfile.ZipFile(distributions[kind])
         names = wheel.namelist()
@@ -202,7 +202,7 @@ def _readme_environment(folder: Path, wheel: Path, word: str) -> Path:
     return python
 
 
-def test_the_readme_s_test_passes_where_only_that_is_installed_which_it_names(
+def test_the_readmes_test_passes_with_only_the_packages_that_it_names(
     distributions: dict[str, Path], tmp_path: Path
 ) -> None:
     python = _readme_environment(tmp_path / "venv", distributions["compiled"], "pytest")
@@ -212,7 +212,7 @@ def test_the_readme_s_test_passes_where_only_that_is_installed_which_it_names(
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_the_readme_s_query_copies_each_record_once_on_apache_kafka_though_it_is_killed(
+def test_the_readmes_query_copies_each_record_once_on_apache_kafka_after_a_kill(
     distributions: dict[str, Path], tmp_path: Path
 ) -> None:
     """The address is replaced, as the reader replaces it."""

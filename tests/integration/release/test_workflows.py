@@ -46,7 +46,7 @@ def test_zizmor_finds_nothing() -> None:
 
 
 @pytest.mark.skipif(not (BIN / "zizmor").exists(), reason="zizmor has no wheel for this system")
-def test_zizmor_finds_a_title_that_is_run_and_a_token_that_is_left(tmp_path: Path) -> None:
+def test_zizmor_finds_an_injected_title_and_a_persisted_token(tmp_path: Path) -> None:
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
     text = (GITHUB / "workflows" / "ci.yml").read_text()

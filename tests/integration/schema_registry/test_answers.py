@@ -54,7 +54,7 @@ def test_a_subject_may_contain_any_character(url: str) -> None:
     assert call(url, "GET", "/subjects/a%2Fb/versions").body == [1]
 
 
-def test_a_registry_says_which_cluster_and_release_it_is(url: str, broker: RunningBroker) -> None:
+def test_a_registry_reports_its_cluster_and_release(url: str, broker: RunningBroker) -> None:
     """Confluent's command line and Control Center ask so; their REST contract has exactly these members."""
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         cluster_id = admin.describe_cluster().cluster_id
@@ -120,7 +120,7 @@ def test_refusals_have_confluents_codes(url: str) -> None:
         assert (answer.status, answer.code, answer.content_type) == (status, code, CONTENT_TYPE), (method, path, answer)
 
 
-def test_an_incompatible_schema_says_which_version_and_why(url: str) -> None:
+def test_an_incompatible_schema_is_refused_with_the_version_and_the_reason(url: str) -> None:
     register(url, "x", avro("a"))
     answer = register(url, "x", avro("a", "b"))
     assert answer.status == answer.code == 409
@@ -152,7 +152,7 @@ def test_compatibility_is_checked_without_registering(url: str) -> None:
     assert call(url, "GET", "/subjects/x/versions").body == [1]
 
 
-def test_levels_hold_for_a_subject_or_for_all(url: str) -> None:
+def test_compatibility_levels_hold_for_a_subject_or_globally(url: str) -> None:
     assert call(url, "GET", "/config").body == {"compatibilityLevel": "BACKWARD"}
     assert call(url, "PUT", "/config/x", {"compatibility": "none"}).body == {"compatibility": "none"}
     assert call(url, "GET", "/config/x").body == {"compatibilityLevel": "NONE"}
@@ -167,7 +167,7 @@ def test_levels_hold_for_a_subject_or_for_all(url: str) -> None:
     assert call(url, "GET", "/config").body == {"compatibilityLevel": "BACKWARD"}
 
 
-def test_deletion_is_soft_first(url: str) -> None:
+def test_a_first_deletion_is_soft(url: str) -> None:
     for fields in (("a",), ("a", "b=1"), ("a", "b=1", "c=1")):
         register(url, "x", avro(*fields))
     assert call(url, "DELETE", "/subjects/x/versions/2").body == 2
@@ -190,14 +190,14 @@ def test_deletion_is_soft_first(url: str) -> None:
     assert register(url, "x", avro("z")).body["id"] == 4, "ids are not used again"
 
 
-def test_a_deleted_schema_comes_back_with_its_id_and_a_new_version(url: str) -> None:
+def test_a_deleted_schema_is_registered_again_with_its_id_and_a_new_version(url: str) -> None:
     register(url, "x", '"string"')
     call(url, "DELETE", "/subjects/x")
     assert register(url, "x", '"string"').body["id"] == 1
     assert call(url, "GET", "/subjects/x/versions?deleted=true").body == [2]
 
 
-def test_modes(url: str) -> None:
+def test_modes_are_set_and_respected(url: str) -> None:
     assert call(url, "GET", "/mode").body == {"mode": "READWRITE"}
     register(url, "x", '"string"')
     assert call(url, "PUT", "/mode/x", {"mode": "READONLY"}).body == {"mode": "READONLY"}
@@ -209,7 +209,7 @@ def test_modes(url: str) -> None:
     assert register(url, "x", '["null", "string"]').body["id"] == 2
 
 
-def test_import_keeps_ids_and_versions(url: str) -> None:
+def test_mode_import_keeps_ids_and_versions(url: str) -> None:
     assert call(url, "PUT", "/mode/x", {"mode": "IMPORT"}).body == {"mode": "IMPORT"}
     assert register(url, "x", '"string"').code == 42205, "an id is needed"
     assert register(url, "x", '"string"', id=1000, version=7).body["id"] == 1000
@@ -220,7 +220,7 @@ def test_import_keeps_ids_and_versions(url: str) -> None:
     assert register(url, "y", '"boolean"').body["id"] == 1002
 
 
-def test_references_are_followed_and_protect_what_they_point_to(url: str) -> None:
+def test_references_are_followed_and_protect_referenced_schemas(url: str) -> None:
     register(url, "item", avro("a", name="Item"))
     order = '{"type":"record","name":"Order","fields":[{"name":"item","type":"Item"}]}'
     assert register(url, "order", order).code == 42201
@@ -239,7 +239,7 @@ def test_references_are_followed_and_protect_what_they_point_to(url: str) -> Non
     assert register(url, "order", order, references=missing).code == 42201
 
 
-def test_lists_are_given_in_parts(url: str) -> None:
+def test_lists_are_returned_in_pages(url: str) -> None:
     for number in range(5):
         register(url, f"s{number}", '"string"')
     assert call(url, "GET", "/subjects?offset=1&limit=2").body == ["s1", "s2"]
@@ -248,18 +248,18 @@ def test_lists_are_given_in_parts(url: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])
-def test_a_body_that_any_web_page_could_send_is_refused(url: str, content_type: str | None) -> None:
+def test_a_body_that_a_cross_site_form_could_send_is_refused(url: str, content_type: str | None) -> None:
     raw = json.dumps({"schema": '"string"'}).encode()
     assert call(url, "POST", "/subjects/x/versions", raw=raw, content_type=content_type).code == 415
     assert call(url, "GET", "/subjects").body == []
 
 
-def test_a_browser_that_was_led_here_under_another_name_is_refused(url: str) -> None:
+def test_a_request_under_an_unknown_host_name_is_refused(url: str) -> None:
     assert call(url, "GET", "/subjects", headers={"Host": "evil.example:80"}).status == 421
     assert call(url, "GET", "/subjects", headers={"Host": "localhost:1"}).status == 200
 
 
-def test_bad_bodies_are_errors_to_their_sender_alone(url: str) -> None:
+def test_bad_bodies_are_errors_only_for_their_sender(url: str) -> None:
     deep = '{"type":"array","items":' * 10_000 + '"int"' + "}" * 10_000
     assert register(url, "x", deep).code == 42201
     lists = b"[" * 100_000 + b"]" * 100_000

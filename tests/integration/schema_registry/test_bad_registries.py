@@ -42,7 +42,7 @@ WRONG: list[tuple[Answer, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "printed"), WRONG, ids=[printed[:20] for _, printed in WRONG])
-def test_an_answer_that_no_registry_gives_is_one_clear_error(stand_in: StandIn, answer: Answer, printed: str) -> None:
+def test_an_invalid_answer_of_a_registry_is_one_clear_error(stand_in: StandIn, answer: Answer, printed: str) -> None:
     stand_in.misbehave = lambda target: answer
     with pytest.raises(SchemaRegistryError, match=printed):
         SchemaRegistry(stand_in.url, retries=1).schema(1)
@@ -64,7 +64,7 @@ def asked_while_away(url: str) -> list[float]:
 
 
 @pytest.mark.parametrize("status", [502, 503, 504, None])
-def test_a_registry_that_has_answered_is_waited_for(stand_in: StandIn, status: int | None) -> None:
+def test_the_client_waits_for_a_registry_that_has_answered_before(stand_in: StandIn, status: int | None) -> None:
     """``retries`` is for one whose address may be wrong."""
     SchemaRegistry(stand_in.url).register("s", Schema('"int"'))
     away = iter([True] * 12)
@@ -115,7 +115,7 @@ def test_a_deletion_is_not_sent_twice(stand_in: StandIn) -> None:
     assert len(stand_in.requests) == 1
 
 
-def test_nobody_there_names_the_address_and_the_attempts() -> None:
+def test_an_unreachable_registry_is_reported_with_address_and_attempts() -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -124,7 +124,7 @@ def test_nobody_there_names_the_address_and_the_attempts() -> None:
 
 
 @pytest.mark.parametrize("trickle", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"])
-def test_a_registry_that_hangs_or_trickles_ends_in_time(trickle: bytes) -> None:
+def test_a_request_to_a_hanging_or_slow_registry_times_out(trickle: bytes) -> None:
     stop = threading.Event()
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
 
@@ -178,7 +178,7 @@ def test_an_invalid_address_is_refused(url: str) -> None:
         SchemaRegistry(url)
 
 
-def test_an_unknown_id_is_asked_for_once_in_a_while(stand_in: StandIn) -> None:
+def test_an_unknown_id_is_requested_only_now_and_then(stand_in: StandIn) -> None:
     read = AvroDeserializer(SchemaRegistry(stand_in.url))
     for _ in range(3):
         with pytest.raises(SchemaRegistryError, match=r"Schema 9 not found \(error 40403\)"):
@@ -186,7 +186,7 @@ def test_an_unknown_id_is_asked_for_once_in_a_while(stand_in: StandIn) -> None:
     assert len(stand_in.requests) == 1
 
 
-def test_references_that_go_round_are_one_error(stand_in: StandIn) -> None:
+def test_circular_references_are_one_error(stand_in: StandIn) -> None:
     references = [{"name": "a.B", "subject": "s", "version": 1}]
     body = {"schema": '"a.B"', "references": references, "subject": "s", "version": 1, "id": 1}
     stand_in.misbehave = lambda target: (200, JSON_ANSWER, json.dumps(body).encode())
@@ -204,7 +204,7 @@ def test_an_invalid_schema_is_one_error_and_not_fetched_again(stand_in: StandIn,
     assert len(stand_in.requests) == 1
 
 
-def test_a_payload_cut_anywhere_is_one_error(stand_in: StandIn) -> None:
+def test_a_truncated_payload_is_one_error(stand_in: StandIn) -> None:
     schema = json.dumps(
         {
             "type": "record",

@@ -112,7 +112,7 @@ def refused(words: tuple[str, ...], url: str, servers: str) -> str:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=NAMES)
-def test_a_registry_that_is_away_refuses_or_hangs_is_reported_in_one_line(
+def test_an_unavailable_refusing_or_hanging_registry_is_reported_in_one_line(
     stand_in: StandIn, servers: str, files: Path, short_timeout: None, words: tuple[str, ...]
 ) -> None:
     for _, answer, printed in BAD:
@@ -129,7 +129,7 @@ def test_a_registry_that_is_away_refuses_or_hangs_is_reported_in_one_line(
 
 @pytest.mark.parametrize(("answer", "printed"), [case[1:] for case in LIES], ids=[case[0] for case in LIES])
 @pytest.mark.parametrize("words", [COMMANDS[8], COMMANDS[10]], ids=[NAMES[8], NAMES[10]])
-def test_an_answer_about_something_else_is_not_believed(
+def test_an_answer_about_another_subject_is_refused(
     stand_in: StandIn, servers: str, files: Path, words: tuple[str, ...], answer: Answer, printed: str
 ) -> None:
     stand_in.misbehave = lambda target: answer
@@ -138,13 +138,13 @@ def test_an_answer_about_something_else_is_not_believed(
     assert printed in refused(words, stand_in.url, servers)
 
 
-def test_an_answer_about_another_id_is_not_believed(stand_in: StandIn) -> None:
+def test_an_answer_about_another_id_is_refused(stand_in: StandIn) -> None:
     stand_in.misbehave = lambda target: lie(id=8)
     printed = call("schemas", "show", "7", "--schema-registry", stand_in.url).sentence()
     assert "was asked for schema id 7 and answers with schema id 8" in printed
 
 
-def test_a_bearer_token_opens_a_registry_that_asks_for_it(stand_in: StandIn, servers: str, files: Path) -> None:
+def test_a_bearer_token_is_sent_to_a_registry_that_requires_it(stand_in: StandIn, servers: str, files: Path) -> None:
     """A server that checks the header, as an authorizing proxy before a registry does."""
 
     def answered(target: str) -> Answer | None:

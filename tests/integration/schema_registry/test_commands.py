@@ -83,7 +83,7 @@ def test_consume_decodes_the_values_that_produce_encodes(
     assert formatted.out == f"{line};" * 6
 
 
-def test_a_decoded_value_that_is_written_as_json_is_remarked_on_once(oncelog_command: Commands, orders: str) -> None:
+def test_decoded_values_written_as_json_are_noted_once(oncelog_command: Commands, orders: str) -> None:
     schema = oncelog_command.file("key.avsc", '"long"')
     words = ("produce", "-t", orders, "-K", ":", "--key-schema", schema, "--value-schema", schema)
     oncelog_command(*words, stdin="7:8\n9:10\n").done()
@@ -123,7 +123,7 @@ def test_an_undecodable_value_is_shown_with_the_reason(oncelog_command: Commands
     assert "error 40403" in record["value_problem"]
 
 
-def test_reasons_after_the_fifth_are_counted_at_the_end(oncelog_command: Commands, orders: str) -> None:
+def test_decoding_errors_after_the_fifth_are_counted_at_the_end(oncelog_command: Commands, orders: str) -> None:
     with oncelog.Producer(bootstrap_servers=oncelog_command.servers) as producer:
         for _ in range(8):
             producer.send(orders, b"\0\0\0\0\x09x")
@@ -208,7 +208,7 @@ def test_a_missing_or_wrong_schema_is_reported_in_one_sentence(
     assert "cannot be reached" in oncelog_command(*nobody).sentence()
 
 
-def test_a_schema_refers_to_others(oncelog_command: Commands, url: str) -> None:
+def test_a_schema_can_refer_to_other_schemas(oncelog_command: Commands, url: str) -> None:
     inner = {"type": "record", "name": "Inner", "fields": [{"name": "a", "type": "int"}]}
     outer = {"type": "record", "name": "Outer", "fields": [{"name": "x", "type": "Inner"}]}
     oncelog_command("schemas", "register", "inner", oncelog_command.file("inner.avsc", inner)).done()

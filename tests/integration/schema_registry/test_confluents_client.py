@@ -29,7 +29,7 @@ def client(url: str) -> SchemaRegistryClient:
     return SchemaRegistryClient({"url": url})
 
 
-def test_every_call_of_the_client(client: SchemaRegistryClient) -> None:
+def test_every_call_of_confluents_client_works(client: SchemaRegistryClient) -> None:
     first, second = Schema(avro("a"), "AVRO"), Schema(avro("a", "b=1"), "AVRO")
     assert client.register_schema("x", first) == 1
     assert client.register_schema_full_response("x", second).schema_id == 2
@@ -113,7 +113,7 @@ def test_a_schema_that_was_not_normalized_is_found_by_its_normal_form(client: Sc
     assert client.lookup_schema("s", schema).schema_id == registered
 
 
-def test_avro_values_of_two_versions_go_through(client: SchemaRegistryClient) -> None:
+def test_avro_values_of_two_versions_are_written_and_read(client: SchemaRegistryClient) -> None:
     context = SerializationContext("orders", MessageField.VALUE)
     old = AvroSerializer(client, avro("a"))({"a": 1}, context)
     new = AvroSerializer(client, avro("a", "b=7"))({"a": 2, "b": 3}, context)
@@ -123,7 +123,7 @@ def test_avro_values_of_two_versions_go_through(client: SchemaRegistryClient) ->
     assert read(new, context) == {"a": 2, "b": 3}
 
 
-def test_avro_values_with_references_go_through(client: SchemaRegistryClient) -> None:
+def test_avro_values_with_references_are_written_and_read(client: SchemaRegistryClient) -> None:
     client.register_schema("item", Schema(avro("a", name="Item"), "AVRO"))
     order = Schema(
         '{"type":"record","name":"Order","fields":[{"name":"item","type":"Item"}]}',
@@ -140,7 +140,7 @@ JSON_SCHEMA = json.dumps(
 )
 
 
-def test_json_values_go_through(client: SchemaRegistryClient) -> None:
+def test_json_values_are_written_and_read(client: SchemaRegistryClient) -> None:
     context = SerializationContext("orders", MessageField.VALUE)
     written = JSONSerializer(JSON_SCHEMA, client)({"a": 1}, context)
     assert written[:5] == b"\0\0\0\0\1"
@@ -160,7 +160,7 @@ def order_class() -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
 
 
-def test_protobuf_values_go_through(client: SchemaRegistryClient) -> None:
+def test_protobuf_values_are_written_and_read(client: SchemaRegistryClient) -> None:
     order = order_class()
     context = SerializationContext("orders", MessageField.VALUE)
     configured = {"use.deprecated.format": False}

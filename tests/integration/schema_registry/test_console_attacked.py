@@ -84,9 +84,7 @@ def answers(stand_in: StandIn, versions: list[Any], *texts: str, subject: str = 
     stand_in.misbehave = misbehave
 
 
-def test_subjects_with_any_name_are_listed_and_nothing_of_them_is_run(
-    console: RunningConsole, stand_in: StandIn
-) -> None:
+def test_subjects_with_any_name_are_listed_and_no_script_runs(console: RunningConsole, stand_in: StandIn) -> None:
     stand_in.misbehave = lambda target: ok(NAMES)
     status, found = page(console, "/schemas")
     assert status == 200
@@ -166,7 +164,7 @@ def test_invalid_versions_are_an_error(console: RunningConsole, stand_in: StandI
     assert "as a schema registry" in found or "answers with version" in found or "has no version" in found
 
 
-def test_a_version_that_is_deleted_between_two_looks_is_reported(console: RunningConsole, stand_in: StandIn) -> None:
+def test_a_version_deleted_between_two_requests_is_reported(console: RunningConsole, stand_in: StandIn) -> None:
     def misbehave(target: str) -> Answer:
         if target.endswith("/versions"):
             return ok([1, 2])
@@ -181,7 +179,9 @@ def test_a_version_that_is_deleted_between_two_looks_is_reported(console: Runnin
     "answer",
     [(500, {}, b"<script>alert(1)</script>"), (302, {"Location": "javascript:alert(1)"}, b""), (200, {}, b"[")],
 )
-def test_a_registry_that_is_none_is_reported(console: RunningConsole, stand_in: StandIn, answer: Answer) -> None:
+def test_a_server_that_is_not_a_registry_is_reported(
+    console: RunningConsole, stand_in: StandIn, answer: Answer
+) -> None:
     stand_in.misbehave = lambda target: answer
     for address in ("/schemas", "/schema"):
         status, found = page(console, address, subject="s")

@@ -60,7 +60,7 @@ def test_records_are_decoded_with_their_schemas_beside_them(console: RunningCons
     assert '{"id": 42}' in one
 
 
-def test_a_header_that_names_a_schema_is_shown_as_what_it_names(
+def test_a_header_with_a_schema_id_is_shown_as_its_schema(
     broker: RunningBroker, url: str, console: RunningConsole, topic: str
 ) -> None:
     registry, name = SchemaRegistry(url), f"shown{topic}"
@@ -75,7 +75,7 @@ def test_a_header_that_names_a_schema_is_shown_as_what_it_names(
     assert "AVRO id 1" in page
 
 
-def test_a_search_looks_at_decoded_fields(console: RunningConsole, records: str) -> None:
+def test_a_search_reads_decoded_fields(console: RunningConsole, records: str) -> None:
     page = text_of(console, "/records", topic=records, path="$.id", equals="42")
     assert '{"id": 42}' in page
     assert '{"id": 41}' not in page

@@ -119,7 +119,7 @@ def avro(exporter: Exporter, schema: Any = FLIGHT) -> Callable[[Any], bytes]:
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "out.delta"])
-def test_avro_has_its_types(exporter: Exporter, name: str) -> None:
+def test_avro_columns_keep_their_types(exporter: Exporter, name: str) -> None:
     write = avro(exporter)
     exporter.send(write(VALUE), None, write({**VALUE, "delay": 5, "either": "x", "next": VALUE}))
     column = exporter.table(name)
@@ -145,7 +145,7 @@ def test_columns_stay_those_of_the_first_run(exporter: Exporter) -> None:
     assert exporter.table("again.parquet").to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 
 
-def test_json_schema_has_its_types(exporter: Exporter) -> None:
+def test_json_schema_columns_keep_their_types(exporter: Exporter) -> None:
     write = JsonSchemaSerializer(exporter.registry, json.dumps(PERSON), topic=exporter.topic)
     exporter.send(
         write({"name": "ü", "age": 3, "scores": [1, 2.5], "any": {"x": [1]}, "home": {"city": None}, "more": 1}),
@@ -173,7 +173,7 @@ def test_json_that_is_of_another_type_does_not_become_a_value_of_the_columns(
     assert f"a is {value!r}, which cannot be read as a" in refused.err
 
 
-def test_json_of_other_schemas_and_maps_have_their_types(exporter: Exporter) -> None:
+def test_json_of_other_schemas_and_maps_keep_their_types(exporter: Exporter) -> None:
     code = {"type": "object", "properties": {"code": {"type": "string"}}}
     exporter.registry.register("country", Schema(json.dumps(code), JSON))
     tags = {"type": "object", "additionalProperties": {"type": "number"}}
@@ -188,7 +188,7 @@ def test_json_of_other_schemas_and_maps_have_their_types(exporter: Exporter) -> 
     assert rows.type == ColumnReader(reader, Codecs(exporter.registry)).read(pa.array([data])).values.type
 
 
-def test_protobuf_has_its_types(exporter: Exporter) -> None:
+def test_protobuf_columns_keep_their_types(exporter: Exporter) -> None:
     file = exporter.folder / "order.proto"
     file.write_text(PROTO)
     value = {
@@ -214,7 +214,7 @@ def test_protobuf_has_its_types(exporter: Exporter) -> None:
     assert empty == {"id": 0, "note": None, "big": 0, "items": [], "counts": [], "at": None, "state": "NEW"}
 
 
-def test_csv_has_a_column_for_each_field(exporter: Exporter) -> None:
+def test_csv_export_has_a_column_for_each_field(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE))
     exporter.run("out.csv").done()
     head, line, end = (exporter.folder / "out.csv").read_text().split("\n")
@@ -236,7 +236,7 @@ def test_a_misfit_is_refused_with_its_place_or_becomes_null(exporter: Exporter) 
     assert [value is None for value in exporter.table("out.parquet").to_pylist()] == [False, True, True]
 
 
-def test_good_record_that_the_columns_cannot_take_is_never_left_out(exporter: Exporter) -> None:
+def test_a_valid_record_that_the_columns_cannot_hold_is_never_skipped(exporter: Exporter) -> None:
     old: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
     exporter.send(avro(exporter, old)({"a": 1}))
     setting = http_calls.call(exporter.url, "PUT", f"/config/{exporter.topic}-value", {"compatibility": "NONE"})
@@ -268,7 +268,7 @@ def test_topic_without_a_subject_is_reported(exporter: Exporter) -> None:
     assert "not found" in exporter.run("out.parquet").sentence()
 
 
-def test_other_columns_than_before_are_refused(exporter: Exporter) -> None:
+def test_columns_that_differ_from_the_first_run_are_refused(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE))
     for name in ("out.parquet", "out.csv", "out.delta"):
         exporter.run(name).done()
@@ -306,7 +306,7 @@ def test_columns_are_those_of_the_message_that_is_named(two_messages: Exporter) 
     assert "the Protobuf file has no message 'Nothing'; its messages: Order, Other" in printed
 
 
-def test_message_of_a_schema_that_has_none_is_refused(exporter: Exporter) -> None:
+def test_a_protobuf_schema_without_messages_is_refused(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE))
     printed = exporter.run("out.parquet", "--message", "Order").sentence()
     assert "the schema is of type AVRO, and has no messages to choose from: leave out 'Order'" in printed

@@ -37,7 +37,7 @@ def thief() -> Iterator[StandIn]:
 
 
 @pytest.mark.parametrize("transactional_id", [None, "a-thief"])
-def test_an_address_that_no_registry_announced_is_not_asked(
+def test_an_address_that_no_registry_announced_is_not_contacted(
     start: Start, topic: str, broker: RunningBroker, thief: StandIn, transactional_id: str | None
 ) -> None:
     first, second = start(topic), start(topic)
@@ -71,7 +71,7 @@ def test_credentials_received_over_tls_are_never_sent_without_it(tmp_path: Path,
 
 
 @pytest.mark.parametrize("url", ["", "registry:8081", "ftp://x", "http://x:99999", "http://u:p@x", "http://x/path"])
-def test_an_address_that_others_could_not_use_is_refused_at_the_start(url: str) -> None:
+def test_an_unusable_announced_address_is_refused_at_the_start(url: str) -> None:
     settings = RegistrySettings({"bootstrap.servers": "127.0.0.1:9092"}, url)
     with pytest.raises(ConfigError, match="URL of a schema registry is http://HOST:PORT"):
         check_listening(settings, Address("127.0.0.1", 0))

@@ -95,7 +95,9 @@ class Format:
 
 @pytest.mark.parametrize("name", ["avro", "json", "protobuf"])
 @pytest.mark.parametrize("field", ["value", "key"])
-def test_both_write_the_same_and_each_reads_the_other(url: str, name: str, field: str) -> None:
+def test_confluents_serializers_and_ours_write_the_same_bytes_and_read_each_other(
+    url: str, name: str, field: str
+) -> None:
     one = Format(name, url)
     ours, theirs = context_of(field), context_of(field)
     written = one.ours(one.value, ours), one.theirs(one.value, theirs)
@@ -118,7 +120,7 @@ def test_an_id_in_a_header_is_read_too(url: str, name: str) -> None:
     assert one.read.deserialize("orders", two, written) == one.value, "the last of the name counts, as in Java"
 
 
-def test_the_header_comes_first(url: str) -> None:
+def test_the_schema_id_in_the_header_takes_precedence(url: str) -> None:
     """A payload that begins as an id does is not read with that id's schema."""
     registry = SchemaRegistry(url)
     wrong = AvroSerializer(registry, '"long"', subject="wrong")(3)
@@ -134,7 +136,7 @@ def test_the_header_comes_first(url: str) -> None:
     assert AvroDeserializer(registry)(written, context) == value
 
 
-def test_our_clients_hand_the_headers_over(broker: RunningBroker, url: str, topic: str) -> None:
+def test_our_clients_pass_headers_to_serializers(broker: RunningBroker, url: str, topic: str) -> None:
     registry, name = SchemaRegistry(url), f"orders{topic}"
     one: Any = {
         "key_serializer": AvroSerializer(registry, '"long"', schema_id_serializer="header"),
@@ -171,7 +173,7 @@ def test_our_clients_hand_the_headers_over(broker: RunningBroker, url: str, topi
         assert [consumer.getone().value for _ in range(4)][-1] == {"a": 3}, "an old header is not kept"
 
 
-def test_commands_read_them_and_drop_them_where_they_encode(
+def test_commands_read_schema_headers_and_drop_them_when_they_encode(
     broker: RunningBroker, url: str, topic: str, tmp_path: Path
 ) -> None:
     env = {"ONCELOG_BOOTSTRAP_SERVER": broker.bootstrap_servers, "ONCELOG_SCHEMA_REGISTRY": url}
@@ -239,7 +241,7 @@ def test_a_registry_without_guids_is_named() -> None:
             serializer({"a": 1}, SerializationContext("orders", MessageField.VALUE, []))
 
 
-def test_the_guid_is_that_of_the_text_whatever_registry_has_it(url: str) -> None:
+def test_the_guid_of_a_schema_text_is_the_same_in_every_registry(url: str) -> None:
     registry = SchemaRegistry(url)
     registry.register("x", Schema(avro("a")))
     text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'

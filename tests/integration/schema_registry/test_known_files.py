@@ -74,7 +74,7 @@ def test_confluents_properties_files_keep_their_meaning(file: Any) -> None:
     assert ours == theirs
 
 
-def test_money_goes_through_with_both_clients(url: str) -> None:
+def test_protobuf_money_is_written_and_read_by_both_clients(url: str) -> None:
     order = priced()
     value = order(price=money_pb2.Money(currency_code="EUR", units=12, nanos=500_000_000))
     registry, client = SchemaRegistry(url), SchemaRegistryClient({"url": url})
@@ -117,7 +117,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("name", "text"), MISSING)
-def test_another_import_is_refused_with_what_to_do_and_that_helps(
+def test_an_unknown_import_is_refused_with_advice_that_works(
     broker: RunningBroker, url: str, tmp_path: Path, name: str, text: str
 ) -> None:
     env = {"ONCELOG_BOOTSTRAP_SERVER": broker.bootstrap_servers, "ONCELOG_SCHEMA_REGISTRY": url}

@@ -38,7 +38,7 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
-def test_avro(registry: SchemaRegistry) -> None:
+def test_large_avro_unions_are_written_and_read(registry: SchemaRegistry) -> None:
     kinds = [
         {"type": "record", "name": f"Kind{number}", "fields": [{"name": f"f{number}", "type": "long"}]}
         for number in range(BRANCHES)
@@ -54,7 +54,7 @@ def test_avro(registry: SchemaRegistry) -> None:
     assert registry.subjects() == ["events-value"]
 
 
-def test_json_schema(registry: SchemaRegistry) -> None:
+def test_large_json_schema_unions_are_written_and_read(registry: SchemaRegistry) -> None:
     kinds = [
         {
             "type": "object",
@@ -74,7 +74,7 @@ def test_json_schema(registry: SchemaRegistry) -> None:
     assert registry.subjects() == ["events-value"]
 
 
-def test_protobuf(registry: SchemaRegistry) -> None:
+def test_large_protobuf_oneofs_are_written_and_read(registry: SchemaRegistry) -> None:
     fields = "\n".join(f"int64 f{number} = {number + 1};" for number in range(BRANCHES))
     text = f'syntax = "proto3";\nmessage Event {{ oneof body {{\n{fields}\n}} }}'
     schema_id = registry.register("events-value", Schema(text, "PROTOBUF"))

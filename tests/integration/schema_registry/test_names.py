@@ -116,7 +116,7 @@ def test_schemas_in_the_topic_are_not_checked_again(start: Start, topic: str, ur
     assert call(other.url, "POST", "/subjects/users/versions", uses).status == 200
 
 
-def test_references_across_odd_namespaces(url: str) -> None:
+def test_references_across_unusual_namespaces_are_resolved(url: str) -> None:
     registry = SchemaRegistry(url)
     registry.register("key", Schema(json.dumps(record("Key", namespace="my-db.public.orders"))))
     order = record("Order", "key", "my-db.public.orders.Key")
@@ -125,7 +125,7 @@ def test_references_across_odd_namespaces(url: str) -> None:
     assert AvroDeserializer(registry)(written) == {"key": {"a": 5}}
 
 
-def test_a_type_that_is_used_before_its_definition(url: str) -> None:
+def test_a_type_used_before_its_definition_is_written_and_read(url: str) -> None:
     registry = SchemaRegistry(url)
     fields = [{"name": "a", "type": ["null", "B"]}, {"name": "b", "type": record("B")}]
     schema = {"type": "record", "name": "R", "fields": fields}

@@ -118,7 +118,7 @@ def exactly(value: Any) -> Any:
     return type(value).__name__, repr(value)
 
 
-def test_avro(readers: Readers) -> None:
+def test_an_avro_value_is_the_same_in_every_reader(readers: Readers) -> None:
     names = [f"f{number}" for number in range(len(AVRO))]
     fields = [{"name": name, "type": one.kind, "default": one.given} for name, one in zip(names, AVRO, strict=True)]
     old = {"type": "record", "name": "All", "fields": [{"name": "id", "type": "long"}]}
@@ -144,7 +144,7 @@ def test_avro(readers: Readers) -> None:
     assert exactly(deserializer(filled)) == exactly(deserializer(before))
 
 
-def test_json_schema(readers: Readers) -> None:
+def test_a_json_schema_value_is_the_same_in_every_reader(readers: Readers) -> None:
     names = [f"f{number}" for number in range(len(JSON_SCHEMA))]
     properties = {name: one.kind for name, one in zip(names, JSON_SCHEMA, strict=True)}
     schema = {"title": "All", "type": "object", "properties": properties}
@@ -158,7 +158,7 @@ def test_json_schema(readers: Readers) -> None:
     assert exactly(readers.in_spark([data])) == exactly([expected(JSON_SCHEMA, names, "spark")])
 
 
-def test_default_of_a_json_schema_fills_nothing_in(readers: Readers) -> None:
+def test_a_json_schema_default_fills_no_missing_field(readers: Readers) -> None:
     """As in Confluent's clients: it is a note for people."""
     schema = {"type": "object", "properties": {"a": {"type": "integer", "default": 7}, "b": {"type": "string"}}}
     readers.send(JsonSchemaSerializer(readers.registry, schema, topic=readers.topic)({"b": "x"}))
@@ -173,7 +173,7 @@ def test_default_of_a_json_schema_fills_nothing_in(readers: Readers) -> None:
     [(PROTO3, PROTOBUF_UNSET), (PROTO3, PROTOBUF_SET), (PROTO2, PROTOBUF_DEFAULTS)],
     ids=["unset", "set", "defaults of proto2"],
 )
-def test_protobuf(readers: Readers, text: str, samples: list[Sample]) -> None:
+def test_a_protobuf_value_is_the_same_in_every_reader(readers: Readers, text: str, samples: list[Sample]) -> None:
     file = readers.folder / "all.proto"
     file.write_text(text)
     given = {one.kind: one.given for one in samples if one.given is not None}
@@ -210,7 +210,7 @@ def _plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["First", "shop.Second", "First.In", "shop.First.In.Deep"])
-def test_messages_of_a_file_are_written_again_as_what_they_were(readers: Readers, name: str) -> None:
+def test_messages_of_a_proto_file_are_written_back_unchanged(readers: Readers, name: str) -> None:
     file = readers.folder / "several.proto"
     file.write_text(
         'syntax = "proto3";\npackage shop;\nmessage First { int32 a = 1; map<string, int32> m = 2; message In { '
@@ -255,7 +255,7 @@ FAR: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("logical_type", "number", "in_columns"), FAR, ids=[one[0] for one in FAR])
-def test_time_beyond_the_year_9999_is_refused_or_true(
+def test_a_time_beyond_the_year_9999_is_refused_or_exact(
     readers: Readers, logical_type: str, number: int, in_columns: Any
 ) -> None:
     """Python has no such time; numbers and columns do."""

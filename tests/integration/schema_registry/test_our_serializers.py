@@ -141,7 +141,7 @@ def test_avro_with_references_is_read_both_ways(url: str) -> None:
     assert their_avro.AvroDeserializer(SchemaRegistryClient({"url": url}))(data, HERE) == value
 
 
-def test_bytes_alone_have_no_length(url: str) -> None:
+def test_a_schema_of_bytes_is_written_without_a_length(url: str) -> None:
     data = AvroSerializer(SchemaRegistry(url), '"bytes"', topic="b")(b"\x00\xff")
     assert data == b"\0\0\0\0\x01\x00\xff"
     assert AvroDeserializer(SchemaRegistry(url))(data) == b"\x00\xff"

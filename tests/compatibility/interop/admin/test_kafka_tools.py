@@ -27,7 +27,7 @@ def tool(servers: str, name: str, *arguments: str) -> str:
     return run_tool(class_name, "--bootstrap-server", servers, *arguments)
 
 
-def test_topics_are_made_enlarged_described_and_deleted(servers: str) -> None:
+def test_topics_are_created_enlarged_described_and_deleted(servers: str) -> None:
     name = ("--topic", "tools")
     made = tool(servers, "TopicCommand", "--create", *name, "--partitions", "2", "--config", "retention.ms=1000")
     assert "Created topic tools." in made

@@ -57,7 +57,9 @@ def group(broker: RunningBroker, unique_name: str) -> str:
     return leave_marker(broker.bootstrap_servers, unique_name)
 
 
-def test_tools_see_no_lag(broker: RunningBroker, group: str, unique_name: str) -> None:
+def test_kafkas_tools_report_no_lag_for_a_sinks_marker_group(
+    broker: RunningBroker, group: str, unique_name: str
+) -> None:
     reported = tool(broker.bootstrap_servers, "consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
     rows = [line.split() for line in reported.splitlines()]
     (row,) = [row for row in rows if row[:1] == [group]]
@@ -69,7 +71,7 @@ def test_tools_see_no_lag(broker: RunningBroker, group: str, unique_name: str) -
         assert admin.list_consumer_group_offsets(group) == {}
 
 
-def test_our_command_shows_it_as_what_it_is(broker: RunningBroker, group: str, unique_name: str) -> None:
+def test_groups_command_shows_a_sinks_marker_group_as_such(broker: RunningBroker, group: str, unique_name: str) -> None:
     at = ("--bootstrap-server", broker.bootstrap_servers)
     holds = "marker of a Spark sink: batch 7 of 4b1f, 500 rows"
     listed = {row["group"]: row["holds"] for row in run("groups", "list", "--json", *at).done().json}
@@ -82,7 +84,7 @@ def test_our_command_shows_it_as_what_it_is(broker: RunningBroker, group: str, u
     assert f"group {group!r} belongs to no consumer: it holds the {holds}" in refused
 
 
-def test_names_have_one_form() -> None:
+def test_names_of_marker_groups_have_one_form() -> None:
     groups = [
         marker_group("", "4b1f", "t"),
         marker_group("late-", "4b1f", "", "topics"),
@@ -92,7 +94,7 @@ def test_names_have_one_form() -> None:
     assert all(ALERTS.fullmatch(group) for group in groups)
 
 
-def test_metrics_of_our_broker_leave_it_out() -> None:
+def test_lag_metrics_of_our_broker_leave_out_a_sinks_marker_group() -> None:
     with oncelog.Broker(metrics="127.0.0.1:0") as broker:
         group = leave_marker(broker.bootstrap_servers, "orders")
         page = scrape(broker.metrics_address)

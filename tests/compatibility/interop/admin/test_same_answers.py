@@ -309,7 +309,7 @@ class TestCreateTopics:
             assert any(answer.topics[0].topic_id)
         assert answers[0] == answers[1]
 
-    def test_validation_alone_makes_nothing_and_gives_no_id(self, pair: Pair) -> None:
+    def test_validate_only_creates_no_topic_and_returns_no_id(self, pair: Pair) -> None:
         for connection in (pair.ours, pair.kafka):
             answer: Any = connection.call(_create(_topic("ct-valid", 2, 1), validate_only=True), 7)
             assert answer.topics[0].error_code == 0
@@ -332,7 +332,7 @@ class TestMetadata:
         pair.read(self.ask("md-no", "", "b@d", "__consumer_offsets", version=version), version)
 
     @pytest.mark.parametrize("version", range(1, 14))
-    def test_no_topics_means_none(self, pair: Pair, version: int) -> None:
+    def test_describe_without_topics_returns_none(self, pair: Pair, version: int) -> None:
         answer = pair.read(self.ask(version=version), version)
         assert answer.topics == [] and len(answer.brokers) == 1
 
@@ -351,7 +351,7 @@ class TestMetadata:
             pair.read(mine, 12, kafka_request=other)
 
     @pytest.mark.parametrize("version", [10, 11])
-    def test_ids_are_refused_before_version_12(self, pair: Pair, version: int) -> None:
+    def test_topic_ids_are_refused_before_metadata_12(self, pair: Pair, version: int) -> None:
         for asked in ((b"\x01" * 16, "md-x"), (NO_ID, None)):
             pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(*asked)], False), version)
 
@@ -362,20 +362,20 @@ class TestMetadata:
             pair.read(self.ask("md-ops", "md-no", version=version, **flags), version)
         pair.read(self.ask("md-ops", "md-no", include_topic_authorized_operations=True), 13)
 
-    def test_a_missing_topic_is_made_when_the_client_allows_it(self, pair: Pair) -> None:
+    def test_a_missing_topic_is_created_when_the_client_allows_it(self, pair: Pair) -> None:
         ours: Any = pair.ours.call(self.ask("md-auto", "b@d", auto=True), 13)
         assert {topic.name: topic.error_code for topic in ours.topics} == {"md-auto": 0, "b@d": 17}
         pair.kafka.call(self.ask("md-auto", auto=True), 13)
         pair.read(self.ask("md-auto", auto=True))
 
-    def test_a_name_that_collides_is_not_made(self, pair: Pair) -> None:
+    def test_a_topic_whose_name_collides_is_not_created(self, pair: Pair) -> None:
         pair.make("md.collides")
         pair.read(self.ask("md_collides", auto=True))
         pair.read(self.ask("md_collides", auto=True))
 
 
 class TestDeleteTopics:
-    def test_names_are_deleted_once(self, pair: Pair) -> None:
+    def test_a_topic_named_twice_is_deleted_once(self, pair: Pair) -> None:
         for name in ("dt-1", "dt-2", "dt-3"):
             pair.make(name)
         pair.change(delete.DeleteTopicsRequest([], ["dt-1", "dt-no"], 10_000), 1)
@@ -383,7 +383,7 @@ class TestDeleteTopics:
         pair.change(delete.DeleteTopicsRequest([], ["dt-2", "dt-3"], 10_000), 3)
         pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(NO_ID, "dt-3")], False))
 
-    def test_names_and_ids_are_distinguished(self, pair: Pair) -> None:
+    def test_deletion_distinguishes_names_from_ids(self, pair: Pair) -> None:
         pair.make("dt-id")
         state = delete.DeleteTopicState
         answers = []
@@ -428,7 +428,7 @@ class TestCreatePartitions:
         ]
         return pair.change(partitions.CreatePartitionsRequest(topics, 10_000, validate_only), version)
 
-    def test_only_an_increase_is_allowed(self, pair: Pair) -> None:
+    def test_partitions_can_only_be_increased(self, pair: Pair) -> None:
         pair.make("cp-1", 2)
         self.check(pair, ("cp-1", 4, None), validate_only=True)
         self.check(pair, ("cp-1", 3, None))
@@ -549,7 +549,7 @@ class TestAlterConfigs:
         ],
         ids=str,
     )
-    def test_refusals_of_topic_settings_are_alike_and_change_nothing(
+    def test_refused_topic_settings_answer_as_kafka_and_change_nothing(
         self, pair: Pair, operations: list[tuple[str, int, str | None]]
     ) -> None:
         name = f"ac-{abs(hash(str(operations)))}"
@@ -558,7 +558,7 @@ class TestAlterConfigs:
         pair.change(_alter(TOPIC, name, *operations, validate_only=True))
         pair.read(_describe(TOPIC, name))
 
-    def test_validation_alone_changes_nothing(self, pair: Pair) -> None:
+    def test_validate_only_changes_no_setting(self, pair: Pair) -> None:
         pair.make("ac-valid")
         pair.change(_alter(TOPIC, "ac-valid", ("retention.ms", SET, "99"), validate_only=True))
         pair.read(_describe(TOPIC, "ac-valid"))
@@ -570,7 +570,7 @@ class TestAlterConfigs:
     def test_unchangeable_resources_are_refused_as_in_kafka(self, pair: Pair, kind: int, name: str) -> None:
         pair.change(_alter(kind, name, ("retention.ms", SET, "1")))
 
-    def test_a_resource_may_appear_once(self, pair: Pair) -> None:
+    def test_a_resource_named_twice_is_refused(self, pair: Pair) -> None:
         pair.make("ac-twice")
         resource = configs.AlterConfigsResource(TOPIC, "ac-twice", [configs.AlterableConfig("retention.ms", SET, "7")])
         pair.change(configs.IncrementalAlterConfigsRequest([resource, resource], False))
@@ -720,7 +720,7 @@ class TestAlterConfigs:
             (99, "x", {}),
         ],
     )
-    def test_all_settings_are_replaced_by_the_older_api(
+    def test_alter_configs_replaces_all_settings(
         self, pair: Pair, kind: int, name: str, values: dict[str, str | None]
     ) -> None:
         if name == "al-1" and not pair.ours.call(_describe(TOPIC, name), 4).results[0].configs:  # type: ignore[attr-defined]
@@ -744,19 +744,19 @@ class TestClusterAndFolders:
         pair.read(cluster.DescribeClusterRequest(endpoint_type=endpoint_type))
 
     @pytest.mark.parametrize("version", [1, 2, 3])
-    def test_folders_are_described_as_in_kafka(self, pair: Pair, version: int) -> None:
+    def test_log_folders_are_described_as_in_kafka(self, pair: Pair, version: int) -> None:
         name = f"ld-{version}"
         pair.make(name, 2)
         asked = [log_dirs.DescribableLogDirTopic(name, [0, 1, 9]), log_dirs.DescribableLogDirTopic("ld-no", [0])]
         pair.read(log_dirs.DescribeLogDirsRequest(asked), version)
         pair.read(log_dirs.DescribeLogDirsRequest([]), version)
 
-    def test_there_is_no_other_folder_to_move_to(self, pair: Pair) -> None:
+    def test_a_replica_cannot_move_to_another_folder(self, pair: Pair) -> None:
         pair.make("ld-move")
         topics = [move.AlterReplicaLogDirTopic("ld-move", [0]), move.AlterReplicaLogDirTopic("ld-no", [0])]
         pair.change(move.AlterReplicaLogDirsRequest([move.AlterReplicaLogDir("/nowhere", topics)]))
 
-    def test_topics_come_in_pages(self, pair: Pair) -> None:
+    def test_describe_topic_partitions_returns_pages(self, pair: Pair) -> None:
         for name, count in (("pg-1", 3), ("pg-2", 1), ("pg-4", 2)):
             pair.make(name, count)
         names = [pages.TopicRequest(name) for name in ("pg-1", "pg-2", "pg-3", "pg-4")]
@@ -800,7 +800,7 @@ class TestRecordsAndReplicas:
         pair.read(records.DeleteRecordsRequest(asked, 1000))
 
     @pytest.mark.parametrize("election_type", [0, 1, 2])
-    def test_leaders_are_where_they_should_be(self, pair: Pair, election_type: int) -> None:
+    def test_elections_are_answered_as_in_kafka(self, pair: Pair, election_type: int) -> None:
         name = f"el-{election_type}"
         pair.make(name, 2)
         asked = [elect.TopicPartitions(name, [0, 9]), elect.TopicPartitions("el-no", [0])]
@@ -809,14 +809,14 @@ class TestRecordsAndReplicas:
         if election_type == 0:
             pair.change(elect.ElectLeadersRequest(0, [elect.TopicPartitions(name, [0])], 1000), 0)
 
-    def test_no_reassignment_is_in_progress(self, pair: Pair) -> None:
+    def test_reassignments_in_progress_are_listed_as_none(self, pair: Pair) -> None:
         pair.make("re-list")
         pair.read(reassignments.ListPartitionReassignmentsRequest(1000, None))
         asked = [reassignments.ListPartitionReassignmentsTopics(name, [0]) for name in ("re-list", "re-no")]
         pair.read(reassignments.ListPartitionReassignmentsRequest(1000, asked))
 
     @pytest.mark.parametrize("version", [0, 1])
-    def test_replicas_cannot_go_elsewhere(self, pair: Pair, version: int) -> None:
+    def test_reassignments_are_answered_as_in_kafka(self, pair: Pair, version: int) -> None:
         name = f"re-{version}"
         pair.make(name, 4)
         wanted = {0: [1], 1: None, 2: [2], 3: [1, 1], 9: [1]}
@@ -830,7 +830,7 @@ class TestRecordsAndReplicas:
 class TestGroups:
     @pytest.mark.parametrize("group", ["", "og-no"])
     @pytest.mark.parametrize("partitions", [[], [0], [7], [-1]], ids=str)
-    def test_offsets_of_a_group_that_does_not_exist_are_not_forgotten(
+    def test_deleting_offsets_of_a_missing_group_is_refused(
         self, pair: Pair, group: str, partitions: list[int]
     ) -> None:
         name = f"og-{len(group)}-{partitions}".strip("[]").replace("[", "")
@@ -923,7 +923,7 @@ class TestQuotas:
 
 
 class TestSecurity:
-    def test_rules_of_access_need_an_authorizer(self, pair: Pair) -> None:
+    def test_acls_need_an_authorizer(self, pair: Pair) -> None:
         pair.read(
             describe_acls.DescribeAclsRequest(
                 resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1
@@ -933,7 +933,7 @@ class TestSecurity:
         pair.change(create_acls.CreateAclsRequest([]))
         pair.change(delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter(2, "t", 3, None, None, 1, 1)]))
 
-    def test_no_user_has_credentials(self, pair: Pair) -> None:
+    def test_scram_credentials_are_described_as_missing(self, pair: Pair) -> None:
         pair.read(scram.DescribeUserScramCredentialsRequest(None))
         users = [scram.UserName(name) for name in ("a", "b", "b", "")]
         pair.read(scram.DescribeUserScramCredentialsRequest(users))

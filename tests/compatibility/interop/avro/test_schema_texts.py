@@ -183,18 +183,18 @@ def our_text(case: list[Any]) -> str | None:
     return parsed.text
 
 
-def test_the_same_texts_are_schemas_and_are_written_alike(answers: list[dict[str, Any]]) -> None:
+def test_java_and_we_accept_the_same_schema_texts_and_write_them_alike(answers: list[dict[str, Any]]) -> None:
     both = [(case, answer.get("text"), our_text(case)) for case, answer in zip(CASES, answers, strict=False)]
     assert [one for one in both if one[1] != one[2]] == []
 
 
-def test_the_same_schemas_can_read_one_another(answers: list[dict[str, Any]]) -> None:
+def test_java_and_we_agree_which_schemas_are_compatible(answers: list[dict[str, Any]]) -> None:
     for (reader, writer), answer in zip(PAIRS, answers[len(CASES) :], strict=True):
         problems = avro.parse(text(reader), []).problems_reading(avro.parse(text(writer), []))
         assert (not problems) == answer["readable"], (reader, writer, problems)
 
 
-def test_a_schema_that_is_written_in_full_is_the_same_schema(answers: list[dict[str, Any]]) -> None:
+def test_a_schema_written_out_in_full_equals_the_original(answers: list[dict[str, Any]]) -> None:
     for case, answer in zip(CASES, answers, strict=False):
         if len(case) == 1 and "text" in answer:
             assert our_text([avro.parse(text(case[0]), []).formatted("resolved")]) == answer["text"]

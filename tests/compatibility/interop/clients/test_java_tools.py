@@ -207,7 +207,7 @@ def test_transactional_message_copier_copies_each_record_once(
     assert Counter(values(tools.servers, target)) == Counter(b"%d" % number for number in range(300))
 
 
-def test_every_api_that_the_tool_knows_is_usable(tools: Tools) -> None:
+def test_api_versions_tool_finds_every_api_usable(tools: Tools) -> None:
     reported = tools.run("BrokerApiVersionsCommand")
     assert re.search(r"Produce\(0\): \d+ to 13 \[usable: 13\]", reported)
     assert re.search(r"EndTxn\(26\): 0 to 5 \[usable: 5\]", reported)
@@ -251,7 +251,7 @@ def test_below_level_2_a_java_producer_keeps_its_epoch(tools: Tools, unique_name
         tools.run("FeatureCommand", "upgrade", "--feature", "transaction.version=2")
 
 
-def test_the_quorum_is_this_node(tools: Tools) -> None:
+def test_quorum_tool_describes_this_node_as_the_quorum(tools: Tools) -> None:
     status = tools.run("MetadataQuorumCommand", "describe", "--status")
     reported = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
     assert {

@@ -107,7 +107,7 @@ def begins_at(topic: ShareTopic) -> int:
 # --- sessions
 
 
-def test_a_session_continues_in_its_order_or_not_at_all(new_topic: NewTopic) -> None:
+def test_a_share_session_refuses_an_epoch_out_of_order(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(10), "m")
     assert member.say((0, 0, [ACCEPT]), epoch=1) is Error.SHARE_SESSION_NOT_FOUND
     assert member.say((0, 0, [ACCEPT]), epoch=0) is Error.INVALID_SHARE_SESSION_EPOCH
@@ -145,7 +145,7 @@ def test_a_member_may_leave_its_group_first_and_acknowledge_afterwards(new_topic
     assert ShareMember(topic, "other").acquired() == [(5, 9, 2)]
 
 
-def test_a_fetch_needs_a_share_partition_and_no_membership(new_topic: NewTopic) -> None:
+def test_share_fetch_needs_a_share_partition_but_no_membership(new_topic: NewTopic) -> None:
     topic = new_topic(10)
     ShareMember(topic, "m")
     stranger = ShareMember(topic, "stranger", joins=False)
@@ -185,7 +185,7 @@ def test_an_invalid_acknowledgement_changes_nothing(
     assert member.say((0, 10, [ACCEPT])) is NONE
 
 
-def test_acknowledgements_of_a_partition_are_carried_out_all_or_none(new_topic: NewTopic) -> None:
+def test_acknowledgements_of_a_partition_apply_all_or_none(new_topic: NewTopic) -> None:
     topic = new_topic(20)
     member, other = ShareMember(topic, "m"), ShareMember(topic, "other")
     assert member.acquired(5) == [(0, 4, 1)]
@@ -206,7 +206,7 @@ def test_each_record_of_a_batch_has_its_own_outcome(new_topic: NewTopic) -> None
     assert member.acquired() == [(2, 2, 2), (5, 5, 2)]
 
 
-def test_a_renewal_is_announced_and_asks_for_no_records(new_topic: NewTopic) -> None:
+def test_a_lock_renewal_is_announced_and_fetches_no_records(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(6), "m")
     assert member.acquired(3) == [(0, 2, 1)]
     assert member.fetch(answers=[(0, 2, [RENEW])], renews=True) is Error.INVALID_REQUEST
@@ -225,7 +225,7 @@ def test_a_group_may_forbid_renewals(new_topic: NewTopic) -> None:
 # --- deliveries
 
 
-def test_without_a_strict_limit_a_batch_comes_whole(new_topic: NewTopic) -> None:
+def test_without_a_strict_limit_a_batch_is_delivered_whole(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(5, 5), "m")
     assert member.acquired(3, strict=False) == [(0, 4, 1)]
     assert member.say((2, 4, [RELEASE])) is NONE
@@ -234,7 +234,7 @@ def test_without_a_strict_limit_a_batch_comes_whole(new_topic: NewTopic) -> None
     assert member.acquired(1, strict=False) == [(5, 9, 1)]
 
 
-def test_released_records_come_before_new_ones(new_topic: NewTopic) -> None:
+def test_released_records_are_delivered_before_new_records(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(*[1] * 6), "m")
     assert member.acquired(4) == [(0, 3, 1)]
     assert member.say((1, 1, [RELEASE])) is NONE
@@ -264,7 +264,7 @@ def test_no_more_records_are_in_flight_than_the_group_allows(new_topic: NewTopic
     assert other.acquired(20) == [(100, 119, 1)]
 
 
-def test_the_rest_of_a_batch_that_was_read_may_be_had_at_once(new_topic: NewTopic) -> None:
+def test_the_rest_of_a_read_batch_is_available_at_once(new_topic: NewTopic) -> None:
     """Whatever the limit of locks: it holds back batches that were not read yet."""
     topic = new_topic(150, 5, partition_max_record_locks="100")
     member, other = ShareMember(topic, "m"), ShareMember(topic, "other")
@@ -274,7 +274,7 @@ def test_the_rest_of_a_batch_that_was_read_may_be_had_at_once(new_topic: NewTopi
     assert member.acquired() == []
 
 
-def test_a_fetch_that_acknowledges_waits_for_records_too(new_topic: NewTopic) -> None:
+def test_a_share_fetch_with_acknowledgements_waits_for_records_too(new_topic: NewTopic) -> None:
     topic = new_topic(1)
     member = ShareMember(topic, "m")
     assert member.acquired() == [(0, 0, 1)]
@@ -295,7 +295,7 @@ def test_a_lower_delivery_limit_holds_from_the_next_release_on(new_topic: NewTop
 # --- offsets
 
 
-def test_the_position_of_a_group(new_topic: NewTopic) -> None:
+def test_the_start_offset_of_a_share_group_is_described(new_topic: NewTopic) -> None:
     topic = new_topic(20)
     assert (offsets(topic), all_offsets(topic)) == (NOTHING, []), "nobody knows the group"
     member = ShareMember(topic, "m")
@@ -353,7 +353,7 @@ def test_a_deleted_topic_leaves_nothing_behind(new_topic: NewTopic) -> None:
     assert member.say((0, 4, [ACCEPT])) is Error.UNKNOWN_TOPIC_ID
 
 
-def test_offsets_of_consumer_groups_are_none_of_a_share_groups(new_topic: NewTopic) -> None:
+def test_offsets_of_a_consumer_group_are_not_those_of_a_share_group(new_topic: NewTopic) -> None:
     topic = new_topic(1)
     ShareMember(topic, "m").leave()
     places = [OffsetCommitRequestTopic(topic.name, partitions=[OffsetCommitRequestPartition(0, 1)])]

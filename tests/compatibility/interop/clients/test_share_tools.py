@@ -17,9 +17,7 @@ pytestmark = pytest.mark.kafka
 GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 
 
-def test_javas_share_consumer_reads_and_kafkas_tool_shows_resets_and_deletes_its_group(
-    broker: RunningBroker, unique_name: str
-) -> None:
+def test_javas_share_consumer_reads_and_kafkas_tool_manages_its_group(broker: RunningBroker, unique_name: str) -> None:
     name, servers = unique_name, ("--bootstrap-server", broker.bootstrap_servers)
     make_topic_and_group(broker.bootstrap_servers, name, name, partitions=2)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
@@ -47,7 +45,7 @@ def lags(servers: tuple[str, ...], group: str) -> list[int]:
     return [int(line.split()[4]) for line in shown.splitlines() if line.startswith(f"{group} ")]
 
 
-def test_the_worker_in_java_that_the_page_shows(broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
+def test_the_java_worker_of_the_page_runs(broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
     program = tmp_path / "Worker.java"
     program.write_text(recipe("java"))
     command = [*java_command(), "-Xmx256m", "-XX:TieredStopAtLevel=1", program]

@@ -153,7 +153,7 @@ def test_group_shares_partitions_and_survivor_takes_all(seen: dict[str, Any]) ->
     assert seen["rebalance"] in (4, [0, 1, 2, 3])
 
 
-def test_eager_group_of_franz_go_rebalances_too(franz_go: dict[str, Any]) -> None:
+def test_an_eager_group_of_franz_go_rebalances(franz_go: dict[str, Any]) -> None:
     assert franz_go["rebalance_eager"] == 4
 
 

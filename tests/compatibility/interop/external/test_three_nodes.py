@@ -44,7 +44,7 @@ def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.soak
-def test_franz_gos_own_tests(servers: str) -> None:
+def test_franz_gos_own_tests_pass_on_three_nodes(servers: str) -> None:
     go, folder = needs("go", "Go 1.24 or later"), franz_go_module()
     program = folder / "kgo.test"
     run(go, "test", "-c", "-o", program, "github.com/twmb/franz-go/pkg/kgo", folder=folder)
@@ -55,7 +55,7 @@ def test_franz_gos_own_tests(servers: str) -> None:
 
 
 @pytest.mark.external
-def test_kafkajs_while_leaders_move_and_nodes_die(three: Broker) -> None:
+def test_kafkajs_loses_and_doubles_nothing_while_leaders_move_and_nodes_die(three: Broker) -> None:
     node, folder = needs("node", "Node.js 18 or later"), kafkajs_module()
     shutil.copy(HERE / "kafkajs_cluster.js", folder)
     control = FaultControl(three.faults, "127.0.0.1", 0)

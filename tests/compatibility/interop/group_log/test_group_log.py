@@ -771,7 +771,7 @@ def groups_are_listed(side: Side) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_same_requests_have_the_same_answers_and_leave_the_same_records(
+def test_kafka_and_we_answer_the_same_requests_and_write_the_same_records(
     name: str, nodes: tuple[Node, Node], unique_name: str
 ) -> None:
     reported: list[list[Any]] = []
@@ -815,7 +815,7 @@ def sorted_runs(rows: list[Any]) -> list[Any]:
     return [row for run in runs for row in sorted(run, key=repr)]
 
 
-def test_requests_of_a_version_do_not_carry_what_it_does_not_know() -> None:
+def test_requests_omit_fields_that_their_version_lacks() -> None:
     """The scripts would hide a field that a version drops, so the codec must refuse it."""
     with pytest.raises(UnsupportedField):
         HeartbeatRequest("g", 1, "m", "i").encode(2)

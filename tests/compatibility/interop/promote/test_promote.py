@@ -218,7 +218,7 @@ def test_an_older_kafka_starts_on_a_folder_made_for_it(before: Before, tmp_path:
         node.stop()
 
 
-def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) -> None:
+def test_promoted_kafka_keeps_settings_and_credentials(before: Before, kafka: ApacheKafka) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     resource = ConfigResource(ConfigResource.Type.TOPIC, "orders")
     settings = admin.describe_configs([resource])[resource].result(120)
@@ -363,13 +363,15 @@ def test_a_promotion_that_is_killed_leaves_the_data_folder_whole(before: Before,
         (lambda target: target.touch(), "is not an empty folder"),
     ],
 )
-def test_a_target_with_something_in_it_is_refused(make: Any, complaint: str, before: Before, tmp_path: Path) -> None:
+def test_a_target_folder_that_is_not_empty_is_refused(
+    make: Any, complaint: str, before: Before, tmp_path: Path
+) -> None:
     make(tmp_path / "k")
     outcome = call("promote", str(before.data), "--to", str(tmp_path / "k"))
     assert (outcome.code, complaint in outcome.err) == (1, True), outcome.err
 
 
-def test_rights_go_along(before: Before, tmp_path: Path) -> None:
+def test_acls_are_promoted(before: Before, tmp_path: Path) -> None:
     """Kafka's own tool reads them in the new metadata."""
     done = promote(before.data, tmp_path / "k")
     shown = run_tool(
@@ -383,7 +385,7 @@ def test_rights_go_along(before: Before, tmp_path: Path) -> None:
     assert '"resourceName":"orders"' in entry
 
 
-def test_security_is_left_behind_only_where_that_is_asked_for(before: Before, tmp_path: Path) -> None:
+def test_security_is_left_behind_only_on_request(before: Before, tmp_path: Path) -> None:
     words = ("promote", str(before.data), "--to", str(tmp_path / "k"), "--set", f"authorizer.class.name={AUTHORIZER}")
     reported = call(*words, "--dry-run")
     assert (reported.code, "the node logs in to itself as User:node-" in reported.out) == (0, True), reported.err

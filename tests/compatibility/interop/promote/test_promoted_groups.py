@@ -200,11 +200,13 @@ def test_decided_transactions_of_a_killed_broker_are_complete_and_open_ones_stay
 
 
 @pytest.mark.parametrize(("group", "protocol", "following"), [("classic", "classic", b"4"), ("new", "consumer", b"6")])
-def test_groups_continue_where_they_were(promoted: Promoted, group: str, protocol: str, following: bytes) -> None:
+def test_promoted_groups_continue_at_their_offsets(
+    promoted: Promoted, group: str, protocol: str, following: bytes
+) -> None:
     assert read_on(promoted.servers, group, protocol, 1) == [following]
 
 
-def test_another_client_continues_in_a_classic_group(promoted: Promoted) -> None:
+def test_another_client_continues_a_promoted_classic_group(promoted: Promoted) -> None:
     with Admin(bootstrap_servers=promoted.servers) as admin:
         offset = admin.list_consumer_group_offsets("classic")[IN].offset
     consumer = ConfluentConsumer(
@@ -218,7 +220,7 @@ def test_another_client_continues_in_a_classic_group(promoted: Promoted) -> None
         consumer.close()
 
 
-def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted: Promoted) -> None:
+def test_transactional_offsets_are_committed_with_their_transaction_after_promotion(promoted: Promoted) -> None:
     known = promoted.pending
     producer = RawTransactionalProducer(RawConnection(promoted.servers), "pending", version_2=True, timeout_ms=NEVER_MS)
     producer.pid, producer.epoch = known.pid, known.epoch
@@ -239,7 +241,7 @@ def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted
         eventually(committed)
 
 
-def test_a_query_continues_from_its_checkpoint(promoted: Promoted) -> None:
+def test_a_spark_query_continues_from_its_checkpoint_after_promotion(promoted: Promoted) -> None:
     """Its checkpoint says that batch 0 is not finished; the marker in the log says that the batch is in."""
     connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "out", 0)
@@ -250,7 +252,7 @@ def test_a_query_continues_from_its_checkpoint(promoted: Promoted) -> None:
     eventually(lambda: connection.read_committed("out") == [b"batch 0", b"batch 1"])
 
 
-def test_hanging_transactions_are_listed_and_ended(promoted: Promoted) -> None:
+def test_hanging_transactions_are_listed_and_aborted_after_promotion(promoted: Promoted) -> None:
     connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "hanging", 0)
     name = TopicPartition("hanging", 0)

@@ -183,14 +183,14 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
         kafka.stop()
 
 
-def test_the_same_user_continues_with_the_same_login(where: Places) -> None:
+def test_a_user_logs_in_with_the_same_credentials_after_promotion(where: Places) -> None:
     with Admin(**where.login("admin", PASSWORDS["admin"])) as admin:
         assert len(admin.describe_acls(AclFilter(ANY, None, ANY, None, None, ANY, ANY))) == 5
     say(where, b"after")
     assert read_on(where) == b"after"
 
 
-def test_forbidden_operations_stay_forbidden(where: Places) -> None:
+def test_forbidden_operations_stay_forbidden_after_promotion(where: Places) -> None:
     with (
         Producer(**where.login("alice", PASSWORDS["alice"])) as producer,
         pytest.raises(TopicAuthorizationFailedError),
@@ -203,7 +203,7 @@ def test_forbidden_operations_stay_forbidden(where: Places) -> None:
 
 
 @pytest.mark.parametrize("how", ["PLAIN", "certificate"])
-def test_other_logins_continue(where: Places, how: str) -> None:
+def test_other_login_mechanisms_work_after_promotion(where: Places, how: str) -> None:
     login = where.login("bob", "bob-secret", "PLAIN") if how == "PLAIN" else where.shown()
     with Consumer("orders", **login, auto_offset_reset="earliest", isolation_level="read_committed") as consumer:
         assert next(consumer).value == b"before"
@@ -214,7 +214,7 @@ def test_other_logins_continue(where: Places, how: str) -> None:
         producer.send("orders", b"x").result(60)
 
 
-def test_the_node_s_password_is_its_owner_s_alone(where: Places) -> None:
+def test_only_the_owner_can_read_the_nodes_password(where: Places) -> None:
     properties = Path(where.settings["ssl.keystore.location"]).parent / "node" / "server.properties"
     assert stat.S_IMODE(properties.stat().st_mode) == 0o600
     (super_users,) = re.findall(r"^super\.users=(.*)$", properties.read_text(), re.MULTILINE)

@@ -163,7 +163,7 @@ def test_kafka_reads_what_we_write(oracle: Oracle, codec: Compression) -> None:
         (Compression.ZSTD, -5),
     ],
 )
-def test_kafka_reads_every_level(oracle: Oracle, codec: Compression, level: int) -> None:
+def test_kafka_reads_batches_of_every_compression_level(oracle: Oracle, codec: Compression, level: int) -> None:
     batch = encode_batch(random_records(random.Random(1), 50), compression=codec, level=level)
     assert oracle.ask("read", text(batch)) == as_java_reads(batch)
 
@@ -212,7 +212,7 @@ def test_markers_are_kafkas_byte_for_byte(oracle: Oracle, commit: bool) -> None:
     assert f"marker,{'COMMIT' if commit else 'ABORT'},12" in oracle.ask("read", theirs)
 
 
-def test_emptied_batches_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
+def test_batches_emptied_by_compaction_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
     batch = encode_batch(
         random_records(random.Random(3), 9, 50),
         base_offset=50,
@@ -319,7 +319,7 @@ def test_accepted_batches_are_stored_as_kafka_stores_them(
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_wrong_max_timestamp_is_mended_as_kafka_mends_it(oracle: Oracle, codec: Compression) -> None:
+def test_wrong_max_timestamp_is_corrected_as_kafka_corrects_it(oracle: Oracle, codec: Compression) -> None:
     batch = encode_batch(random_records(random.Random(12), 5), compression=codec)
     header = read_header(batch)
     lying = bytes(header_bytes(header._replace(max_timestamp=5), batch[61:])) + batch[61:]

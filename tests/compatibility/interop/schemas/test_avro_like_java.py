@@ -241,7 +241,7 @@ def test_values_equal_those_of_java(asked: dict[str, tuple[Case, Any]], name: st
     assert exactly(comparable(found)) == exactly(expected)
 
 
-def test_random_pairs_are_javas(asked: dict[str, tuple[Case, Any]]) -> None:
+def test_random_writer_and_reader_schemas_resolve_as_in_java(asked: dict[str, tuple[Case, Any]]) -> None:
     """Java 1.12.1 refuses a default ``[]`` of a union; whatever it reads is read here, and is equal."""
     random_ones = [asked[one] for one in asked if one.startswith("random")]
     read = [(case, expected) for case, expected in random_ones if not isinstance(expected, Refused)]
@@ -261,7 +261,7 @@ def test_random_pairs_are_javas(asked: dict[str, tuple[Case, Any]]) -> None:
          "none of the reader's, which has no default"),
     ],
 )  # fmt: skip
-def test_values_that_java_refuses_are_mismatches_not_faults_of_the_record(
+def test_values_that_java_refuses_are_mismatches_and_not_malformed_records(
     writer: Any, reader: Any, value: Any, why: str
 ) -> None:
     data = codec_of(writer).encode(value)
@@ -279,7 +279,7 @@ def test_each_record_has_a_default_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("kind", "default"), [(kind, default) for _, kind, default in DEFAULTS])
-def test_field_that_is_left_out_is_written_with_its_default(kind: Any, default: Any) -> None:
+def test_an_omitted_field_is_written_with_its_default(kind: Any, default: Any) -> None:
     """The bytes are those that the default's value has."""
     codec = codec_of(record(field("id", "int"), field("new", kind, default=default)))
     written = codec.encode({"id": 7}, strict=True)

@@ -635,7 +635,7 @@ LISTS = [
 
 
 @on_each_node
-def test_lists_and_descriptions_are_the_same(node: Node) -> None:
+def test_listed_and_described_transactions_are_the_same(node: Node) -> None:
     ours = OurSide()
     results = []
     for side in (node, ours):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from oncelog.schema_registry import rest_errors
+from oncelog.schema_registry import contracts, rest_errors
 from oncelog.schema_registry.compatibility import Checks, find_version, problems
 from oncelog.schema_registry.formats.parsing import MODULES
 from oncelog.schema_registry.requests import LATEST, Submitted
@@ -108,10 +109,14 @@ def lookup(state: RegistryState, checks: Checks, subject: str, submitted: Submit
         raise rest_errors.subject_not_found(subject)
     content, _ = checks.content(state, subject, submitted)
     normalized = checks.normalizes(state, subject, submitted)
-    found = find_version(checks, state, content, every, normalized=normalized)
-    if found is None:
-        raise rest_errors.schema_not_found()
-    return found
+    live = state.versions(subject)
+    previous = live[-1].content.extra if live else ""
+    inherited = contracts.inherited(submitted.contract, previous, partial(state.contract_setting, subject))
+    for extra in dict.fromkeys((content.extra, contracts.stored(inherited))):
+        found = find_version(checks, state, content._replace(extra=extra), every, normalized=normalized)
+        if found is not None:
+            return found
+    raise rest_errors.schema_not_found()
 
 
 def check(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.schema_registry import rest_errors
+from oncelog.schema_registry import contracts, rest_errors
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.requests import LATEST, Submitted
 from oncelog.schema_registry.rest_errors import InvalidSchema
@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 
 MAX_DEPENDENCIES = 1000
 MAX_COMPARED = 500
-UNKNOWN_SETTINGS = (
-    "alias",
-    "compatibilityGroup",
-    "compatibilityPolicy",
-    "defaultMetadata",
-    "defaultRuleSet",
-    "overrideMetadata",
-    "overrideRuleSet",
-)
+UNKNOWN_SETTINGS = ("alias", "compatibilityPolicy")
 """Settings of Confluent's registry that change what may be registered, and how."""
-_ALLOWED = {"compatibilityPolicy": "STRICT"}
+ALLOWED = {"compatibilityPolicy": "STRICT"}
 
 
 class Parses(Protocol):
@@ -52,13 +44,15 @@ class Checks:
 
         :raises Refused: it is not a schema, or refers to a missing one.
         """
+        if not submitted.schema.strip():
+            raise rest_errors.invalid_schema("Empty schema")
         references = tuple(_located(state, reference) for reference in submitted.references)
         try:
             parsed = self._parse(state, submitted.schema_type, submitted.schema, references)
         except InvalidSchema as error:
             raise rest_errors.invalid_schema(str(error)) from error
         text = parsed.normalized() if self.normalizes(state, subject, submitted) else parsed.text
-        return Content(submitted.schema_type, text, references, submitted.extra), parsed
+        return Content(submitted.schema_type, text, references, contracts.stored(submitted.contract)), parsed
 
     @staticmethod
     def normalizes(state: RegistryState, subject: str, submitted: Submitted) -> bool:
@@ -148,7 +142,9 @@ def find_version(
             return version
     for version in reversed(versions):
         other = version.content
-        if other.schema_type == content.schema_type and other[2:] == content[2:]:
+        if (other.schema_type, other.references) == (content.schema_type, content.references) and contracts.equal(
+            content.extra, other.extra, version.version
+        ):
             try:
                 parsed = checks.parsed(state, other)
                 if content.schema == parsed.text or (normalized and content.schema == parsed.normalized()):
@@ -168,6 +164,9 @@ def problems(
         return []
     if level not in rest_errors.LEVELS:  # another registry wrote this topic
         raise rest_errors.not_permitted(f"the configuration of subject {subject} has the compatibility level {level!r}")
+    group = state.setting(subject, "compatibilityGroup")
+    if group is not None:
+        live = [one for one in live if one.content.properties().get(group) == content.properties().get(group)]
     direction, _, transitive = level.partition("_")
     found: list[str] = []
     for version in reversed(live if transitive else live[-1:]):
@@ -185,7 +184,7 @@ def problems(
 def _check_settings(state: RegistryState, subject: str) -> None:
     for name in UNKNOWN_SETTINGS:
         value = state.setting(subject, name)
-        if value is not None and value != _ALLOWED.get(name):
+        if value is not None and value != ALLOWED.get(name):
             raise rest_errors.not_permitted(
                 f"the configuration of subject {subject} has {name}, which this registry does not support"
             )

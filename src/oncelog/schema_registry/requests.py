@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from oncelog.schema_registry import rest_errors
+from oncelog.schema_registry.contracts import Contract, contract_of
 from oncelog.schema_registry.rest_errors import Refused
-from oncelog.schema_registry.schema_records import MAX_NUMBER, compact
+from oncelog.schema_registry.schema_records import MAX_NUMBER
 from oncelog.schema_registry.state import AVRO, VersionReference
 
 LATEST = -1
@@ -16,12 +18,12 @@ MAX_REFERENCES = 1000
 
 
 class Submitted(NamedTuple):
-    """A schema as it was sent; ``version`` of a reference may be ``LATEST``."""
+    """A schema as it was sent, empty for the previous one; ``version`` of a reference may be ``LATEST``."""
 
     schema: str
     schema_type: str = AVRO
     references: tuple[VersionReference, ...] = ()
-    extra: str = ""
+    contract: Contract = MappingProxyType({})
     version: int | None = None
     id: int | None = None
     normalize: bool = False
@@ -47,23 +49,16 @@ def submitted(body: bytes, *, normalize: bool) -> Submitted:
     """
     found = json_object(body)
     schema, kind = found.get("schema"), found.get("schemaType") or AVRO
-    if not isinstance(schema, str) or not schema.strip():
-        raise rest_errors.invalid_schema("Empty schema")
+    if schema is not None and not isinstance(schema, str):
+        raise rest_errors.invalid_schema(f"schema is not a string: {schema!r:.100}")
     if not isinstance(kind, str):
         raise rest_errors.invalid_schema(f"schemaType is not a string: {kind!r}")
-    rules = found.get("ruleSet")
-    if isinstance(rules, dict) and any(rules.values()):
-        raise rest_errors.invalid_rules()
-    metadata = found.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        raise rest_errors.invalid_schema("metadata is not a JSON object")
-    extra = compact({"metadata": metadata}).decode() if metadata else ""
     version, schema_id = _number(found, "version"), _number(found, "id")
     return Submitted(
-        schema,
+        schema or "",
         kind.upper(),
         _references(found.get("references")),
-        extra,
+        contract_of(found),
         None if version in (0, LATEST) else version,
         None if schema_id == -1 else schema_id,
         normalize,

@@ -110,8 +110,8 @@ def too_large(what: str) -> Refused:
     return Refused(422, 42209, f"Write failed because schema is too large: {what}")
 
 
-def invalid_rules() -> Refused:
-    return Refused(422, 42210, "This registry does not support rules (ruleSet): register the schema without them")
+def invalid_rules(why: str) -> Refused:
+    return Refused(422, 42210, f"Invalid rule set: {why}")
 
 
 def store_failed(why: str) -> Refused:

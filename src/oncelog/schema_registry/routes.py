@@ -115,7 +115,7 @@ class App:
         user = await self._access.enter(request)
         raw = request.scope.get("raw_path") or request.scope["path"].encode()
         path = tuple(unquote(part) for part in raw.decode("latin-1").partition("?")[0].split("/") if part)
-        path = tuple(part.removeprefix(DEFAULT_CONTEXT) for part in path)
+        path = _in_default_context(tuple(part.removeprefix(DEFAULT_CONTEXT) for part in path))
         body = await self._body(request)
         call = RestRequest(request, path, body)
         found = _route(self._registry, call)
@@ -161,6 +161,18 @@ class App:
                     return Response(answer.body, answer.status, media_type=CONTENT_TYPE)
                 await self._registry.take_over(other.url)
         raise rest_errors.unknown_leader("the writing registry changed too often; send the request again")
+
+
+def _in_default_context(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The address without the context before it, as clients write it whose URL of the registry has one.
+
+    :raises Refused: it is another one.
+    """
+    if path[:1] != ("contexts",) or len(path) == 1:
+        return path
+    if path[1] in (".", ""):
+        return path[2:]
+    raise rest_errors.invalid_subject(path[1][:80], "this registry has no contexts; its URL ends before /contexts")
 
 
 def _json(status: int, value: object) -> Response:

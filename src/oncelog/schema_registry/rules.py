@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from oncelog.schema_registry import rest_errors
-from oncelog.schema_registry.compatibility import Checks, find_version, problems
+from oncelog.schema_registry import contracts, rest_errors
+from oncelog.schema_registry.compatibility import ALLOWED, Checks, find_version, problems
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import LEVELS, MODES
 from oncelog.schema_registry.schema_records import CONFIG, MAX_NUMBER, MODE, SCHEMA, Key, Write, announcement
@@ -19,6 +20,7 @@ from oncelog.schema_registry.state import Content, RegistryState, Version
 
 READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
 LONGEST_SUBJECT = 512
+CONTRACT_SETTINGS = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet")
 
 
 class SchemaDecision(NamedTuple):
@@ -43,12 +45,19 @@ def check_subject(subject: str) -> None:
 def register(state: RegistryState, checks: Checks, subject: str, submitted: Submitted) -> SchemaDecision:
     """A new version of a subject, or the one that it already has."""
     check_subject(subject)
-    content, parsed = checks.content(state, subject, submitted)
     live = state.versions(subject)
-    found = find_version(checks, state, content, live)
-    if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
-        return SchemaDecision([], registered(found))
+    if submitted.schema.strip() and not any(state.contract_setting(subject, name) for name in CONTRACT_SETTINGS):
+        content, _ = checks.content(state, subject, submitted)
+        found = find_version(checks, state, content, live)
+        if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
+            return SchemaDecision([], registered(found))
     mode = _writable(state, subject, with_id=submitted.id is not None)
+    if mode != "IMPORT":
+        submitted = _completed(state, subject, submitted, live)
+    content, parsed = checks.content(state, subject, submitted)
+    found = find_version(checks, state, content, live)
+    if found is not None and submitted.version is None and submitted.id in (None, found.id):
+        return SchemaDecision([], registered(found))
     checks.check_new(parsed)
     if mode != "IMPORT":
         why = problems(state, checks, subject, parsed, content, live)
@@ -64,6 +73,19 @@ def register(state: RegistryState, checks: Checks, subject: str, submitted: Subm
         and not state.referring(subject, old.version, deleted=True)
     ]  # fmt: skip
     return SchemaDecision([*writes, version.record()], registered(version))
+
+
+def _completed(state: RegistryState, subject: str, submitted: Submitted, live: Sequence[Version]) -> Submitted:
+    """With what the request leaves out: the last version's schema, metadata and rules, and the subject's settings."""
+    last = live[-1].content if live else None
+    if not submitted.schema.strip() and last is not None:
+        submitted = submitted._replace(schema=last.schema, schema_type=last.schema_type, references=last.references)
+    contract = contracts.inherited(
+        submitted.contract, last.extra if last is not None else "", partial(state.contract_setting, subject)
+    )
+    number = _following(state, subject)
+    contract = contracts.with_version(contract, number, asked=submitted.version is not None)
+    return submitted._replace(contract=contract)
 
 
 def registered(version: Version) -> dict[str, Any]:
@@ -84,7 +106,7 @@ def _writable(state: RegistryState, subject: str, *, with_id: bool) -> str:
 
 
 def _next_version(state: RegistryState, subject: str, wanted: int | None, mode: str) -> int:
-    following = max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
+    following = _following(state, subject)
     if following > MAX_NUMBER and not wanted:
         raise rest_errors.not_permitted(
             f"no version is left for subject {subject}: {MAX_NUMBER} was given, the highest"
@@ -92,6 +114,10 @@ def _next_version(state: RegistryState, subject: str, wanted: int | None, mode: 
     if wanted is None or wanted == following or (mode == "IMPORT" and wanted > 0):
         return wanted or following
     raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
+
+
+def _following(state: RegistryState, subject: str) -> int:
+    return max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
 
 
 def _id_for(state: RegistryState, content: Content, found: Version | None, wanted: int | None) -> int:
@@ -116,7 +142,7 @@ def delete_version(
     """Delete a version, which the caller has found, soft or for good."""
     if version.deleted and not permanent:
         raise rest_errors.version_soft_deleted(subject, version.version)
-    _check_deletable(state, subject)
+    _check_changeable(state, subject)
     if state.referring(subject, version.version, deleted=permanent):
         raise rest_errors.reference_exists(subject, version.version)
     if permanent and not version.deleted:
@@ -132,7 +158,7 @@ def delete_subject(state: RegistryState, subject: str, *, permanent: bool, url: 
     live = [one for one in versions if not one.deleted]
     if not permanent and not live:
         raise rest_errors.subject_soft_deleted(subject)
-    _check_deletable(state, subject)
+    _check_changeable(state, subject)
     chosen = versions if permanent else live
     for one in chosen:
         if any(other.subject != subject for other in state.referring(subject, one.version, deleted=permanent)):
@@ -140,11 +166,6 @@ def delete_subject(state: RegistryState, subject: str, *, permanent: bool, url: 
     if permanent and live:
         raise rest_errors.subject_not_soft_deleted(subject)
     return SchemaDecision(_deletion(state, subject, chosen, permanent, url), [one.version for one in chosen])
-
-
-def _check_deletable(state: RegistryState, subject: str) -> None:
-    if state.mode(subject) in READ_ONLY:
-        raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
 
 
 def _deletion(
@@ -161,30 +182,49 @@ def _deletion(
 
 
 def set_config(state: RegistryState, subject: str | None, asked: dict[str, Any]) -> SchemaDecision:
-    """Change the compatibility level of a subject, or of all others."""
+    """Change settings of a subject, or of all that have none of their own; null removes a setting."""
     if subject is not None:
         check_subject(subject)
-    unknown = sorted(name for name, value in asked.items() if value is not None and name not in _SETTINGS)
-    if unknown:
-        text = f"this registry does not support {', '.join(unknown)}: only compatibility and normalize"
-        raise rest_errors.not_permitted(text)
-    level, normalize = asked.get("compatibility"), asked.get("normalize")
-    if level is not None and (not isinstance(level, str) or level.upper() not in LEVELS):
-        raise rest_errors.invalid_level(level)
-    if normalize is not None and not isinstance(normalize, bool):
-        raise rest_errors.invalid_level(normalize)
-    value = {name: one for name, one in state.configs.get(subject, {}).items() if name != "subject"}
-    if level is not None:
-        value["compatibilityLevel"] = level.upper()
-    if normalize is not None:
-        value["normalize"] = normalize
+    _check_changeable(state, subject)
+    changed = {"compatibilityLevel" if name == "compatibility" else name: one for name, one in asked.items()}
+    for name, value in changed.items():
+        changed[name] = _setting(name, value) if value is not None else None
+    kept = {name: one for name, one in state.configs.get(subject, {}).items() if name != "subject"}
+    value = {name: one for name, one in {**kept, **changed}.items() if one is not None}
     named = value if subject is None else {"subject": subject, **value}
     return SchemaDecision(
         [(Key(CONFIG, subject), named)], {name: one for name, one in asked.items() if one is not None}
     )
 
 
-_SETTINGS = ("compatibility", "normalize")
+def _setting(name: str, value: Any) -> Any:
+    match name:
+        case "compatibilityLevel":
+            if not isinstance(value, str) or value.upper() not in LEVELS:
+                raise rest_errors.invalid_level(value)
+            return value.upper()
+        case "normalize":
+            if not isinstance(value, bool):
+                raise rest_errors.invalid_level(value)
+            return value
+        case "compatibilityGroup":
+            if not isinstance(value, str):
+                raise rest_errors.not_permitted(f"compatibilityGroup is the name of a metadata property, not {value!r}")
+            return value
+        case "defaultMetadata" | "overrideMetadata":
+            return contracts.metadata_of(value)
+        case "defaultRuleSet" | "overrideRuleSet":
+            return contracts.rule_set_of(value)
+        case "compatibilityPolicy" if value == ALLOWED[name]:
+            return value
+        case _:
+            known = ", ".join(("compatibility", "normalize", "compatibilityGroup", *CONTRACT_SETTINGS))
+            raise rest_errors.not_permitted(f"this registry does not support {name}: only {known}")
+
+
+def _check_changeable(state: RegistryState, subject: str | None) -> None:
+    if state.mode(subject) in READ_ONLY:
+        raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
 
 
 def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
@@ -192,6 +232,7 @@ def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
     before = state.configs.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)
+    _check_changeable(state, subject)
     shown = {name: one for name, one in (before or {}).items() if name != "subject"}
     shown.setdefault("compatibilityLevel", state.level(subject))
     return SchemaDecision([(Key(CONFIG, subject), None)] if before is not None else [], shown)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
+from oncelog.schema_registry import contracts
+from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import (
     CLEAR_SUBJECT,
     CONFIG,
@@ -166,6 +168,10 @@ class RegistryState:
         own = self.configs.get(subject, {}).get(name)
         return own if own is not None else self.configs.get(None, {}).get(name)
 
+    def contract_setting(self, subject: str, name: str) -> Any:
+        """Default or override of metadata or rules: those of all subjects hold for a subject without any setting."""
+        return self.configs.get(subject, self.configs.get(None, {})).get(name)
+
     def referring(self, subject: str, version: int, *, deleted: bool) -> list[Version]:
         """The versions that refer to this one."""
         places = list(self.referrers.get((subject, version), {}))
@@ -306,6 +312,15 @@ def _is_id(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= MAX_NUMBER
 
 
+def _contract(value: Mapping[str, Any]) -> str:
+    """Its metadata and rules; as they are, if another registry knows forms that this one does not."""
+    kept = {name: value[name] for name in ("metadata", "ruleSet") if value.get(name) is not None}
+    try:
+        return contracts.stored(contracts.contract_of(kept))
+    except Refused:
+        return compact(kept).decode()
+
+
 def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
     """:raises DamagedRecord: the value lacks something, or has it in another type."""
     schema, schema_id = value.get("schema"), value.get("id")
@@ -313,9 +328,7 @@ def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")
     listed = value.get("references") or ()
     references = tuple(VersionReference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)
-    kept = {name: value[name] for name in ("metadata", "ruleSet") if value.get(name) is not None}
-    extra = compact(kept).decode() if kept else ""
-    content = Content(str(value.get("schemaType") or AVRO), schema, references, extra)
+    content = Content(str(value.get("schemaType") or AVRO), schema, references, _contract(value))
     return Version(subject, number, schema_id, content, bool(value.get("deleted")))
 
 

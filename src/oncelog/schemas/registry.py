@@ -7,7 +7,7 @@ is kept; the latest version of a subject is kept for a minute, what is missing f
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -376,12 +376,20 @@ def _registered(url: str, answer: Any, subject: str, version: int | str = LATEST
         _id(url, answer),
         schema,
         guid if isinstance(guid, str) else None,
+        tuple(_writers_rules(answer.get("ruleSet"))),
     )
     if found.subject != subject:
         raise _mixed_up(url, f"subject {subject}", f"subject {found.subject}")
     if version not in (LATEST, "-1", -1) and str(version).lstrip("0") != str(found.version):
         raise _mixed_up(url, f"{subject} version {version}", f"version {found.version}")
     return found
+
+
+def _writers_rules(rule_set: Any) -> Iterator[str]:
+    for phase in ("domainRules", "encodingRules"):
+        for rule in rule_set.get(phase) or () if isinstance(rule_set, Mapping) else ():
+            if rule.get("mode") != "READ" and not rule.get("disabled"):
+                yield str(rule.get("name"))
 
 
 def _mixed_up(url: str, asked: str, answered: str) -> SchemaRegistryError:

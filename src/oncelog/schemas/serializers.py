@@ -171,6 +171,7 @@ class Serializer(ABC):
         return _Writer(schema_id, guid, self._own_codec())
 
     def _checked(self, found: RegisteredSchema) -> _Writer:
+        found.check_writable()
         codec = self._codecs.of(found.schema_id)
         if codec.schema_type != self.schema_type:
             raise SchemaError(f"schema {found.schema_id} is of type {codec.schema_type}, not {self.schema_type}")

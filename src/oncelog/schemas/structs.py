@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oncelog.schemas.schema_errors import SchemaMismatch
+
 AVRO = "AVRO"
 JSON = "JSON"
 PROTOBUF = "PROTOBUF"
@@ -41,3 +43,13 @@ class RegisteredSchema:
     schema_id: int
     schema: Schema
     guid: str | None = None
+    rules: tuple[str, ...] = ()
+    """The names of its rules that a writer carries out (``ruleSet``)."""
+
+    def check_writable(self) -> None:
+        """:raises SchemaMismatch: its rules would change or refuse values, and are not known here."""
+        if self.rules:
+            raise SchemaMismatch(
+                f"version {self.version} of {self.subject} has rules for writers ({', '.join(self.rules)}), which only "
+                "Confluent's serializers carry out: write with one of them, or with a version without rules"
+            )

@@ -17,7 +17,7 @@ from oncelog.schemas.codecs import Codec, Codecs, Decoded
 from oncelog.schemas.framing import framed, header_of, names_a_schema
 from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
-from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
+from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, RegisteredSchema, Schema
 from oncelog.schemas.subjects import topic_subject
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -
 def _schema_id(registry: SchemaRegistry, subject: str, given: str) -> int:
     path = Path(given)
     if given == "latest":
-        return registry.version(subject).schema_id
+        return _writable_id(registry.version(subject))
     if path.suffix in TYPES:
         return registry.register(subject, schema_file(path))
     named, colon, version = given.rpartition(":")
@@ -167,7 +167,12 @@ def _schema_id(registry: SchemaRegistry, subject: str, given: str) -> int:
         raise ConfigError(
             f"a schema is a file ({', '.join(TYPES)}), latest, SUBJECT:VERSION or SUBJECT:latest, not {given!r}"
         )
-    return registry.version(named, version).schema_id
+    return _writable_id(registry.version(named, version))
+
+
+def _writable_id(found: RegisteredSchema) -> int:
+    found.check_writable()
+    return found.schema_id
 
 
 def schema_file(path: Path, schema_type: str | None = None) -> Schema:

@@ -44,7 +44,7 @@ def test_a_record_may_be_stored_again_where_its_producer_was_forgotten_in_betwee
     ],
     ids=["never", "before", "after", "another", "elsewhere", "in a transaction"],
 )
-def test_else_it_may_not(history: History) -> None:
+def test_a_record_is_not_stored_again_while_its_producer_is_known(history: History) -> None:
     assert [str(breach) for breach in clients.breaches(history, waived=("torn",))] == [
         f"doubled: b'a' was sent 1 times and is stored at offset {STORED_AT} of t-0, offset {AGAIN_AT} of t-0"
     ]

@@ -43,7 +43,7 @@ def test_an_hour_passes_at_once_and_all_clocks_agree() -> None:
     simulate(main, limit_s=4000)
 
 
-def test_chance_comes_from_the_seed() -> None:
+def test_randomness_comes_from_the_seed() -> None:
     async def main(world: Simulation) -> tuple[object, ...]:
         return random.random(), os.urandom(8), uuid.uuid4(), world.rng("mine").random()
 
@@ -129,7 +129,7 @@ def test_a_simulation_that_does_not_end_is_reported() -> None:
         simulate(main, limit_s=100)
 
 
-def test_spinning_is_reported() -> None:
+def test_a_busy_loop_is_reported() -> None:
     async def main(world: Simulation) -> None:
         while True:
             await asyncio.sleep(0)
@@ -275,7 +275,7 @@ def test_tls_is_refused_by_name() -> None:
         simulate(main, settings={"ssl.keystore.location": "x"})
 
 
-def test_a_trouble_of_several_nodes_is_refused_with_one() -> None:
+def test_a_fault_for_several_nodes_is_refused_with_one_node() -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 
@@ -299,7 +299,7 @@ def test_acknowledged_records_survive_the_broker(power: bool) -> None:
         assert simulate(main, seed=seed) == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_power_takes_what_was_not_synced() -> None:
+def test_a_power_failure_loses_unsynced_data() -> None:
     async def main(world: Simulation) -> int:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             for number in range(20):
@@ -313,7 +313,7 @@ def test_power_takes_what_was_not_synced() -> None:
     assert min(simulate(main, seed=seed, settings=settings) for seed in range(5)) < 20
 
 
-def test_a_parted_network_delivers_nothing_until_it_is_healed() -> None:
+def test_a_partitioned_network_delivers_nothing_until_it_is_healed() -> None:
     async def main(world: Simulation) -> float:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             await producer.send_and_wait("t", b"before")
@@ -340,7 +340,7 @@ def test_a_caller_that_reads_the_real_clock_is_named() -> None:
         check_deterministic(main, 1)
 
 
-def test_another_threads_chance_is_no_part_of_a_seed() -> None:
+def test_randomness_of_another_thread_does_not_belong_to_the_seed() -> None:
     async def main(world: Simulation) -> None:
         for _ in range(200):
             world.note(f"{random.random()} {random.choice(range(9))}")
@@ -361,7 +361,7 @@ def test_another_threads_chance_is_no_part_of_a_seed() -> None:
         beside.join()
 
 
-def test_the_collector_of_others_is_not_a_culprit() -> None:
+def test_garbage_collection_of_other_objects_is_not_reported() -> None:
     def looks_at_the_clock(*_: object) -> None:
         real()
 
@@ -390,7 +390,7 @@ def test_code_that_depends_on_the_order_of_addresses_is_found() -> None:
         check_deterministic(main, 1)
 
 
-def test_a_failure_is_shrunk_to_the_troubles_that_it_takes() -> None:
+def test_a_failure_is_shrunk_to_the_faults_that_cause_it() -> None:
     async def main(world: Simulation) -> None:
         await world.calm()
         killed = [found for found in world.timeline.entries if found.what == "the broker is killed"]
@@ -426,7 +426,7 @@ def test_an_operator_does_not_stop_a_broker_that_died_in_the_same_moment(other: 
     assert simulate(main, faults=faults, calm_s=20) == (2, [])
 
 
-def test_an_unknown_trouble_is_refused_by_name() -> None:
+def test_an_unknown_fault_is_refused_by_name() -> None:
     async def main(world: Simulation) -> None:
         """Nothing."""
 

@@ -22,7 +22,7 @@ def _pytest(folder: Path, relay: str, *options: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_the_relays_bug_is_found_and_found_again(tmp_path: Path) -> None:
+def test_the_relays_bug_is_found_and_reproduced(tmp_path: Path) -> None:
     ended = _pytest(tmp_path, BROKEN)
     assert ended.returncode == 1, ended.stdout
     reported = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
@@ -34,11 +34,11 @@ def test_the_relays_bug_is_found_and_found_again(tmp_path: Path) -> None:
     assert again.returncode == 1 and f"seed {reported[1]} fails with AssertionError" in again.stdout
 
 
-def test_the_cure_holds(tmp_path: Path) -> None:
+def test_the_corrected_relay_passes(tmp_path: Path) -> None:
     ended = _pytest(tmp_path, CURED, "--oncelog-seeds", "20")
     assert ended.returncode == 0, ended.stdout
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_trouble_is_on_the_page(kind: str) -> None:
+def test_every_fault_is_on_the_page(kind: str) -> None:
     assert f"`{kind}`" in PAGE.read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ duplicate; 7001449: also where the clock was set forward before it."""
     "first",
     [pytest.param(first, marks=[pytest.mark.soak] if first >= SHORT else []) for first in range(0, SEEDS, A_TEST)],
 )
-def test_every_promise_holds(first: int) -> None:
+def test_every_promise_holds_for_each_seed(first: int) -> None:
     for seed in range(first, first + A_TEST):
         if run(seed).breaches:
             pytest.fail(explain(seed))
@@ -104,7 +104,7 @@ def test_planted_code_names_only_what_there_is() -> None:
         pass
 
 
-def test_a_bug_that_slips_is_not_found() -> None:
+def test_an_error_of_the_planted_code_does_not_count_as_a_found_bug() -> None:
     came = hunt(Mutant("slips", *_FITS, "a.header.gone_since)", scenes=("raw",), one_in=1), range(5))
     assert came.found == []
     assert "no attribute 'gone_since'" in came.slipped

@@ -29,7 +29,7 @@ def report(tmp_path: Path, lines: dict[str, int], branches: int = 50) -> str:
     return str(file)
 
 
-def test_all_covered_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_coverage_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([report(tmp_path, ALL)]) == 0
     assert capsys.readouterr().out.count("100.0%") == 3 * len(FLOORS)
 
@@ -53,5 +53,5 @@ def test_a_package_that_was_not_measured_fails(tmp_path: Path) -> None:
     assert main([report(tmp_path, dict.fromkeys(list(FLOORS)[1:], 1000))]) == 1
 
 
-def test_floors_are_of_packages_that_exist() -> None:
+def test_every_floor_names_an_existing_package() -> None:
     assert [name for name in FLOORS if not (ROOT / "src" / "oncelog" / name / "__init__.py").is_file()] == []

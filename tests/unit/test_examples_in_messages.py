@@ -51,33 +51,33 @@ def example(message: str, pattern: str = r"(?:such as|for example) (.+?)(?:, not
     return found[1]
 
 
-def test_option_of_a_table(tmp_path: Path) -> None:
+def test_the_example_of_a_table_option_works(tmp_path: Path) -> None:
     pair = example(refused(lambda: _tables(None, (), ("delta",))))
     (options,) = _tables(None, (), (pair, f"table={tmp_path}"))
     assert options.format.value == "delta"
 
 
-def test_arguments_of_a_client() -> None:
+def test_the_example_of_client_arguments_works() -> None:
     call = example(refused(lambda: oncelog.Admin("localhost:9092"), TypeError))  # type: ignore[arg-type]
     assert call == "Admin(bootstrap_servers=...)"
     oncelog.Admin(bootstrap_servers="localhost:9092")
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_time(number: int) -> None:
+def test_the_example_of_a_time_works(number: int) -> None:
     message = refused(lambda: parse_time("--since", "yesterday"))
     iso, ago = re.findall(r"such as (\S+) \(UTC\), ms since 1970, or (\S+) for", message)[0]
     assert parse_time("--since", (iso, "1769860800000", ago)[number]) > 0
 
 
-def test_path_and_bytes_of_a_search() -> None:
+def test_the_examples_of_a_search_work() -> None:
     path = example(refused(lambda: RecordFilter.parse("", "", "", "7")))
     assert RecordFilter.parse("", "", path, "7")
     hexed = example(refused(lambda: RecordFilter.parse("0xabc", "", "", "")))
     assert RecordFilter.parse(hexed, "", "", "").key == b"\x00\xff"
 
 
-def test_api_and_error_of_a_fault() -> None:
+def test_the_examples_of_a_fault_work() -> None:
     name = example(refused(lambda: api_of(7), Exception))  # type: ignore[arg-type]
     assert api_of(json.loads(name)) is not None
     assert _error(example(refused(lambda: _error("NONE"), Exception))).value > 0
@@ -95,14 +95,14 @@ def test_api_and_error_of_a_fault() -> None:
     ],
     ids=lambda kind: str(kind["logicalType"]),
 )  # fmt: skip
-def test_values_of_logical_types(kind: dict[str, str]) -> None:
+def test_the_examples_of_logical_types_work(kind: dict[str, str]) -> None:
     record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
     codec = AvroCodec(Schema(json.dumps(record)), {})
     text = example(refused(lambda: codec.encode(codec.from_json({"a": "x"})), SchemaError))
     assert codec.encode(codec.from_json({"a": text}))
 
 
-def test_settings_and_address_of_a_broker() -> None:
+def test_the_examples_of_broker_settings_work() -> None:
     given = json.loads(example(refused(lambda: oncelog.Broker(settings=["a"]))))  # type: ignore[arg-type]
     oncelog.Broker(settings=given)
     address = example(refused(lambda: oncelog.Broker(listen=7)), r"such as '(.+?)'")  # type: ignore[arg-type]
@@ -110,31 +110,31 @@ def test_settings_and_address_of_a_broker() -> None:
 
 
 @pytest.mark.parametrize("option", ["assign", "startingOffsets", "startingOffsetsByTimestamp"])
-def test_json_of_options(option: str) -> None:
+def test_the_examples_of_json_options_work(option: str) -> None:
     at = {"kafka.bootstrap.servers": "h:1"} | ({} if option == "assign" else {"subscribe": "topic"})
     text = example(refused(lambda: parse_source_options({**at, option: "{"}, streaming=True)))
     parse_source_options({**at, option: text}, streaming=True)
 
 
-def test_partitions_of_a_topic_to_create() -> None:
+def test_the_example_of_topic_partitions_works() -> None:
     at = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
     text = example(refused(lambda: parse_sink_options({**at, "createTopics": "3"}, streaming=False)))
     assert parse_sink_options({**at, "createTopics": text}, streaming=False).create_topics is not None
 
 
-def test_durations() -> None:
+def test_the_examples_of_durations_work() -> None:
     at = {"kafka.bootstrap.servers": "h:1", "subscribe": "topic"}
     message = refused(lambda: parse_source_options({**at, "maxTriggerDelay": "soon"}, streaming=True))
     for text in re.findall(r"such as (\S+) or (\S+)", message)[0]:
         parse_source_options({**at, "maxTriggerDelay": text}, streaming=True)
 
 
-def test_faults_of_a_simulation() -> None:
+def test_the_examples_of_simulation_faults_work() -> None:
     message = refused(lambda: SimulationSettings(faults="kill_broker"), Exception)
     SimulationSettings(faults=ast.literal_eval(example(message)))
 
 
-def test_column_of_a_type_that_avro_does_not_have() -> None:
+def test_the_example_of_a_column_without_an_avro_type_works() -> None:
     kind = pa.duration("s")
     assert refused(lambda: _avro_type(kind, "a", "a"), SchemaError).endswith("cast it")
     assert _avro_type(pa.array([1], kind).cast(pa.int64()).type, "a", "a") == "long"

@@ -64,7 +64,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circles({module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}) == []
 
 
-def test_only_what_makes_drives_or_watches_a_broker_imports_it() -> None:
+def test_only_packages_that_run_or_observe_a_broker_import_it() -> None:
     """Everything else names what it needs in a protocol."""
     graph = grimp.build_graph("oncelog", exclude_type_checking_imports=False, cache_dir=None)
     assert graph.find_modules_that_directly_import("oncelog.broker.core.broker") == IMPORT_THE_BROKER

@@ -91,11 +91,11 @@ def test_modules_without_a_test_of_their_own_are_tested_elsewhere() -> None:
     assert [module for module in without_own_file() if not row(module)] == []
 
 
-def test_rows_are_needed() -> None:
+def test_every_row_of_the_places_is_needed() -> None:
     assert set(ELSEWHERE) - {row(module) for module in without_own_file()} == set()
 
 
-def test_places_have_tests() -> None:
+def test_every_listed_place_has_tests() -> None:
     for place in ELSEWHERE.values():
         path = ROOT / "tests" / place.path
         assert path.is_file() or list(path.rglob("test_*.py")), place.path

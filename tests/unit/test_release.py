@@ -53,7 +53,7 @@ def test_a_tag_of_the_version_with_a_dated_section_is_accepted() -> None:
         ("v0.0.1", "0.0.1", "is empty"),
     ],
 )
-def test_any_other_is_refused_with_the_reason(tag: str, version: str, fault: str) -> None:
+def test_any_other_tag_is_refused_with_the_reason(tag: str, version: str, fault: str) -> None:
     (found,) = faults(tag, version, CHANGELOG)
     assert fault in found
 

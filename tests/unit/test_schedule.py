@@ -31,9 +31,7 @@ def test_files_whose_time_is_listed_exist() -> None:
         (3, ["spark/b.py", "console/b.py"], "spark/b.py"),
     ],
 )
-def test_worker_takes_its_own_kind_then_what_nobody_owns_then_the_others(
-    worker: int, files: list[str], taken: str
-) -> None:
+def test_a_worker_takes_its_own_kind_then_unowned_files_then_others(worker: int, files: list[str], taken: str) -> None:
     assert choice([f"tests/integration/{file}" for file in files], worker) == f"tests/integration/{taken}"
 
 

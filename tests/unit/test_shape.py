@@ -108,7 +108,7 @@ COMPLEX_FUNCTIONS = {
     "tests/unit/broker/coordinator/group/test_group_crash.py:test_a_loaded_group_equals_the_stored_group": ONE_SCRIPT,
     "tests/unit/broker/server/disk/test_os_disk.py:"
     "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
-    "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_in_progress_any_more": ONE_SCRIPT,
+    "tests/unit/spark/kafka/test_lanes.py:test_a_failure_is_raised_after_all_requests_have_ended": ONE_SCRIPT,
 }
 
 
@@ -242,7 +242,7 @@ def too_full(paths: Iterable[Path]) -> dict[str, int]:
     return {folder: size for folder, size in sizes.items() if size > MAX_MODULES}
 
 
-def test_folders_are_rooms() -> None:
+def test_folders_have_a_limited_number_of_modules() -> None:
     assert too_full(modules()) == {}
 
 

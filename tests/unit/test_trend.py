@@ -37,6 +37,6 @@ def test_a_run_without_apache_kafka_has_no_ratio() -> None:
     ) == (page([]))
 
 
-def test_the_page_of_the_repository_is_that_without_runs() -> None:
+def test_the_trend_page_of_the_repository_has_no_runs() -> None:
     assert PAGE.read_text(encoding="utf-8") == page([])
     assert page([]).endswith(EMPTY)

@@ -27,7 +27,7 @@ def hashed(name: str) -> int:
     return 0 if value == -(2**31) else abs(value)
 
 
-def test_known_hashes() -> None:
+def test_known_hashes_are_computed() -> None:
     assert java_hash_partition("", PARTITIONS) == 0
     assert java_hash_partition("hello", PARTITIONS) == 99_162_322
     assert java_hash_partition("polygenelubricants", PARTITIONS) == 0  # the smallest number
@@ -41,7 +41,7 @@ def test_names_of_all_lengths_are_hashed_as_by_java(alphabet: str) -> None:
         assert java_hash_partition(name, PARTITIONS) == hashed(name), (alphabet, length)
 
 
-def test_a_name_as_long_as_its_field_is_no_loop_over_its_characters() -> None:
+def test_hashing_a_long_name_does_not_loop_over_its_characters() -> None:
     """A request contains hundreds of them, and everybody else waits meanwhile."""
     lines = 0
 

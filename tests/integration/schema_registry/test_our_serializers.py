@@ -108,7 +108,7 @@ def messages() -> dict[str, Any]:
     }
 
 
-def test_avro_is_the_same_byte_for_byte_and_read_both_ways(url: str) -> None:
+def test_avro_bytes_equal_confluents_and_are_read_by_both(url: str) -> None:
     theirs = SchemaRegistryClient({"url": url})
     text = json.dumps(ORDER)
     ours = AvroSerializer(SchemaRegistry(url), text, topic="orders")
@@ -128,7 +128,7 @@ def test_a_reader_gets_its_own_fields_from_an_older_writer(url: str) -> None:
     assert AvroDeserializer(SchemaRegistry(url), newer)(data) == {"id": 2**40, "more": "none"}
 
 
-def test_avro_with_references_is_read_both_ways(url: str) -> None:
+def test_avro_with_references_is_read_by_both_clients(url: str) -> None:
     registry = SchemaRegistry(url)
     inner = {"type": "record", "name": "Inner", "namespace": "shop", "fields": [{"name": "a", "type": "int"}]}
     fields = [{"name": "x", "type": "shop.Inner"}, {"name": "y", "type": ["null", "shop.Inner"]}]
@@ -147,7 +147,7 @@ def test_a_schema_of_bytes_is_written_without_a_length(url: str) -> None:
     assert AvroDeserializer(SchemaRegistry(url))(data) == b"\x00\xff"
 
 
-def test_json_is_the_same_byte_for_byte_and_read_both_ways(url: str) -> None:
+def test_json_bytes_equal_confluents_and_are_read_by_both(url: str) -> None:
     theirs = SchemaRegistryClient({"url": url})
     text = json.dumps(PERSON)
     value = {"name": "Ünal", "age": 3}
@@ -172,7 +172,7 @@ def test_a_json_schema_never_fetches_from_elsewhere(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize("name", ["Order", "Outer.Inner"])
-def test_protobuf_is_the_same_byte_for_byte_and_read_both_ways(url: str, messages: dict[str, Any], name: str) -> None:
+def test_protobuf_bytes_equal_confluents_and_are_read_by_both(url: str, messages: dict[str, Any], name: str) -> None:
     theirs = SchemaRegistryClient({"url": url})
     kind = messages[name]
     value = kind(id=5, price={"cents": 1999}) if name == "Order" else kind(text="ä")
@@ -234,7 +234,7 @@ def test_a_value_that_does_not_fit_is_refused_by_name(url: str) -> None:
         AvroSerializer(registry, ORDER, topic="t", strict=True)({**VALUE, "zzz": 1})
 
 
-def test_our_clients_write_and_read_with_them(broker: RunningBroker, url: str) -> None:
+def test_our_clients_write_and_read_with_the_serializers(broker: RunningBroker, url: str) -> None:
     topic = "with-schemas"
     with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([oncelog.NewTopic(topic, 1, 1)])
@@ -252,7 +252,7 @@ def test_our_clients_write_and_read_with_them(broker: RunningBroker, url: str) -
         assert [next(consumer).value, next(consumer).value] == [VALUE, None]
 
 
-def test_asyncio_programs_never_wait_in_their_loop(url: str) -> None:
+def test_serializers_of_asyncio_programs_never_block_the_event_loop(url: str) -> None:
     async def run() -> None:
         async with AsyncSchemaRegistry(url) as registry:
             written = await AvroSerializer(registry, ORDER, topic="t").serialize_async(VALUE)
@@ -272,6 +272,6 @@ def test_a_registry_is_asked_once_for_each_schema(stand_in: StandIn) -> None:
     assert [path for _, path, _ in stand_in.requests] == ["/subjects/t-value/versions", "/schemas/ids/1"]
 
 
-def test_their_schema_and_ours_have_one_id(url: str) -> None:
+def test_confluents_serializer_and_ours_register_one_schema_id(url: str) -> None:
     theirs = SchemaRegistryClient({"url": url}).register_schema("s", TheirSchema(json.dumps(ORDER), "AVRO"))
     assert SchemaRegistry(url).register("s", Schema(json.dumps(ORDER))) == theirs

@@ -118,7 +118,7 @@ def test_commands_and_console_show_the_certificate(
         assert f"Subject {name}-value" in text_of(console, "/schemas")
 
 
-def test_a_user_and_the_registrys_certificate(authority: Authority, tmp_path: Path) -> None:
+def test_basic_auth_and_the_registrys_certificate_are_used(authority: Authority, tmp_path: Path) -> None:
     own = authority.issue("registry")
     settings = {
         "listeners": "OPEN://127.0.0.1:0,ASKING://127.0.0.1:0",
@@ -161,7 +161,7 @@ def access() -> Callable[..., list[tuple[str, str]]]:
     return access
 
 
-def test_an_option_wins_over_the_file_and_that_over_the_environment(
+def test_an_option_overrides_the_file_and_the_file_overrides_the_environment(
     access: Callable[..., list[tuple[str, str]]], tmp_path: Path
 ) -> None:
     file = str(

@@ -57,7 +57,7 @@ ORDER = {"id": 1, "at": "2026-01-31T12:00:00Z", "note": None, "payment": {"kind"
 
 
 @pytest.mark.parametrize("dialect", [None, "https://json-schema.org/draft/2020-12/schema"])
-def test_pydantics_schema_is_used_by_both_clients(url: str, dialect: str | None) -> None:
+def test_a_pydantic_schema_is_used_by_both_clients(url: str, dialect: str | None) -> None:
     schema = PYDANTIC | ({} if dialect is None else {"$schema": dialect})
     text, client, registry = json.dumps(schema), SchemaRegistryClient({"url": url}), SchemaRegistry(url)
     theirs = JSONSerializer(text, client)(ORDER, CONTEXT)

@@ -40,7 +40,7 @@ def stored(broker: RunningBroker, topic: str) -> list[tuple[Any, Any]]:
     return [(json.loads(one.key or b"null"), json.loads(one.value or b"null")) for one in found]
 
 
-def test_changes_go_to_the_writing_registry_and_another_takes_over(start: Start, topic: str) -> None:
+def test_changes_are_forwarded_to_the_primary_and_another_registry_takes_over(start: Start, topic: str) -> None:
     first = start(topic)
     assert register(first.url, "x", avro("a")).body["id"] == 1
     second = start(topic)
@@ -54,7 +54,9 @@ def test_changes_go_to_the_writing_registry_and_another_takes_over(start: Start,
     assert call(second.url, "GET", "/subjects/y/versions").body == [1]
 
 
-def test_records_are_those_of_confluents_registry(start: Start, topic: str, broker: RunningBroker) -> None:
+def test_records_of_the_schemas_topic_equal_those_of_confluents_registry(
+    start: Start, topic: str, broker: RunningBroker
+) -> None:
     url = start(topic).url
     register(url, "x", avro("a"))
     call(url, "PUT", "/config/x", {"compatibility": "NONE"})
@@ -94,7 +96,7 @@ CONFLUENTS: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
-def test_a_topic_of_confluents_registry_is_taken_over(start: Start, topic: str, broker: RunningBroker) -> None:
+def test_a_schemas_topic_of_confluents_registry_is_taken_over(start: Start, topic: str, broker: RunningBroker) -> None:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(topic, 1, -1, {}, COMPACTED)])
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:

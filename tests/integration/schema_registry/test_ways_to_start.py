@@ -32,7 +32,7 @@ def test_an_embedded_broker_has_a_registry_that_survives_a_restart(tmp_path: Pat
         assert broker.schema_registry_url
 
 
-def test_a_broker_that_asks_for_a_login_has_no_registry_of_its_own() -> None:
+def test_a_broker_with_a_login_starts_no_registry() -> None:
     settings = {"sasl.enabled.mechanisms": "SCRAM-SHA-256"}
     with (
         pytest.raises(ConfigError, match="oncelog schema-registry"),
@@ -70,11 +70,11 @@ def _pytest(folder: Path, *options: str) -> str:
     return ended.stdout
 
 
-def test_the_fixture_is_empty_for_each_test(tmp_path: Path) -> None:
+def test_the_registry_fixture_is_empty_for_each_test(tmp_path: Path) -> None:
     assert "3 passed" in _pytest(tmp_path)
 
 
-def test_the_fixture_works_on_an_existing_cluster(tmp_path: Path, broker: RunningBroker) -> None:
+def test_the_registry_fixture_works_on_an_existing_cluster(tmp_path: Path, broker: RunningBroker) -> None:
     assert "3 passed" in _pytest(tmp_path, "--kafka-bootstrap-server", broker.bootstrap_servers)
 
 
@@ -99,7 +99,7 @@ def _printed(process: subprocess.Popen[str], name: str) -> str:
             return str(found[name])
 
 
-def test_the_command_runs_in_front_of_either_broker(broker: RunningBroker, topic: str) -> None:
+def test_the_registry_command_runs_on_our_broker_and_on_apache_kafka(broker: RunningBroker, topic: str) -> None:
     options = ["--listen", "127.0.0.1:0", "--topic", topic, "--json"]
     with _running("schema-registry", "-b", broker.bootstrap_servers, *options) as process:
         url = _printed(process, "schema_registry")
@@ -107,14 +107,14 @@ def test_the_command_runs_in_front_of_either_broker(broker: RunningBroker, topic
     assert process.returncode == 0
 
 
-def test_a_broker_and_a_registry_beside_it() -> None:
+def test_serve_starts_a_broker_and_a_registry() -> None:
     with _running("serve", "--listen", "127.0.0.1:0", "--schema-registry", "127.0.0.1:0", "--json") as process:
         url = _printed(process, "schema_registry")
         assert register(url, "x", '"string"').body["id"] == 1
     assert process.returncode == 0
 
 
-def test_the_console_beside_a_broker_decodes_by_the_registry_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_console_of_serve_decodes_by_its_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONCELOG_SCHEMA_REGISTRY", "http://127.0.0.1:9")
     beside = ("--schema-registry", "127.0.0.1:0", "--console", "127.0.0.1:0")
     with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
@@ -127,7 +127,7 @@ def test_the_console_beside_a_broker_decodes_by_the_registry_beside_it(monkeypat
     assert process.returncode == 0
 
 
-def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
+def test_a_console_runs_without_a_registry_that_cannot_listen() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         registry = f"127.0.0.1:{taken.getsockname()[1]}"
         beside = ("--schema-registry", registry, "--console", "127.0.0.1:0")
@@ -145,7 +145,7 @@ def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
         (["serve", "--listen", "127.0.0.1:0", "--schema-registry", "0.0.0.0:0"], "listens on this machine alone"),
     ],
 )
-def test_a_registry_open_to_everybody_is_refused(arguments: list[str], why: str) -> None:
+def test_a_registry_on_a_public_address_is_refused(arguments: list[str], why: str) -> None:
     command = [sys.executable, "-m", "oncelog", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ended.returncode == 1

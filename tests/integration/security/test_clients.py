@@ -136,7 +136,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 # --- Python clients
 
 
-def test_confluent_kafka(secured: Secured, unique_name: str) -> None:
+def test_confluent_kafka_logs_in(secured: Secured, unique_name: str) -> None:
     producer = confluent_kafka.Producer({**secured.librdkafka(), "transactional.id": unique_name})
     producer.init_transactions(60)
     producer.begin_transaction()
@@ -158,7 +158,7 @@ def test_confluent_kafka(secured: Secured, unique_name: str) -> None:
     assert found == COMMITTED
 
 
-def test_aiokafka(secured: Secured, unique_name: str) -> None:
+def test_aiokafka_logs_in(secured: Secured, unique_name: str) -> None:
     asked = secured.python() | {"ssl_context": ssl.create_default_context(cafile=secured.authority)}
 
     async def flow() -> list[bytes]:
@@ -180,7 +180,7 @@ def test_aiokafka(secured: Secured, unique_name: str) -> None:
     assert asyncio.run(asyncio.wait_for(flow(), 60)) == COMMITTED
 
 
-def test_kafka_python(secured: Secured, unique_name: str) -> None:
+def test_kafka_python_logs_in(secured: Secured, unique_name: str) -> None:
     asked = secured.python() | {"ssl_cafile": secured.authority}
     producer = kafka.KafkaProducer(**asked, transactional_id=unique_name)
     producer.init_transactions()
@@ -203,7 +203,7 @@ def test_kafka_python(secured: Secured, unique_name: str) -> None:
     assert found == COMMITTED
 
 
-def test_our_client(secured: Secured, unique_name: str) -> None:
+def test_our_client_logs_in(secured: Secured, unique_name: str) -> None:
     properties = secured.properties("alice", ALICE)
 
     async def flow() -> list[bytes]:
@@ -226,7 +226,7 @@ def test_our_client(secured: Secured, unique_name: str) -> None:
     assert asyncio.run(asyncio.wait_for(flow(), 60)) == COMMITTED
 
 
-def test_our_blocking_client(secured: Secured, unique_name: str) -> None:
+def test_our_blocking_client_logs_in(secured: Secured, unique_name: str) -> None:
     properties = secured.properties("alice", ALICE) | {"transactional.id": unique_name}
     with blocking.Producer(config=ProducerConfig.from_properties(properties)) as producer, producer.transaction():
         for value in COMMITTED:
@@ -237,7 +237,7 @@ def test_our_blocking_client(secured: Secured, unique_name: str) -> None:
 # --- commands
 
 
-def test_our_commands_take_a_properties_file_of_javas_form(secured: Secured, unique_name: str) -> None:
+def test_our_commands_accept_a_java_properties_file(secured: Secured, unique_name: str) -> None:
     def run(file: Path, *words: str, stdin: bytes = b"") -> Any:
         return call(*words, "--config", file, stdin=stdin)
 
@@ -287,7 +287,7 @@ def tool(secured: Secured, tmp_path_factory: pytest.TempPathFactory, kafka_jars:
 
 
 @pytest.mark.kafka
-def test_javas_console_tools(secured: Secured, unique_name: str, tool: Tool) -> None:
+def test_javas_console_tools_log_in(secured: Secured, unique_name: str, tool: Tool) -> None:
     alice, admin = secured.alice_file, secured.admin_file
     tool("TopicCommand", "--command-config", alice, "--create", "--topic", unique_name, "--partitions", 1)
     lines = "".join(f"{value.decode()}\n" for value in COMMITTED)
@@ -306,7 +306,7 @@ def test_javas_console_tools(secured: Secured, unique_name: str, tool: Tool) -> 
 
 
 @pytest.mark.kafka
-def test_acls_by_kafka_acls(secured: Secured, unique_name: str, tool: Tool) -> None:
+def test_kafka_acls_manages_acls(secured: Secured, unique_name: str, tool: Tool) -> None:
     def acls(*words: str) -> str:
         return tool("AclCommand", "--command-config", secured.admin_file, *words)
 
@@ -336,7 +336,7 @@ def test_acls_by_kafka_acls(secured: Secured, unique_name: str, tool: Tool) -> N
 
 
 @pytest.mark.kafka
-def test_users_by_kafka_configs(secured: Secured, unique_name: str, tool: Tool) -> None:
+def test_kafka_configs_manages_users(secured: Secured, unique_name: str, tool: Tool) -> None:
     password = f"password-of-{unique_name}"
     user = ("--entity-type", "users", "--entity-name", unique_name)
 
@@ -365,7 +365,7 @@ def test_users_by_kafka_configs(secured: Secured, unique_name: str, tool: Tool) 
 
 
 @pytest.mark.spark
-def test_sparks_source_and_sink(secured: Secured, spark: SparkSession, unique_name: str, tmp_path: Path) -> None:
+def test_our_source_and_sink_log_in(secured: Secured, spark: SparkSession, unique_name: str, tmp_path: Path) -> None:
     properties = secured.properties("alice", ALICE)
     options = {f"kafka.{name}": value for name, value in properties.items()}
     copy = f"{unique_name}-copy"
@@ -384,7 +384,7 @@ def test_sparks_source_and_sink(secured: Secured, spark: SparkSession, unique_na
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path) -> None:
+def test_sparks_own_connector_logs_in(secured: Secured, unique_name: str, tmp_path: Path) -> None:
     properties = secured.properties("alice", ALICE)
     with blocking.Admin(config=AdminConfig.from_properties(properties)) as admin:
         admin.create_topics([NewTopic(unique_name, 3), NewTopic(f"{unique_name}-copy", 3)])
@@ -406,7 +406,7 @@ def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path
     assert seen["copied"] == sorted(str(number * number) for number in range(200))
 
 
-def test_a_topic_that_was_refused_once_is_asked_about_again(secured: Secured, unique_name: str) -> None:
+def test_a_refused_topic_is_requested_again(secured: Secured, unique_name: str) -> None:
     """A client that was refused stayed so for ``metadata.max.age.ms``, although it had been given the right
     meanwhile.
     """

@@ -54,7 +54,7 @@ def member_of(connection: RawConnection, group: str, regex: str) -> Any:
     return eventually(probe)
 
 
-def test_an_expression_matches_what_its_member_may_describe(side: Side) -> None:
+def test_a_subscription_regex_matches_only_topics_that_the_member_may_describe(side: Side) -> None:
     seen, hidden = side.admin.create_topic("expr-seen"), side.admin.create_topic("expr-hidden")
     side.set_rules(allow(Kind.GROUP, "expr", Operation.READ), allow(Kind.TOPIC, "expr-seen", Operation.READ))
     with side.connect("alice") as alice:
@@ -62,7 +62,7 @@ def test_an_expression_matches_what_its_member_may_describe(side: Side) -> None:
     assert member_of(side.admin, "expr-all", "expr-.*") == {seen: [0], hidden: [0]}
 
 
-def test_a_fetch_of_hidden_topics_does_not_tell_whether_they_exist_by_its_wait(side: Side) -> None:
+def test_the_wait_of_a_fetch_does_not_reveal_whether_hidden_topics_exist(side: Side) -> None:
     """Both are answered at once, however long the request may wait: the socket's timeout is shorter."""
     side.admin.create_topic("wait-hidden")
     side.set_rules(allow(Kind.TOPIC, "wait-seen", Operation.READ))

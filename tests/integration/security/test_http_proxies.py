@@ -112,7 +112,7 @@ def token(url: str) -> str:
     return _ask_endpoint(url, config).text
 
 
-def test_a_token_endpoint_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_endpoint_is_reached_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with TokenServer({"id": "secret"}) as tokens, HttpProxy({REMOTE: port_of(tokens.url)}) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         assert token(tokens.url)
@@ -121,7 +121,7 @@ def test_a_token_endpoint_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> 
         assert proxy.requests == [("POST", f"http://{REMOTE}/token")]
 
 
-def test_reports_to_a_console_go_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_to_a_console_go_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as console, HttpProxy({REMOTE: port_of(console.url)}) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         for url in (console.url, f"http://{REMOTE}"):

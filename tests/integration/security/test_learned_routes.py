@@ -77,7 +77,7 @@ def values(side: Side, topic: str) -> list[bytes | None]:
     return [found.value for item in side.admin.fetch(topic).batches for found in item.records()]
 
 
-def test_a_right_that_is_taken_away_is_taken_from_connections_that_used_it(side: Side) -> None:
+def test_a_revoked_permission_is_revoked_from_connections_that_used_it(side: Side) -> None:
     with writer(side, "taken") as connection:
         side.set_rules()
         assert errors_of(connection, "taken", batch(b"may not")) == {TOPIC_AUTHORIZATION_FAILED}
@@ -86,7 +86,7 @@ def test_a_right_that_is_taken_away_is_taken_from_connections_that_used_it(side:
         assert errors_of(connection, "taken", batch(b"again")) == {0}
 
 
-def test_without_acknowledgements_nothing_is_written_and_the_connection_ends(side: Side) -> None:
+def test_a_denied_produce_without_acks_writes_nothing_and_ends_the_connection(side: Side) -> None:
     with writer(side, "unasked", acks=0) as connection:
         eventually(lambda: len(values(side, "unasked")) == 3)
         side.set_rules()
@@ -133,7 +133,7 @@ def test_a_user_with_write_permission_cannot_write_into_transactions_of_others(s
     assert values(side, topic).count(b"in") == 2
 
 
-def test_a_smaller_limit_holds_at_once(side: Side) -> None:
+def test_a_lower_max_message_bytes_applies_at_once(side: Side) -> None:
     with writer(side, "limited") as connection:
         limit = AlterableConfig("max.message.bytes", SET, "100")
         answer = side.admin.ask(
@@ -144,7 +144,7 @@ def test_a_smaller_limit_holds_at_once(side: Side) -> None:
         assert errors_of(connection, "limited", batch(b"small")) == {0}
 
 
-def test_a_recreated_topic_is_another_one(side: Side) -> None:
+def test_a_recreated_topic_gets_no_records_by_its_old_id(side: Side) -> None:
     with writer(side, "again", version=13) as by_id, side.connect("alice") as by_name:
         ask = side.admin.ask
         assert by_name.produce("again", batch(b"may")).error == 0

@@ -103,7 +103,7 @@ def test_librdkafka_produces_and_consumes(
     assert values == [large] * 20 + [str(number).encode() for number in range(500)]
 
 
-def test_a_client_without_a_certificate_is_not_served(broker: oncelog.Broker, authority: Authority) -> None:
+def test_a_client_without_a_certificate_is_refused(broker: oncelog.Broker, authority: Authority) -> None:
     address = broker.addresses["SSL"]
     context = ssl.create_default_context(cafile=str(authority.certificate))
     plain = socket.create_connection((address.host, address.port), 20)
@@ -118,7 +118,7 @@ def _exchange(wrapped: ssl.SSLSocket) -> None:
         raise ConnectionResetError
 
 
-def test_nothing_passes_before_the_login(broker: oncelog.Broker) -> None:
+def test_no_request_is_served_before_the_login(broker: oncelog.Broker) -> None:
     with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection, pytest.raises(ConnectionClosed):
         connection.ask(MetadataRequest([], False), 9)
 
@@ -137,13 +137,13 @@ def test_a_wrong_password_is_reported_and_logged_without_it(
     assert PASSWORD not in caplog.text
 
 
-def test_an_unknown_mechanism_is_answered_with_those_there_are(broker: oncelog.Broker) -> None:
+def test_an_unknown_mechanism_is_answered_with_the_enabled_mechanisms(broker: oncelog.Broker) -> None:
     with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
         answer = connection.ask(SaslHandshakeRequest("GSSAPI"), 1)
         assert (answer.error_code, answer.mechanisms) == (33, ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 
 
-def test_a_session_has_the_lifetime_that_is_set(broker: oncelog.Broker) -> None:
+def test_a_session_has_the_configured_lifetime(broker: oncelog.Broker) -> None:
     with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
         connection.ask(SaslHandshakeRequest("PLAIN"), 1)
         answer = connection.ask(SaslAuthenticateRequest(f"\0alice\0{PASSWORD}".encode()), 2)

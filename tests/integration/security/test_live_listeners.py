@@ -86,7 +86,7 @@ def both(side: Side) -> str:
 
 
 @effect_of("listeners", "listener.security.protocol.map")
-def test_a_listener_comes_and_goes_with_its_connections(side: Side) -> None:
+def test_a_listener_is_added_and_removed_with_its_connections(side: Side) -> None:
     (port,) = free_ports(1)
     extra = f"127.0.0.1:{port}"
     with_it = f"{both(side)},EXTRA://{extra}"
@@ -113,7 +113,7 @@ def test_deleting_the_setting_restores_the_first_listeners(side: Side) -> None:
     side.connect("alice").close()
 
 
-def test_a_listener_that_cannot_be_is_refused_and_changes_nothing(side: Side, tmp_path: Path) -> None:
+def test_an_invalid_listener_is_refused_and_changes_nothing(side: Side, tmp_path: Path) -> None:
     protocols = {"listener.security.protocol.map": PROTOCOLS}
     with RawConnection(side.open_servers) as client:
         for listeners, words in (
@@ -146,7 +146,7 @@ def test_a_host_name_is_not_looked_up_while_the_broker_runs() -> None:
         assert answers(broker.bootstrap_servers)
 
 
-def test_listeners_are_each_brokers_own(side: Side) -> None:
+def test_each_broker_has_its_own_listeners(side: Side) -> None:
     code, message = alter(side.open_servers, {"listeners": both(side)}, name="")
     assert (code, message) == (
         INVALID_REQUEST,
@@ -154,7 +154,7 @@ def test_listeners_are_each_brokers_own(side: Side) -> None:
     )
 
 
-def test_an_encrypted_listener_comes_while_the_broker_runs(side: Side, tmp_path: Path) -> None:
+def test_a_tls_listener_is_added_while_the_broker_runs(side: Side, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     settings = {
         "listeners": f"{both(side)},TLS://127.0.0.1:{port}",
@@ -177,7 +177,7 @@ def test_an_encrypted_listener_comes_while_the_broker_runs(side: Side, tmp_path:
     eventually(greets)
 
 
-def test_a_listener_set_while_it_ran_exists_after_a_restart(tmp_path: Path) -> None:
+def test_a_dynamically_added_listener_exists_after_a_restart(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     extra = f"127.0.0.1:{port}"
     with oncelog.Broker(tmp_path) as broker:
@@ -196,7 +196,7 @@ def mechanisms(side: Side) -> list[str]:
         return found
 
 
-def test_a_port_that_is_taken_at_the_next_start_leaves_the_first_listeners(tmp_path: Path) -> None:
+def test_a_port_in_use_at_the_next_start_leaves_the_configured_listeners(tmp_path: Path) -> None:
     (second,) = free_ports(1)
     with oncelog.Broker(tmp_path) as broker:
         accepted(broker.bootstrap_servers, {"listeners": f"PLAINTEXT://127.0.0.1:{second}"})
@@ -226,7 +226,7 @@ def test_mechanisms_and_users_change_for_the_next_login(side: Side) -> None:
         assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0, "a session goes on"
 
 
-def test_users_or_mechanisms_that_cannot_be_are_refused(side: Side) -> None:
+def test_invalid_users_or_mechanisms_are_refused(side: Side) -> None:
     for settings, words in (
         ({JAAS: "rubbish"}, "sasl.jaas.config"),
         ({"listener.name.clients.sasl.enabled.mechanisms": "GSSAPI"}, "GSSAPI"),
@@ -239,7 +239,7 @@ def test_users_or_mechanisms_that_cannot_be_are_refused(side: Side) -> None:
     side.connect("alice").close()
 
 
-def test_a_listener_has_connections_at_most_of_its_own(side: Side) -> None:
+def test_a_listener_has_its_own_connection_limit(side: Side) -> None:
     accepted(side.open_servers, {"listener.name.clients.max.connections": "1"})
     first = side.connect("alice")
     try:
@@ -251,7 +251,7 @@ def test_a_listener_has_connections_at_most_of_its_own(side: Side) -> None:
         first.close()
 
 
-def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None:
+def test_a_listener_has_its_own_connection_rate(side: Side) -> None:
     rate = "listener.name.clients.max.connection.creation.rate"
     accepted(side.open_servers, {rate: "0"})
     with RawConnection(side.asking_servers, timeout_s=0.2) as late:
@@ -263,7 +263,7 @@ def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2])
-def test_a_listener_that_goes_while_it_is_opened_does_not_stay_open(turns: int) -> None:
+def test_a_listener_removed_while_it_opens_does_not_stay_open(turns: int) -> None:
     with oncelog.Broker() as broker:
 
         def begin(nodes: Nodes) -> tuple[str, int]:

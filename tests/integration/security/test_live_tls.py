@@ -206,7 +206,7 @@ def running(settings: Mapping[str, str]) -> oncelog.Broker:
 
 
 @pytest.mark.parametrize("name", EFFECTS)
-def test_a_change_acts_on_the_next_connection_and_can_be_taken_back(name: str, world: World) -> None:
+def test_a_tls_change_applies_to_the_next_connection_and_can_be_reverted(name: str, world: World) -> None:
     effect = EFFECTS[name]
     change = of_listener(effect.change(world))
     assert f"listener.name.tls.{name}" in change
@@ -222,7 +222,7 @@ def test_a_change_acts_on_the_next_connection_and_can_be_taken_back(name: str, w
         eventually(lambda: now() == effect.before(world))
 
 
-def test_connections_that_exist_continue(world: World) -> None:
+def test_existing_connections_continue_after_a_tls_change(world: World) -> None:
     with running(stored(world.first)) as broker, RawConnection(str(broker.addresses["TLS"])) as client:
         encrypt(client, world, None, ssl.TLSVersion.TLSv1_3)
         assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
@@ -239,7 +239,7 @@ def asked(world: World, tmp_path: Path) -> Iterator[oncelog.Broker]:
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_refused_and_changes_nothing(
+def test_an_invalid_tls_setting_is_refused_and_changes_nothing(
     what: str, asked: oncelog.Broker, world: World, tmp_path: Path
 ) -> None:
     change, words = REFUSED[what]

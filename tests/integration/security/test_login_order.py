@@ -130,14 +130,14 @@ def test_a_handshake_after_a_login_renews_only_a_session_that_expires(sides: tup
         *("handshake 0, handshake 0", "handshake 0, request", "handshake 0, login"),
     ],
 )
-def test_requests_before_a_login(sides: tuple[Side, Side], order: str) -> None:
+def test_requests_before_a_login_are_answered_as_in_kafka(sides: tuple[Side, Side], order: str) -> None:
     ours, theirs = (answers(side, [SENT[name] for name in order.split(", ")]) for side in sides)
     assert ours == theirs
 
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("order", ["versions, versions", "versions, request", "versions, versions 99"])
-def test_after_the_versions_only_a_handshake_is_in_place(sides: tuple[Side, Side], order: str) -> None:
+def test_after_api_versions_only_a_handshake_is_accepted(sides: tuple[Side, Side], order: str) -> None:
     for side in sides:
         (versions, end) = answers(side, [SENT[name] for name in order.split(", ")])
         assert (len(versions) > 0, end) == (True, CLOSED)
@@ -158,7 +158,7 @@ def in_place_of_a_login() -> Iterator[Ask]:
 
 
 @pytest.mark.kafka
-def test_every_request_in_place_of_a_login_gets_its_own_error(sides: tuple[Side, Side]) -> None:
+def test_every_request_instead_of_a_login_gets_the_error_of_its_api(sides: tuple[Side, Side]) -> None:
     found: dict[str, dict[str, list[Any]]] = {}
     for side in sides:
         for asked in in_place_of_a_login():

@@ -78,7 +78,7 @@ def test_a_deletion_over_the_quota_is_refused(side: Side, slow: RawConnection) -
     assert (topic.error_code, topic.error_message) == (QUOTA_EXCEEDED, None)
 
 
-def test_a_version_that_knows_no_refusal_is_served_and_waits(side: Side, slow: RawConnection) -> None:
+def test_a_version_without_the_quota_error_is_served_and_throttled(side: Side, slow: RawConnection) -> None:
     answer = slow.ask(CreateTopicsRequest([CreatableTopic("made", 1, 1)], 5000), 5)
     assert [topic.error_code for topic in answer.topics] == [NONE]
     assert answer.throttle_time_ms > 0

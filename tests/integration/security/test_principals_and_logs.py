@@ -78,7 +78,7 @@ def _properties(broker: oncelog.Broker, authority: Authority, identity: Identity
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_mapped_name_of_a_certificate_is_whom_an_acl_allows(
+def test_an_acl_applies_to_the_mapped_name_of_a_certificate(
     broker: oncelog.Broker, authority: Authority, subject: str, unique_name: str
 ) -> None:
     from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
@@ -118,7 +118,7 @@ def _warnings(caplog: pytest.LogCaptureFixture, **settings: object) -> list[str]
         return [line for line in caplog.messages if "has no authentication" in line]
 
 
-def test_a_listener_that_asks_nobody_is_reported_once_unless_it_is_on_loopback(
+def test_an_unauthenticated_listener_is_reported_once_unless_it_is_on_loopback(
     caplog: pytest.LogCaptureFixture, authority: Authority
 ) -> None:
     everywhere = {"listeners": "PLAINTEXT://0.0.0.0:0", "advertised_listeners": "PLAINTEXT://localhost:9092"}

@@ -35,7 +35,7 @@ def set_quota(broker: oncelog.Broker, kind: str, name: str | None, key: str, val
         assert [entry.error_code for entry in connection.ask(request, 1).entries] == [0]
 
 
-def test_request_percentage_throttles_a_client_and_its_end_frees_it(broker: oncelog.Broker) -> None:
+def test_request_percentage_throttles_a_client_until_it_is_removed(broker: oncelog.Broker) -> None:
     with RawConnection(broker.bootstrap_servers) as connection:
         assert connection.ask(MetadataRequest(None, False), 9).throttle_time_ms == 0
         set_quota(broker, "user", "ANONYMOUS", "request_percentage", 0.001)
@@ -69,7 +69,7 @@ def produced(client: RawConnection, topic: str) -> int:
 
 
 @pytest.mark.parametrize("of", ["consumer", "producer"])
-def test_bytes_over_the_rate_are_waited_for_by_everybody_who_shares_the_quota(broker: oncelog.Broker, of: str) -> None:
+def test_all_clients_that_share_a_byte_quota_are_throttled_together(broker: oncelog.Broker, of: str) -> None:
     """The delay is exactly what the bytes take at the rate, less what had accumulated."""
     with RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")

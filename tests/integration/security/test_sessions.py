@@ -69,7 +69,7 @@ def lasted_a_second(connection: RawConnection) -> None:
     eventually(lambda: works(connection) and time.monotonic() > end)
 
 
-def test_a_session_that_is_renewed_continues(side: Side) -> None:
+def test_a_reauthenticated_session_continues(side: Side) -> None:
     with side.connect("alice") as connection:
         for _ in range(3):
             lasted_a_second(connection)
@@ -127,7 +127,7 @@ def topic(side: Side, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Side, topic: str) -> None:
+def test_a_pipelined_reauthentication_is_processed_in_order(side: Side, topic: str) -> None:
     """A waiting fetch, the login, and what follows it, all before the first answer."""
     with side.connect("alice") as connection:
         lasted_a_second(connection)
@@ -142,7 +142,7 @@ def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Sid
         assert [(answer.error, answer.base_offset) for answer in answers] == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_requests_behind_a_failed_login_are_not_served(side: Side, topic: str) -> None:
+def test_requests_after_a_failed_login_are_not_served(side: Side, topic: str) -> None:
     with side.connect("alice") as connection:
         lasted_a_second(connection)
         assert connection.produce(topic, batch(b"before")).error == 0

@@ -34,7 +34,7 @@ def produce() -> bytes:
 @pytest.mark.parametrize("notified", [False, True])
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("new_loop", [loops.new_event_loop, asyncio.SelectorEventLoop])
-def test_records_sent_before_the_end_are_stored(
+def test_records_sent_before_the_end_of_tls_are_stored(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     new_loop: Callable[[], asyncio.AbstractEventLoop],

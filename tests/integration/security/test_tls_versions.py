@@ -57,14 +57,14 @@ def agreed(broker: oncelog.Broker, authority: Path, listener: str, version: str)
 @pytest.mark.parametrize(
     ("listener", "version"), [("BOTH", "TLSv1.2"), ("BOTH", "TLSv1.3"), ("OLD", "TLSv1.2"), ("NEW", "TLSv1.3")]
 )
-def test_a_version_that_both_have_is_spoken(
+def test_tls_uses_a_version_that_both_sides_support(
     broker: oncelog.Broker, authority: Authority, listener: str, version: str
 ) -> None:
     assert agreed(broker, authority.certificate, listener, version) == version
 
 
 @pytest.mark.parametrize(("listener", "version"), [("OLD", "TLSv1.3"), ("NEW", "TLSv1.2")])
-def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_why(
+def test_an_unsupported_tls_version_is_refused_and_the_reason_logged(
     broker: oncelog.Broker, authority: Authority, caplog: pytest.LogCaptureFixture, listener: str, version: str
 ) -> None:
     with pytest.raises(ssl.SSLError, match="alert protocol version"):
@@ -75,7 +75,7 @@ def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_w
     eventually(lambda: reported in caplog.text)
 
 
-def test_a_plain_client_of_an_encrypted_listener_is_reported_in_the_log(
+def test_a_plaintext_client_of_a_tls_listener_is_reported_in_the_log(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     with RawConnection(str(broker.addresses["BOTH"])) as client, pytest.raises((ConnectionClosed, OSError)):
@@ -83,7 +83,7 @@ def test_a_plain_client_of_an_encrypted_listener_is_reported_in_the_log(
     eventually(lambda: "the client does not use TLS: set its security.protocol to SSL" in caplog.text)
 
 
-def test_the_file_itself_is_sent_where_plain_and_never_where_encrypted(
+def test_sendfile_is_used_without_tls_and_never_with_tls(
     authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []

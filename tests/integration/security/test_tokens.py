@@ -145,7 +145,7 @@ def test_librdkafka_logs_in(broker: oncelog.Broker, signer: Signer, unique_name:
     consumer.close()
 
 
-def test_librdkafka_is_reported_that_its_token_does_not_hold(broker: oncelog.Broker) -> None:
+def test_librdkafka_gets_the_error_of_an_invalid_token(broker: oncelog.Broker) -> None:
     errors: list[str] = []
     stranger = Signer()
     producer = Producer(
@@ -230,11 +230,11 @@ REFUSED: dict[str, Callable[[Signer], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_token_that_does_not_hold_is_refused(broker: oncelog.Broker, signer: Signer, kind: str) -> None:
+def test_an_invalid_token_is_refused(broker: oncelog.Broker, signer: Signer, kind: str) -> None:
     assert not accepted(broker, REFUSED[kind](signer))
 
 
-def test_a_token_that_holds_is_taken(broker: oncelog.Broker, signer: Signer) -> None:
+def test_a_valid_token_is_accepted(broker: oncelog.Broker, signer: Signer) -> None:
     assert accepted(broker, signer.token())
     assert accepted(broker, signer.token(aud=["somebody-else", AUDIENCE]))
 
@@ -290,7 +290,7 @@ class KeyServer:
         self._server.server_close()
 
 
-def test_keys_from_an_address_are_fetched_again(signer: Signer) -> None:
+def test_jwks_keys_from_a_url_are_fetched_again(signer: Signer) -> None:
     second = Signer()
     with KeyServer(signer.key_set()) as server:
         refreshed = {"sasl.oauthbearer.jwks.endpoint.refresh.ms": 50}
@@ -304,7 +304,7 @@ def test_keys_from_an_address_are_fetched_again(signer: Signer) -> None:
 
 
 @pytest.mark.parametrize("nonsense", [None, b"[" * 100_000, b"[]"])
-def test_an_address_that_answers_nonsense_is_asked_again(signer: Signer, nonsense: bytes | None) -> None:
+def test_a_jwks_url_that_answers_invalid_data_is_requested_again(signer: Signer, nonsense: bytes | None) -> None:
     """None: not even HTTP, as on a port that something else has taken meanwhile."""
     with KeyServer(signer.key_set()) as server:
         keys = token_validation.KeySet(server.url, refresh_s=0.01, retry_s=0.01)
@@ -321,7 +321,7 @@ def test_an_address_that_answers_nonsense_is_asked_again(signer: Signer, nonsens
         keys._thread.join(60)
 
 
-def test_a_stop_does_not_wait_for_an_address_that_does_not_answer(
+def test_a_stop_does_not_wait_for_a_jwks_url_that_does_not_answer(
     signer: Signer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, released = threading.Event(), threading.Event()
@@ -354,12 +354,12 @@ def test_a_stop_does_not_wait_for_an_address_that_does_not_answer(
         ("", "needs keys"),
     ],
 )
-def test_a_listener_without_keys_does_not_start(source: str, words: str) -> None:
+def test_an_oauth_listener_without_keys_does_not_start(source: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         oncelog.Broker(settings=settings_for(source)).start()
 
 
-def test_a_private_key_is_no_shared_secret(tmp_path: Path) -> None:
+def test_a_private_key_is_refused_as_a_shared_secret(tmp_path: Path) -> None:
     """A symmetric key in a key set is not used: published material must not be able to sign."""
     secret = urlsafe_b64encode(b"s" * 32).rstrip(b"=").decode()
     file = tmp_path / "keys.json"

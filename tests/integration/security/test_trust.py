@@ -46,13 +46,13 @@ def topics(tmp_path: Path, identity: Identity, trusted: Path) -> list[str]:
             return list(admin.list_topics())
 
 
-def test_a_certificate_without_key_identifiers_is_taken(tmp_path: Path) -> None:
+def test_a_certificate_without_key_identifiers_is_accepted(tmp_path: Path) -> None:
     """Python 3.13 refuses them unless it is told otherwise, and the authorities of many clusters issue no others."""
     authority = Authority(tmp_path, bare=True)
     assert topics(tmp_path, authority.issue("broker"), authority.certificate) == []
 
 
-def test_an_intermediate_authority_may_be_what_is_trusted(tmp_path: Path) -> None:
+def test_an_intermediate_authority_can_be_trusted(tmp_path: Path) -> None:
     between = tmp_path / "between"
     between.mkdir()
     authority = Authority(between, "between", parent=Authority(tmp_path))

@@ -78,7 +78,7 @@ def test_describe_shows_starts_and_lag_as_kafkas_tool_does(groups: Command) -> N
     assert described["offsets"][0]["lag"] == RECORDS - 4
 
 
-def test_describe_shows_members_and_what_they_are_assigned(groups: Command) -> None:
+def test_describe_shows_members_and_their_assignments(groups: Command) -> None:
     with share_consumer(groups.servers, groups.name, groups.name) as consumer:
         polled(consumer, bool, accept)
         described = groups.described()
@@ -103,7 +103,7 @@ def test_deliveries_are_shown_as_they_are_stored(groups: Command) -> None:
     assert lines[5].split() == [groups.name, "0", "0", "1", "acknowledged", "1"]
 
 
-def test_starts_are_reset_every_way(groups: Command) -> None:
+def test_start_offsets_can_be_reset_in_every_way(groups: Command) -> None:
     def reset(*how: object) -> list[int]:
         return [row["after"] for row in groups("reset-offsets", groups.name, *how, "--json").done().json]
 
@@ -149,7 +149,7 @@ def test_top_shows_the_lag_as_the_broker_counts_it(groups: Command) -> None:
     assert (row["lag"], row["stable_lag"]) == (RECORDS - 4, None)
 
 
-def test_deliveries_are_those_of_share_groups_only(groups: Command) -> None:
+def test_the_deliveries_option_is_for_share_groups_only(groups: Command) -> None:
     classic = f"{groups.name}-classic"
     groups("reset-offsets", classic, "--topic", groups.name, "--to-earliest").done()
     assert "is not a share group" in groups("describe", classic, "--deliveries").sentence()

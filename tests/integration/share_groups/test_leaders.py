@@ -27,7 +27,7 @@ def broker() -> Iterator[oncelog.Broker]:
         yield running
 
 
-def test_another_node_than_the_leader_says_who_leads(broker: oncelog.Broker) -> None:
+def test_a_node_that_is_not_the_leader_names_the_leader(broker: oncelog.Broker) -> None:
     """In a fetch; acknowledgements come to a node where nothing of the partition was acquired."""
     make_topic_and_group(broker.bootstrap_servers, "t", "g")
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})

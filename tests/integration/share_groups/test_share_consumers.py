@@ -103,7 +103,7 @@ def test_each_record_is_delivered_once_to_one_of_several_consumers(server: Serve
     assert Counter(found) == Counter(values)
 
 
-def test_a_released_record_comes_again_and_a_poison_record_is_given_up(server: Server) -> None:
+def test_a_released_record_is_redelivered_and_a_poison_record_archived(server: Server) -> None:
     """The delivery limit is 5; the records beside the bad one are accepted once it is delivered without them."""
     group = Group(server)
     group.produce(3)
@@ -181,7 +181,7 @@ def test_records_acknowledged_before_a_kill_are_never_redelivered_or_lost(tmp_pa
     server.kill()
 
 
-def test_a_group_is_of_one_kind(server: Server) -> None:
+def test_a_group_id_has_one_group_type(server: Server) -> None:
     group = Group(server)
     group.produce(1)
     with group.consumer() as consumer:

@@ -36,7 +36,7 @@ def first(consumer: ShareConsumer) -> list[Message]:
 
 
 @pytest.mark.parametrize("after", ["ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"])
-def test_the_next_coordinator_knows_what_was_accepted_and_released(broker: oncelog.Broker, after: str) -> None:
+def test_the_next_share_coordinator_knows_accepted_and_released_records(broker: oncelog.Broker, after: str) -> None:
     make_topic_and_group(broker.bootstrap_servers, "t", "g")
     produce(broker, b"accepted", b"released")
 
@@ -59,7 +59,7 @@ def test_the_next_coordinator_knows_what_was_accepted_and_released(broker: oncel
     assert again.delivery_count() == (found[1].delivery_count() or 0) + 1
 
 
-def test_locks_end_and_the_late_acknowledgement_is_refused(broker: oncelog.Broker) -> None:
+def test_acquisition_locks_expire_and_a_late_acknowledgement_is_refused(broker: oncelog.Broker) -> None:
     make_topic_and_group(broker.bootstrap_servers, "t", "g", delivery_count_limit="2")
     produce(broker, b"a", b"b")
     with share_consumer(broker.bootstrap_servers, "t", "g") as consumer:
@@ -97,7 +97,7 @@ def test_faults_of_share_groups_that_never_strike_are_refused() -> None:
             faults.expire_lock("g")
 
 
-def test_a_share_group_of_a_test_and_its_settings_are_gone_after_it() -> None:
+def test_a_share_group_and_its_settings_are_removed_after_the_test() -> None:
     with Embedded({}) as broker:
         for expected in (b"read from the beginning", b"and again"):
             broker.create_topic("t")

@@ -64,7 +64,7 @@ def beat(group: str, member: str, epoch: int) -> Message:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Message) else str(value),
 )
-def test_a_refusal_says_as_much_as_kafkas(
+def test_a_refusal_has_kafkas_error_message(
     connection: Connection, request_: Message, version: int, error: int, message: str | None
 ) -> None:
     def probe() -> tuple[int, str | None] | None:

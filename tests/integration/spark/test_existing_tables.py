@@ -71,7 +71,9 @@ def write(tmp_path: Path) -> Write:
     return run
 
 
-def test_films_and_payments(spark: SparkSession, postgres: Postgres, write: Write) -> None:
+def test_rows_are_written_into_the_existing_tables_of_films_and_payments(
+    spark: SparkSession, postgres: Postgres, write: Write
+) -> None:
     url = postgres.new_database()
     with psycopg.connect(url) as connection:
         connection.execute(RENTAL.encode())
@@ -149,7 +151,7 @@ ADVICE = [
 
 
 @pytest.mark.parametrize(("column", "value"), ADVICE)
-def test_expression_that_a_refusal_names_is_taken(
+def test_the_expression_suggested_by_a_postgresql_refusal_works(
     spark: SparkSession, postgres: Postgres, write: Write, column: str, value: str
 ) -> None:
     url = postgres.new_database()
@@ -181,7 +183,7 @@ def advised(refused: OncelogError) -> str:
         ("DOUBLE", "double('NaN')"),
     ],
 )
-def test_expression_that_a_refusal_of_sqlite_names_is_taken(
+def test_the_expression_suggested_by_a_sqlite_refusal_works(
     spark: SparkSession, tmp_path: Path, write: Write, column: str, value: str
 ) -> None:
     url = str(tmp_path / "t.db")

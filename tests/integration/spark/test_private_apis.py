@@ -21,7 +21,7 @@ from tests.integration.spark.kafka_records import committed, create_topic, produ
 from tests.support.private_spark_apis import missing_names, uses
 
 
-def test_this_pyspark_has_everything_that_is_used_of_it(spark: SparkSession) -> None:
+def test_the_installed_pyspark_has_every_private_api_in_use(spark: SparkSession) -> None:
     assert missing_names(spark) == [], "say what to do instead for whom, or that the use is over"
 
 
@@ -93,7 +93,7 @@ def test_jobs_are_found_in_a_group_where_they_are_not_by_tags(spark: SparkSessio
     assert context.getLocalProperty(jobs.GROUP) is None
 
 
-def test_slots_and_executors_are_counted_either_way(spark: SparkSession) -> None:
+def test_slots_and_executors_are_counted_with_and_without_private_apis(spark: SparkSession) -> None:
     context = spark.sparkContext
     assert jobs.slots.instead(context) == jobs.slots(context)
     assert len(jobs.executors.instead(context)) == len(jobs.executors(context)) == 1
@@ -126,14 +126,14 @@ TYPES = (
 )
 
 
-def test_types_are_the_same_where_the_session_is_asked_for_them(spark: SparkSession) -> None:
+def test_types_are_the_same_when_the_session_resolves_them(spark: SparkSession) -> None:
     columns = spark.range(0).selectExpr(*(f"cast(null as {kind}) as c{n}" for n, kind in enumerate(TYPES))).schema
     assert plans.arrow_schema.instead(columns) == plans.arrow_schema(columns)
     for field in plans.arrow_schema(columns):
         assert plans.spark_type.instead(field.type) == plans.spark_type(field.type), field
 
 
-def test_rows_are_the_same_in_each_way(spark: SparkSession) -> None:
+def test_rows_are_the_same_with_and_without_private_apis(spark: SparkSession) -> None:
     for rows in (rows_of(spark, 10), rows_of(spark, 0)):
         found = plans.to_arrow(rows)
         assert found == plans.collect(rows).cast(found.schema) == plans.collect.instead(rows).cast(found.schema)
@@ -146,7 +146,7 @@ def test_missing_reports_show_nothing_and_do_not_fail(spark: SparkSession) -> No
 
 
 @pytest.mark.usefixtures("without")
-def test_a_method_that_java_lacks_is_reported_once_and_done_otherwise(
+def test_a_missing_java_method_is_reported_once_and_replaced(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As py4j says it, of a JVM that runs."""

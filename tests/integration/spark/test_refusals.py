@@ -50,9 +50,7 @@ def last_line(refused: pytest.ExceptionInfo[PySparkException]) -> str:
         ),
     ],
 )
-def test_options_that_no_read_takes_are_refused_when_the_reader_loads(
-    spark: SparkSession, options: Mapping[str, str], says: str
-) -> None:
+def test_unknown_read_options_are_refused_by_load(spark: SparkSession, options: Mapping[str, str], says: str) -> None:
     """Also of a stream, which is not started for it."""
     for reader in (spark.read, spark.readStream):
         with pytest.raises(PySparkException) as refused:
@@ -113,7 +111,7 @@ def test_refusal_of_a_write_is_the_last_error(spark: SparkSession, tmp_path: Pat
         lambda writer: writer.start(None, "oncelog", "Update"),
     ],
 )
-def test_update_mode_is_refused_with_what_takes_it(spark: SparkSession, start: Callable[[Any], object]) -> None:
+def test_update_mode_is_refused_with_the_alternative_named(spark: SparkSession, start: Callable[[Any], object]) -> None:
     stream = spark.readStream.format("rate").load()
     with pytest.raises(ConfigError, match=r'write with outputMode\("update"\)\.foreachBatch\(for_each_batch\(options'):
         start(stream.writeStream)

@@ -16,7 +16,7 @@ from tests.integration.spark.kafka_records import create_topic, produce
 from tests.support.running_console import TOKEN, RunningConsole
 
 
-def test_a_session_reports_its_queries_how_far_they_are_and_how_they_end(
+def test_a_session_reports_its_queries_their_progress_and_their_end(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     servers = oncelog_broker.bootstrap_servers

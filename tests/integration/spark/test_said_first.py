@@ -44,7 +44,7 @@ def before(text: str, sentence: str) -> int:
     ],
     ids=["driver", "task", "condition"],
 )
-def test_refusal_of_to_table_is_one_sentence(
+def test_to_table_refuses_in_one_sentence(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, columns: str, options: Any, sentence: str
 ) -> None:
     table = str(tmp_path / "lake")
@@ -59,7 +59,7 @@ def test_refusal_of_to_table_is_one_sentence(
     assert before(text, sentence) <= 12
 
 
-def test_refusal_of_for_each_batch_is_one_sentence(
+def test_for_each_batch_refuses_in_one_sentence(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, oncelog_broker: Any
 ) -> None:
     topic = create_topic(oncelog_broker.bootstrap_servers, f"refusals-{tmp_path.name}", 1)

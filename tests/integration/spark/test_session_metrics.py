@@ -33,7 +33,7 @@ class _Stops:
     [(BatchStep.HALF_PRODUCED, "driver"), (BatchStep.COMMITTED, "skipped")],
     ids=["before its commit it is written again", "after its commit it is skipped"],
 )
-def test_a_batch_of_a_run_that_died_counts_as_replayed_and_as_what_became_of_it(
+def test_a_batch_replayed_after_a_killed_run_is_counted_as_replayed_and_by_its_outcome(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, at: BatchStep, outcome: str
 ) -> None:
     servers, out = oncelog_broker.bootstrap_servers, f"{unique_name}-out"

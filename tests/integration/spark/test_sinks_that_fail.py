@@ -92,7 +92,7 @@ def sinks(spark: SparkSession, tmp_path: Path, postgres: Postgres, unique_name: 
         yield Sinks(spark, tmp_path, postgres, address, create_topic(address, unique_name, 2))
 
 
-def test_table_that_refuses_a_batch_after_a_topic_and_a_table_have_it(sinks: Sinks) -> None:
+def test_a_table_can_refuse_a_batch_that_a_topic_and_a_table_already_have(sinks: Sinks) -> None:
     """A constraint at the first batch, and a right that was taken away at a later one."""
     sinks.execute("CREATE TABLE flights (id bigint CHECK (id <> 2))")
     sinks.give(1, 2)
@@ -115,7 +115,7 @@ def test_table_that_refuses_a_batch_after_a_topic_and_a_table_have_it(sinks: Sin
     assert [sinks.in_topic(), sinks.in_lake(), sinks.in_rows()] == [[1, 2, 3, 4, 5]] * 3
 
 
-def test_table_that_is_gone_when_another_has_the_batch(sinks: Sinks) -> None:
+def test_a_table_can_be_missing_when_another_has_the_batch(sinks: Sinks) -> None:
     """Nothing is guessed about the batches that were in it; with the user's choice all go on."""
     sinks.give(1)
     sinks.run(sinks.lake(), sinks.rows())
@@ -131,7 +131,7 @@ def test_table_that_is_gone_when_another_has_the_batch(sinks: Sinks) -> None:
     assert (sinks.in_lake(), sinks.in_rows()) == ([1, 2, 3], [2, 3])
 
 
-def test_topic_that_refuses_a_batch_after_the_tables_have_it(sinks: Sinks) -> None:
+def test_a_topic_can_refuse_a_batch_that_the_tables_already_have(sinks: Sinks) -> None:
     topic = ConfigResource(ConfigResourceType.TOPIC, sinks.topic)
     with oncelog.Admin(bootstrap_servers=sinks.address) as admin:
         admin.alter_configs({topic: {"max.message.bytes": "10"}})

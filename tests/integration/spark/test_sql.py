@@ -74,7 +74,7 @@ def statements() -> list[str]:
     return [one for block in blocks for one in (text.strip() for text in block.split(";\n")) if one]
 
 
-def test_page_does_what_it_says(tables: Tables) -> None:
+def test_the_examples_of_the_sql_page_work(tables: Tables) -> None:
     orders, large = tables.topic("orders"), tables.topic("large")
     found: dict[str, list[Any]] = {}
     for text in statements():
@@ -115,7 +115,7 @@ def test_insert_writes_each_column_that_a_producer_sets(tables: Tables) -> None:
     assert [(one.key, bytes(one.value)) for one in row.headers] == [("h", b"\x05")]
 
 
-def test_insert_is_one_transaction_and_a_numbered_one_is_written_once(tables: Tables) -> None:
+def test_insert_is_one_transaction_and_an_insert_with_an_id_is_written_once(tables: Tables) -> None:
     topic = tables.table("t")
     with pytest.raises(PySparkException, match=r"USER_RAISED_EXCEPTION.*the last row"):
         tables.run(
@@ -128,7 +128,7 @@ def test_insert_is_one_transaction_and_a_numbered_one_is_written_once(tables: Ta
 
 
 @pytest.mark.soak
-def test_methods_of_dataframes_insert_too(tables: Tables) -> None:
+def test_dataframe_methods_insert_too(tables: Tables) -> None:
     topic = tables.table("t")
     rows = tables.spark.sql("SELECT X'01' AS value, X'02' AS key")
     rows.writeTo("t").append()
@@ -137,7 +137,7 @@ def test_methods_of_dataframes_insert_too(tables: Tables) -> None:
     assert [(one.key, one.value) for one in tables.records(topic)] == [(b"\x02", b"\x01")] * 3
 
 
-def test_select_has_the_options_of_its_statement(tables: Tables) -> None:
+def test_select_uses_the_options_of_its_statement(tables: Tables) -> None:
     topic = tables.table("t")
     produce(tables.address, topic, [b"%d" % n for n in range(5)], partition=0)
     count = 'SELECT count(*) FROM t WITH (startingOffsets = \'{"TOPIC": {"0": 3, "1": -2}}\')'.replace("TOPIC", topic)
@@ -157,7 +157,7 @@ def test_cached_table_shows_what_insert_has_written(tables: Tables) -> None:
 
 
 @pytest.mark.soak
-def test_rows_name_one_of_the_topics_of_a_table(tables: Tables) -> None:
+def test_rows_can_name_one_of_the_topics_of_a_table(tables: Tables) -> None:
     one, two = tables.topic("one"), tables.topic("two")
     tables.run(f"CREATE TABLE t USING oncelog TBLPROPERTIES ({tables.at}, subscribe '{one}, {two}', 'team' = 'x')")
     tables.run(f"INSERT INTO t (value, topic) VALUES (X'01', '{one}'), (X'02', '{two}')")
@@ -201,7 +201,7 @@ def test_table_is_read_as_a_stream_and_a_stream_into_it_needs_options_of_its_own
     eventually(lambda: sorted(values(tables.records(copy))), [b"%d" % n for n in range(7)])
 
 
-def test_column_list_and_select_give_no_options_and_say_so(tables: Tables) -> None:
+def test_a_table_created_with_a_column_list_or_select_is_refused(tables: Tables) -> None:
     topic = tables.table("t")
     tables.run("INSERT INTO t (value) VALUES (X'01')")
     create = f"CREATE TABLE made {{}} USING oncelog OPTIONS ({tables.at}, topic '{topic}')"
@@ -229,7 +229,7 @@ def test_insert_creates_the_topic_if_the_table_says_how(tables: Tables) -> None:
     assert tables.run("SELECT value FROM plain") == [Row(bytearray(b"\x01"))]
 
 
-def test_table_that_spark_made_of_no_rows_is_refused_when_it_is_read(tables: Tables) -> None:
+def test_a_table_that_spark_created_from_a_select_is_refused_when_read(tables: Tables) -> None:
     tables.table("t")
     tables.spark.table("t").where("false").write.format("oncelog").saveAsTable("made")
     assert "without a column list and without AS SELECT" in tables.refusal("SELECT * FROM made")
@@ -237,7 +237,7 @@ def test_table_that_spark_made_of_no_rows_is_refused_when_it_is_read(tables: Tab
     assert "leaves kafka.bootstrap.servers to the table" in tables.refusal(with_own)
 
 
-def test_create_table_refuses_what_nothing_could_be_done_with(tables: Tables) -> None:
+def test_create_table_refuses_a_table_that_could_be_neither_read_nor_written(tables: Tables) -> None:
     for options, says in {
         "subscribe 'a'": r"kafka\.bootstrap\.servers is missing: give HOST:PORT of the broker.*",
         tables.at: "The table names no topic: give CREATE TABLE the option subscribe .*",
@@ -260,7 +260,7 @@ def test_secret_is_given_to_a_statement_from_the_drivers_environment(tables: Tab
     assert tables.run("SELECT '${env:HOME}'") != [Row("${env:HOME}")]
 
 
-def test_rows_of_a_table_take_no_options_along(tables: Tables, tmp_path: Path) -> None:
+def test_rows_of_a_table_do_not_carry_its_options(tables: Tables, tmp_path: Path) -> None:
     """What Spark makes of them is not that table: neither a file, nor another table, nor a write with its own topic."""
     tables.table("t")
     other = tables.topic("other")

@@ -128,7 +128,7 @@ def test_years_1_to_9999_are_in_the_table_as_they_were_in_the_rows(
 @pytest.mark.parametrize(
     "place", [pytest.param(one, marks=[] if one == "the last" else pytest.mark.soak) for one in BEYOND]
 )
-def test_years_out_of_range_are_equal_or_refused_with_a_sentence(
+def test_years_out_of_range_are_stored_exactly_or_refused_in_a_sentence(
     spark: SparkSession,
     utc: None,
     tmp_path: Path,
@@ -150,7 +150,7 @@ def test_years_out_of_range_are_equal_or_refused_with_a_sentence(
     assert micros(spark, kind, options) == wanted(kind, days)
 
 
-def test_moments_in_json_are_those_of_the_rows_whatever_the_session_s_zone(spark: SparkSession) -> None:
+def test_timestamps_in_json_do_not_depend_on_the_sessions_time_zone(spark: SparkSession) -> None:
     """JSON is the value of a topic's record, and what SQL databases have of nested rows."""
     given = [day * DAY_US + 8_130_000_007 for day in (*PLACES.values(), *BEYOND.values())]
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"

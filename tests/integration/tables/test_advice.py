@@ -51,7 +51,7 @@ def test_an_older_checkpoint_is_refused_with_advice_that_works(world: World, que
     goes_on_after(world, written_until(reported.value))
 
 
-def test_copies_of_a_checkpoint(world: World, query: Query) -> None:
+def test_the_advice_for_copies_of_a_checkpoint_works(world: World, query: Query) -> None:
     copy = query.copied(world.folder / "copy")
     copy.run(3, [ROWS[3]])
     query.plan(3, upto=33)
@@ -61,7 +61,7 @@ def test_copies_of_a_checkpoint(world: World, query: Query) -> None:
     goes_on_after(world, written_until(reported.value))
 
 
-def test_table_that_has_lost_batches(world: World, query: Query) -> None:
+def test_the_advice_for_a_table_that_lost_batches_works(world: World, query: Query) -> None:
     restore = world.saved()
     query.run(3, [ROWS[3]])
     query.run(4, [ROWS[4]])
@@ -78,7 +78,7 @@ def test_table_that_has_lost_batches(world: World, query: Query) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_batch_that_may_be_written(world: World, query: Query, is_there: bool) -> None:
+def test_the_advice_for_a_possibly_written_batch_works(world: World, query: Query, is_there: bool) -> None:
     """The identities were removed: the message says to look, and what to choose then."""
     if is_there:
         query.write(3, [ROWS[3]])
@@ -96,7 +96,7 @@ def test_a_batch_that_may_be_written(world: World, query: Query, is_there: bool)
     assert [row for row in world.read() if row[0] < 10] == ROWS
 
 
-def test_file_that_a_power_failure_left_empty(world: World, query: Query) -> None:
+def test_the_advice_for_an_empty_checkpoint_file_works(world: World, query: Query) -> None:
     query.write(3, [ROWS[3]])
     plan = query.root / "offsets" / "3"
     plan.write_bytes(b"\0" * 100)
@@ -108,7 +108,7 @@ def test_file_that_a_power_failure_left_empty(world: World, query: Query) -> Non
     goes_on_after(world, written_until(reported.value))
 
 
-def test_file_that_is_not_what_spark_writes(world: World, query: Query) -> None:
+def test_the_advice_for_an_unreadable_checkpoint_file_works(world: World, query: Query) -> None:
     Path(query.root / "metadata").write_text("nonsense")
     reported = (
         "restore it, or start with a new checkpoint and, as startingOffsets, the offsets up to which the destination"

@@ -62,7 +62,9 @@ def test_column_that_differs_in_case_alone_is_refused(world: World, query: Query
         evolving.write(1, [], schema=other)
 
 
-def test_names_with_quotes_dots_and_spaces(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) -> None:
+def test_names_with_quotes_dots_and_spaces_are_written(
+    form: TableFormat, tmp_path: Path, new_database: Callable[[], str]
+) -> None:
     name, column = 'od"d.na me%', 'a "b".c%'
     world = world_of(form, tmp_path, new_database)
     table = {
@@ -177,7 +179,7 @@ def test_an_invalid_table_location_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize("partitioned", [False, True])
-def test_folder_of_parquet_files_becomes_no_delta_table(tmp_path: Path, partitioned: bool) -> None:
+def test_a_folder_of_parquet_files_is_refused_as_a_delta_table(tmp_path: Path, partitioned: bool) -> None:
     """Delta-Spark refuses it too: whoever reads the files would find the rows of both."""
     rows = pa.table({"id": [1], "text": ["a"]})
     pq.write_to_dataset(rows, tmp_path / "lake", partition_cols=["text"] if partitioned else None)
@@ -204,7 +206,7 @@ def test_database_in_memory_is_refused() -> None:
             parse_table_options({"format": "sqlite", "table": "t", "url": url})
 
 
-def test_floating_numbers_are_no_keys() -> None:
+def test_floating_point_keys_are_refused() -> None:
     """Iceberg took -0.0 for another key than 0.0 in the table, SQLite for the same one as 0.0 in its batch."""
     options = TableOptions(TableFormat.SQLITE, "flights", url="tables.db", mode=Mode.UPSERT, key=("k",))
     for kind in (DoubleType(), FloatType()):
@@ -222,7 +224,7 @@ def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_role_without_the_right_is_informed_at_once(world: World, query: Query) -> None:
+def test_a_role_without_permission_is_refused_at_once(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS reader")
         connection.execute("CREATE ROLE reader LOGIN")
@@ -248,13 +250,13 @@ def test_folder_that_does_not_exist_is_named(world: World) -> None:
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
-def test_partitions_other_than_the_tables_are_refused(world: World, query: Query) -> None:
+def test_partition_columns_that_differ_from_the_tables_are_refused(world: World, query: Query) -> None:
     with pytest.raises(ConfigError, match="is partitioned by nothing, and partitionBy says text: leave it out"):
         Query(query.root, replace(world.options, partition_by=("text",))).write(1, [(1, "b")])
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
-def test_partitions_hold_their_rows(world: World) -> None:
+def test_each_partition_holds_its_rows(world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
     rows = [(number, f"v{number % 3}/ü=%") for number in range(10)]
     query.run(0, [*rows, (10, None)])

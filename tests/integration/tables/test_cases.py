@@ -26,11 +26,11 @@ def query(world: World) -> Query:
 BEFORE = [(0, "a"), (1, None), (2, "")]
 
 
-def test_batches_exist_in_order(world: World, query: Query) -> None:
+def test_batches_are_written_in_order(world: World, query: Query) -> None:
     assert world.read() == BEFORE
 
 
-def test_batch_that_is_in_is_skipped_by_any_later_run(world: World, query: Query) -> None:
+def test_a_written_batch_is_skipped_by_any_later_run(world: World, query: Query) -> None:
     again = Query(query.root, world.options)
     assert again.write(1, [(2, "")]) == (SKIPPED, [])
     assert world.read() == BEFORE
@@ -38,14 +38,14 @@ def test_batch_that_is_in_is_skipped_by_any_later_run(world: World, query: Query
     assert world.read() == [*BEFORE, (3, "d")]
 
 
-def test_batch_without_rows_leaves_its_identity(world: World, query: Query) -> None:
+def test_an_empty_batch_is_recorded(world: World, query: Query) -> None:
     assert query.run(2, []).outcome is WRITTEN
     assert query.write(2, []).outcome is SKIPPED
     assert query.run(3, [(3, "d")]).outcome is WRITTEN
     assert world.read() == [*BEFORE, (3, "d")]
 
 
-def test_first_batch_may_be_without_rows(world: World) -> None:
+def test_the_first_batch_can_be_empty(world: World) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     assert query.run(0, []).outcome is WRITTEN
     assert query.write(0, []).outcome is SKIPPED
@@ -85,7 +85,7 @@ def test_checkpoint_restored_by_two_batches_is_refused(world: World, query: Quer
         query.write(1, [(7, "new")], upto=77)
 
 
-def test_copied_checkpoint_is_refused_once_one_has_written(world: World, query: Query) -> None:
+def test_a_copied_checkpoint_is_refused_after_the_other_copy_has_written(world: World, query: Query) -> None:
     copy = query.copied(world.folder / "copy")
     assert copy.run(2, [(3, "copy")], upto=21).outcome is WRITTEN
     with pytest.raises(SinkRefused, match=r"another plan of it"):
@@ -94,7 +94,7 @@ def test_copied_checkpoint_is_refused_once_one_has_written(world: World, query: 
     assert world.read() == [*BEFORE, (3, "copy")]
 
 
-def test_copies_that_have_both_written_are_distinguished_by_the_batch_before(world: World, query: Query) -> None:
+def test_two_copies_that_have_both_written_are_distinguished_by_the_previous_batch(world: World, query: Query) -> None:
     copy = query.copied(world.folder / "copy")
     copy.run(2, [(3, "copy")], upto=21)
     query.plan(2, upto=22)
@@ -155,14 +155,16 @@ def test_table_that_somebody_has_recreated_is_refused(world: World, query: Query
         query.write(2, [(3, "d")])
 
 
-def test_cleaned_identity_is_refused(world: World, query: Query) -> None:
+def test_a_batch_record_that_was_cleaned_up_is_refused(world: World, query: Query) -> None:
     world.clean_identities()
     with pytest.raises(SinkRefused, match=r"no marker in .*the table lost it .*so it cannot be known"):
         query.write(2, [(3, "d")])
 
 
 @pytest.mark.parametrize("choice", [OnMissingMarker.WRITE, OnMissingMarker.SKIP])
-def test_cleaned_identity_is_decided_by_the_user(world: World, query: Query, choice: OnMissingMarker) -> None:
+def test_the_user_decides_about_a_batch_record_that_was_cleaned_up(
+    world: World, query: Query, choice: OnMissingMarker
+) -> None:
     world.clean_identities()
     rows = world.read()
     reported = query.write(2, [(3, "d")], on_missing=choice)
@@ -172,7 +174,7 @@ def test_cleaned_identity_is_decided_by_the_user(world: World, query: Query, cho
     assert world.read() == (sorted([*rows, (3, "d")]) if choice is OnMissingMarker.WRITE else rows)
 
 
-def test_maintenance_keeps_the_identity(world: World, query: Query) -> None:
+def test_table_maintenance_keeps_the_batch_record(world: World, query: Query) -> None:
     world.append_as_another((9, "another's"))
     query.run(2, [(3, "d")])
     world.maintain()

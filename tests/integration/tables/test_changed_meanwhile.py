@@ -51,7 +51,9 @@ def written(query: Query) -> Callable[[], Sequence[WrittenPart]]:
     ],
     ids=["partitions", "type", "constraint"],
 )
-def test_delta_table_that_was_changed(world: World, query: Query, change: dict[str, object] | None, why: str) -> None:
+def test_a_batch_of_a_delta_table_changed_meanwhile_is_refused(
+    world: World, query: Query, change: dict[str, object] | None, why: str
+) -> None:
     def act() -> None:
         if change is None:
             DeltaTable(world.options.table).alter.add_constraint({"small": "id < 1"})
@@ -65,7 +67,9 @@ def test_delta_table_that_was_changed(world: World, query: Query, change: dict[s
 
 @pytest.mark.parametrize("form", [TableFormat.ICEBERG], indirect=True)
 @pytest.mark.parametrize("change", ["column", "partitions"])
-def test_iceberg_table_that_was_changed(world: World, query: Query, change: str) -> None:
+def test_a_batch_of_an_iceberg_table_changed_meanwhile_is_refused_or_written(
+    world: World, query: Query, change: str
+) -> None:
     """A column that was dropped and added again has another id, so that what a file has of it would be NULL."""
     assert isinstance(world, IcebergWorld)
     catalog = world.catalog()
@@ -88,7 +92,7 @@ def test_iceberg_table_that_was_changed(world: World, query: Query, change: str)
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_postgresql_rounds_nothing_to_a_type_that_came_meanwhile(world: World) -> None:
+def test_postgresql_does_not_round_to_a_type_changed_during_the_batch(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     schema = StructType([StructField("price", DecimalType(10, 2))])
     made = [piece(pa.table({"price": pa.array([Decimal("1.25")], pa.decimal128(10, 2))}).to_batches())]
@@ -105,7 +109,7 @@ def test_postgresql_rounds_nothing_to_a_type_that_came_meanwhile(world: World) -
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_database_of_another_encoding_gets_the_letters_and_not_their_bytes(world: World) -> None:
+def test_a_database_of_another_encoding_stores_the_same_characters(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS latin")

@@ -40,7 +40,7 @@ def once_at(step: BatchStep, act: Callable[[], object]) -> Callable[[BatchStep, 
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_other_writer_at_any_step_costs_no_row(world: World, query: Query, step: BatchStep) -> None:
+def test_another_writer_at_any_step_loses_no_row(world: World, query: Query, step: BatchStep) -> None:
     observe = once_at(step, lambda: world.append_as_another((9, "another's")))
     assert query.run(1, [(1, "b")], observe=observe).outcome is BatchOutcome.WRITTEN
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
@@ -101,7 +101,7 @@ class Unheard:
 
 
 @pytest.mark.parametrize("takes_effect", [True, False], ids=["committed", "not committed"])
-def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query, takes_effect: bool) -> None:
+def test_a_commit_whose_answer_is_lost_is_stored_once(world: World, query: Query, takes_effect: bool) -> None:
     made: list[int] = []
 
     def make() -> Sequence[WrittenPart]:
@@ -115,7 +115,7 @@ def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query
     assert world.read() == [(0, "a"), (1, "b"), (2, "c")]
 
 
-def test_batch_that_always_comes_second_fails(world: World, query: Query) -> None:
+def test_a_batch_that_loses_every_conflict_fails(world: World, query: Query) -> None:
     query.store = Unheard(query.store, ATTEMPTS, takes_effect=False)
     with pytest.raises(Conflict, match="COMMIT was sent"):
         query.write(1, [(1, "b")])
@@ -134,7 +134,7 @@ def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World,
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_queries_with_other_columns_do_not_disturb_rows_on_their_way(world: World, query: Query) -> None:
+def test_queries_with_other_columns_do_not_disturb_staged_rows(world: World, query: Query) -> None:
     """Tasks of both have copied their rows before either commits."""
     other = Query(world.folder / "other", world.options, query_id="another")
     ids = pa.table({"id": range(10_000, 100_000)})

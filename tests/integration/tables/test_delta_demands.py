@@ -197,7 +197,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("fields", "configuration", "row", "stored"), KEPT)
-def test_rows_are_made_as_the_table_wants_them(
+def test_rows_get_the_generated_values_of_the_table(
     spark: SparkSession, world: World, fields: list[Any], configuration: Any, row: str, stored: dict[str, Any]
 ) -> None:
     configured(world.options, fields, **configuration)
@@ -242,7 +242,7 @@ def test_upserts_are_checked_by_spark_and_by_the_library(spark: SparkSession, wo
         ),
     ],
 )
-def test_table_that_cannot_be_written_is_refused_before(
+def test_a_table_that_cannot_be_written_is_refused_before_rows_are_computed(
     world: World, fields: list[Any], configuration: Any, mode: Mode, says: str
 ) -> None:
     from pyspark.sql.types import LongType, StructField, StructType

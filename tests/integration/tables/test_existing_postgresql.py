@@ -44,7 +44,7 @@ UTC = datetime.UTC
 # --- types
 
 
-def test_table_of_the_report(existing: Existing) -> None:
+def test_the_table_of_the_bug_report_is_written(existing: Existing) -> None:
     existing.run("CREATE TYPE order_status AS ENUM ('new', 'sold')")
     existing.run(
         "CREATE TABLE o (id uuid PRIMARY KEY, name varchar(50), status order_status, doc jsonb, price numeric, "
@@ -90,7 +90,7 @@ DOES_NOT_FIT = {("byte", "year (a domain of integer)")}
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_values_are_what_postgresql_assigns(existing: Existing, taken: dict[str, list[str]], name: str) -> None:
+def test_values_equal_those_that_postgresql_assigns(existing: Existing, taken: dict[str, list[str]], name: str) -> None:
     """Into every type of column that takes them: the same as an INSERT of PostgreSQL's own stores."""
     given = GIVEN[name]
     values = {column: _values(name, column) for column in taken[name]}
@@ -154,7 +154,7 @@ ODD_TEXTS = ["", "a", "\\N", 'quo"te', "a,b", "two\nlines", "\r\n", "\\.", "a\n\
 ODD_TEXTS += ["\u202e😀", " x "]
 
 
-def test_texts_and_arrays_of_texts_are_as_they_were(existing: Existing) -> None:
+def test_texts_and_arrays_of_texts_are_stored_unchanged(existing: Existing) -> None:
     existing.run("CREATE TABLE o (t text, list text[], table_of text[], j jsonb)")
     nested = [["a", None], ['"', "\\"]]
     rows = len(ODD_TEXTS)
@@ -170,7 +170,7 @@ def test_texts_and_arrays_of_texts_are_as_they_were(existing: Existing) -> None:
     assert sorted(existing.run("SELECT * FROM o")) == sorted(expected)
 
 
-def test_map_of_texts_into_hstore(existing: Existing) -> None:
+def test_a_map_of_texts_is_written_into_hstore(existing: Existing) -> None:
     existing.run("CREATE EXTENSION hstore; CREATE TABLE o (h hstore)")
     kind = MapType(StringType(), StringType())
     given = [("a", "1"), ('q"', "\\"), ("n", None), ("", "")]
@@ -210,7 +210,7 @@ EXACT: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("column_type", "given", "stored"), EXACT)
-def test_value_that_fits_is_taken(existing: Existing, column_type: str, given: Any, stored: str) -> None:
+def test_a_value_that_fits_is_accepted(existing: Existing, column_type: str, given: Any, stored: str) -> None:
     existing.run(f"CREATE TABLE o (c {column_type})")
     existing.write({"c": given})
     assert existing.run("SELECT c::text FROM o") == [(stored,)]
@@ -314,7 +314,7 @@ YEARS = {
 """Microseconds since 1970, the last of them the latest of Spark; as PostgreSQL writes them, and numpy knows them."""
 
 
-def test_no_year_becomes_another(existing: Existing) -> None:
+def test_no_year_is_changed(existing: Existing) -> None:
     existing.run("CREATE TABLE o (at timestamptz, local timestamp, day date)")
     given = list(YEARS)
     existing.write(
@@ -372,7 +372,7 @@ def test_null_in_an_array_is_null_whatever_the_database_sets(existing: Existing)
     assert existing.run("SELECT c FROM o") == [(["a", None, "NULL"],)]
 
 
-def test_table_in_other_letters_is_named(existing: Existing) -> None:
+def test_a_table_name_in_another_case_is_reported(existing: Existing) -> None:
     """A name without quotes is in small letters for PostgreSQL; nobody gets a second table for it."""
     existing.run('CREATE SCHEMA "S"; CREATE TABLE orders (c text); CREATE TABLE "S".orders (c text)')
     for table, other in (("Orders", "orders"), ("S.ORDERS", "S.orders")):
@@ -408,7 +408,7 @@ def test_the_advice_about_a_key_without_an_index_works(existing: Existing, made:
         existing.run(advised[1])
 
 
-def test_zone_of_the_servers_session_moves_nothing(existing: Existing) -> None:
+def test_the_time_zone_of_the_servers_session_changes_no_timestamp(existing: Existing) -> None:
     name = existing.run("SELECT current_database()")[0][0]
     existing.run(f"ALTER DATABASE {name} SET timezone = 'America/New_York'")
     existing.run(f"ALTER DATABASE {name} SET datestyle = 'SQL, DMY'")

@@ -110,13 +110,15 @@ STRICT: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "given", "why"), STRICT)
-def test_strict_table_refuses_with_the_row(sqlite: ExistingSqlite, kind: str, given: Any, why: str) -> None:
+def test_a_strict_table_refuses_a_value_and_shows_the_row(
+    sqlite: ExistingSqlite, kind: str, given: Any, why: str
+) -> None:
     sqlite.run(f"CREATE TABLE o (c {kind}) STRICT")
     with pytest.raises(TableRefused, match=why):
         sqlite.write({"c": given})
 
 
-def test_strict_table_takes_what_fits(sqlite: ExistingSqlite) -> None:
+def test_a_strict_table_accepts_values_that_fit(sqlite: ExistingSqlite) -> None:
     sqlite.run("CREATE TABLE o (a INT, b REAL, c TEXT, d BLOB, e ANY, f TEXT) STRICT")
     given = {"a": flags(True), "b": numbers(2), "c": moments(0), "d": (BinaryType(), pa.binary(), [b"x"])}
     sqlite.write({**given, "e": texts("007"), "f": decimals("1.5")})
@@ -177,7 +179,7 @@ def test_rows_that_the_table_forbids_are_refused_before_they_are_computed(
         sqlite.start(columns, **options)
 
 
-def test_columns_that_the_rows_lack_get_what_the_table_gives(sqlite: ExistingSqlite) -> None:
+def test_missing_columns_get_the_defaults_of_the_table(sqlite: ExistingSqlite) -> None:
     sqlite.run(
         "CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT, made TEXT NOT NULL DEFAULT 'now', "
         "loud TEXT AS (upper(a)) STORED);"
@@ -186,7 +188,7 @@ def test_columns_that_the_rows_lack_get_what_the_table_gives(sqlite: ExistingSql
     assert sqlite.run("SELECT * FROM o") == [(1, "x", "now", "X"), (2, "y", "now", "Y")]
 
 
-def test_trigger_and_without_rowid(sqlite: ExistingSqlite) -> None:
+def test_tables_with_triggers_and_without_rowid_are_written(sqlite: ExistingSqlite) -> None:
     sqlite.run(
         "CREATE TABLE o (id INTEGER, a TEXT, PRIMARY KEY (id, a)) WITHOUT ROWID; CREATE TABLE log (a TEXT); "
         "CREATE TRIGGER t BEFORE INSERT ON o BEGIN SELECT RAISE(IGNORE) WHERE NEW.a = 'drop'; "
@@ -226,7 +228,7 @@ def test_constraint_that_a_row_violates_is_named_with_the_row(
     assert sqlite.run("SELECT * FROM o") == []
 
 
-def test_key_of_others_takes_upserts(sqlite: ExistingSqlite) -> None:
+def test_an_existing_unique_key_accepts_upserts(sqlite: ExistingSqlite) -> None:
     sqlite.run('CREATE TABLE "Or.der" (id TEXT COLLATE NOCASE UNIQUE, "select" TEXT, n INTEGER DEFAULT 5);')
     for text in ("x", "y"):
         sqlite.write({"id": texts("A"), "select": texts(text)}, table='"Or.der"', mode=Mode.UPSERT, key=("id",))
@@ -250,7 +252,7 @@ def test_bytes_that_are_not_text_are_refused(sqlite: ExistingSqlite) -> None:
     ],
 )
 @pytest.mark.parametrize("rowid", ["", " WITHOUT ROWID"])
-def test_keys_that_sqlite_takes_for_one_are_refused(
+def test_keys_that_are_equal_for_sqlite_are_refused(
     sqlite: ExistingSqlite, kind: str, first: str, second: str, rowid: str
 ) -> None:
     """SQLite itself would keep whichever comes last."""
@@ -265,7 +267,7 @@ def test_keys_that_sqlite_takes_for_one_are_refused(
     assert sqlite.run("SELECT n FROM o") == [(2,)]
 
 
-def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     sqlite = ExistingSqlite(str(tmp_path / "none" / "tables.db"), tmp_path, "driver")
     with pytest.raises(TableRefused, match=r"none/tables\.db, which cannot be opened as a file: make its folder"):
         sqlite.write({"k": texts("a")})
@@ -274,7 +276,7 @@ def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert sqlite.run("SELECT * FROM o") == [("a",)]
 
 
-def test_path_with_signs_of_urls(tmp_path: Path) -> None:
+def test_a_path_with_url_characters_is_opened(tmp_path: Path) -> None:
     sqlite = ExistingSqlite(str(tmp_path / "my shop #1 ?mode=ro&x=%41.db"), tmp_path, "driver")
     sqlite.write({"k": texts("a")})
     assert sqlite.run("SELECT * FROM o") == [("a",)]

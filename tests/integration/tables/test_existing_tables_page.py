@@ -51,7 +51,7 @@ def as_rows(columns: Sequence[str], takes: Callable[[str, DataType], bool]) -> l
     return [f"| {', '.join(found)} | {taken.replace('<', chr(92) + '<')} |" for taken, found in rows.items()]
 
 
-def test_postgresql(postgres: Postgres) -> None:
+def test_the_examples_for_postgresql_work(postgres: Postgres) -> None:
     url = postgres.new_database()
     columns = ", ".join(f'"{name}" {written(name)}' for name in POSTGRESQL_TYPES)
     with psycopg.connect(url) as connection:
@@ -69,7 +69,7 @@ def test_postgresql(postgres: Postgres) -> None:
 
 
 @pytest.mark.parametrize(("section", "strict"), [("SQLite", ""), ("STRICT tables of SQLite", " STRICT")])
-def test_sqlite(tmp_path: Path, section: str, strict: str) -> None:
+def test_the_examples_for_sqlite_work(tmp_path: Path, section: str, strict: str) -> None:
     existing = ExistingSqlite(str(tmp_path / "t.db"), tmp_path, "driver")
     kinds = [kind for kind in SQLITE_TYPES if not strict or kind in ("INTEGER", "REAL", "TEXT", "BLOB", "ANY")]
     columns = ", ".join(f'"{kind or "none"}" {kind}' for kind in kinds)

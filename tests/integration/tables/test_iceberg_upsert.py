@@ -119,7 +119,7 @@ def terms(filter_: BooleanExpression) -> int:
             return 1
 
 
-def test_filter_does_not_grow_with_the_rows() -> None:
+def test_the_upsert_filter_does_not_grow_with_the_rows() -> None:
     for count in (MAX_VALUES + 1, 100_000):
         assert terms(may_match(pa.table({"a": range(count), "b": range(count)}), ("a", "b"))) == 4
 

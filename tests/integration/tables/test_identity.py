@@ -71,7 +71,7 @@ def _spellings(world: World) -> list[TableOptions]:
     return [replace(options, catalog=catalog) for catalog in catalogs]
 
 
-def test_table_spelt_differently_is_the_same_one(world: World, query: Query) -> None:
+def test_a_table_spelt_differently_is_recognised_as_the_same(world: World, query: Query) -> None:
     for options in _spellings(world):
         found = Query(query.root, options).write(1, [(1, "b")])
         assert found.outcome is SKIPPED, options
@@ -163,7 +163,7 @@ def test_older_checkpoint_with_a_renamed_sink_is_refused_whatever_is_chosen(worl
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_memory_that_was_lost_does_not_let_a_renamed_sink_double(world: World) -> None:
+def test_a_lost_memory_file_does_not_let_a_renamed_sink_write_twice(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("", "late"))
     old.write(0, [(0, "a")])
     shutil.rmtree(old.root / "oncelog")
@@ -211,7 +211,9 @@ def postgres_world(tmp_path: Path, postgres: Postgres) -> PostgresWorld:
     return PostgresWorld(tmp_path, TableOptions(TableFormat.POSTGRESQL, "flights", url=postgres.new_database()))
 
 
-def test_restored_database_has_its_batches(tmp_path: Path, postgres: Postgres, postgres_world: PostgresWorld) -> None:
+def test_a_restored_database_keeps_its_batches(
+    tmp_path: Path, postgres: Postgres, postgres_world: PostgresWorld
+) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
     query.run(0, [(0, "a")])
     query.write(1, [(1, "b")])
@@ -227,9 +229,7 @@ def test_restored_database_has_its_batches(tmp_path: Path, postgres: Postgres, p
         Query(query.root, restored).write(3, [(3, "d")])
 
 
-def test_dump_of_one_schema_that_is_restored_in_place_has_its_batches(
-    tmp_path: Path, postgres_world: PostgresWorld
-) -> None:
+def test_a_schema_restored_from_a_dump_keeps_its_batches(tmp_path: Path, postgres_world: PostgresWorld) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
     query.run(0, [(0, "a")])
     query.write(1, [(1, "b")])
@@ -239,7 +239,7 @@ def test_dump_of_one_schema_that_is_restored_in_place_has_its_batches(
     _continues(postgres_world, query, postgres_world.options)
 
 
-def test_table_made_of_another_has_none_of_its_batches(tmp_path: Path, postgres_world: PostgresWorld) -> None:
+def test_a_table_copied_from_another_has_none_of_its_batches(tmp_path: Path, postgres_world: PostgresWorld) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
     query.run(0, [(0, "a")])
     postgres_world._execute("CREATE TABLE made AS SELECT * FROM flights")
@@ -271,7 +271,7 @@ def test_roles_with_other_rights_see_the_same_batches(tmp_path: Path, postgres_w
     assert [number for number, _ in postgres_world.read()] == [0, 1, 2, 3]
 
 
-def test_table_that_comes_back_to_its_schema_has_what_was_written_elsewhere(
+def test_a_table_moved_back_to_its_schema_keeps_batches_written_elsewhere(
     tmp_path: Path, postgres_world: PostgresWorld
 ) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
@@ -283,7 +283,7 @@ def test_table_that_comes_back_to_its_schema_has_what_was_written_elsewhere(
     _continues(postgres_world, query, query.options)
 
 
-def test_copied_sqlite_file_has_its_batches(tmp_path: Path) -> None:
+def test_a_copied_sqlite_file_keeps_its_batches(tmp_path: Path) -> None:
     options = TableOptions(TableFormat.SQLITE, "flights", url=str(tmp_path / "a.db"))
     query = Query(tmp_path / "checkpoint", options)
     query.run(0, [(0, "a")])

@@ -20,7 +20,7 @@ LONG, TEXT = LongType(), StringType()
 # --- columns that the rows lack, and columns that they should
 
 
-def test_columns_that_the_rows_lack_get_what_the_table_gives(existing: Existing) -> None:
+def test_missing_columns_get_the_defaults_of_the_table(existing: Existing) -> None:
     existing.run(
         "CREATE TABLE o (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text, "
         "made date NOT NULL DEFAULT '2024-01-02', number serial, loud text GENERATED ALWAYS AS (upper(name)) STORED)"
@@ -133,7 +133,7 @@ def test_rows_that_the_table_forbids_are_refused_before_they_are_computed(
 
 
 @pytest.mark.parametrize("made", [made for made in START if "mode" in made[2] and "RULE" not in made[0]])
-def test_statement_that_the_message_advises_is_what_it_takes(existing: Existing, made: Any) -> None:
+def test_the_statement_suggested_by_the_message_works(existing: Existing, made: Any) -> None:
     existing.run(made[0])
     with pytest.raises(ConfigError) as refused:
         existing.start(made[1], **made[2])
@@ -170,7 +170,7 @@ def test_trigger_changes_rows_drops_rows_and_fills_columns(existing: Existing) -
     assert existing.run("SELECT count(*) FROM o") == [(2,)]
 
 
-def test_rules_hold_for_the_rows(existing: Existing) -> None:
+def test_rules_apply_to_the_rows(existing: Existing) -> None:
     """COPY passes them over, as INSERT does not."""
     existing.run(
         "CREATE TABLE o (id bigint); CREATE TABLE elsewhere (id bigint); "
@@ -207,7 +207,7 @@ def test_view_with_a_trigger_takes_rows(existing: Existing) -> None:
 # --- partitions, inheritance, other homes
 
 
-def test_partitioned_table(existing: Existing) -> None:
+def test_a_partitioned_table_is_written(existing: Existing) -> None:
     existing.run(
         "CREATE TABLE o (id bigint, at timestamptz NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); "
         "CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('1970-01-01 00:00Z') TO ('1970-01-02 00:00Z')"
@@ -221,7 +221,7 @@ def test_partitioned_table(existing: Existing) -> None:
     assert existing.run("SELECT count(*) FROM o") == [(2,)]
 
 
-def test_inherited_and_unlogged_tables(existing: Existing) -> None:
+def test_inherited_and_unlogged_tables_are_written(existing: Existing) -> None:
     existing.run("CREATE TABLE parent (id bigint CHECK (id > 0)); CREATE TABLE o (a text) INHERITS (parent)")
     existing.write({"id": numbers(1), "a": texts("x")})
     with pytest.raises(
@@ -233,7 +233,7 @@ def test_inherited_and_unlogged_tables(existing: Existing) -> None:
     assert existing.run("SELECT (SELECT count(*) FROM parent), (SELECT count(*) FROM u)") == [(1, 1)]
 
 
-def test_names_of_all_kinds(existing: Existing) -> None:
+def test_names_of_all_kinds_are_written(existing: Existing) -> None:
     schema, table, column = 'Sch.e"ma', "Order", "sélect %s"
     quoted = ['"' + name.replace('"', '""') + '"' for name in (schema, table, column)]
     existing.run(f"CREATE SCHEMA {quoted[0]}; CREATE TYPE {quoted[0]}.\"My Enum\" AS ENUM ('a')")
@@ -248,7 +248,7 @@ def test_names_of_all_kinds(existing: Existing) -> None:
     assert existing.run(f"SELECT * FROM {quoted[0]}.{quoted[1]}") == [("a", "x")]
 
 
-def test_complete_mode_replaces_all_rows_of_a_table_of_others(existing: Existing) -> None:
+def test_complete_mode_replaces_all_rows_of_an_existing_table(existing: Existing) -> None:
     existing.run("CREATE TABLE o (id uuid DEFAULT gen_random_uuid(), a text)")
     for text in ("x", "y"):
         existing.write({"a": texts(text)}, mode=Mode.COMPLETE)
@@ -297,7 +297,7 @@ def test_constraint_that_a_row_violates_is_named_with_the_value(
     assert existing.run("SELECT * FROM o") == []
 
 
-def test_row_security_holds_for_the_rows(existing: Existing) -> None:
+def test_row_security_applies_to_the_rows(existing: Existing) -> None:
     name = existing.run("SELECT current_database()")[0][0]
     existing.run(
         f"CREATE TABLE o (id bigint, tenant text); ALTER TABLE o ENABLE ROW LEVEL SECURITY; CREATE ROLE r{name} LOGIN; "
@@ -311,7 +311,7 @@ def test_row_security_holds_for_the_rows(existing: Existing) -> None:
     assert existing.run("SELECT * FROM o") == [(1, "a")]
 
 
-def test_timeout_of_the_role_is_refused_once(existing: Existing) -> None:
+def test_a_statement_timeout_of_the_role_fails_the_batch_once(existing: Existing) -> None:
     existing.run("CREATE TABLE o (a text, mark int)")
     existing.run(TRIGGER.replace("IF NEW.a = 'drop' THEN RETURN NULL; END IF;", "PERFORM pg_sleep(60);"))
     with psycopg.connect(existing.url, autocommit=True) as connection:

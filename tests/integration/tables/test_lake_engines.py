@@ -188,7 +188,7 @@ def test_tables_that_pyiceberg_cannot_write_are_refused_before_rows_are_computed
         query.write(0, [], schema=SCHEMA, made=lambda: pytest.fail("rows were computed"))
 
 
-def test_advice_for_iceberg_helps(engine: LakeEngine) -> None:
+def test_the_advice_for_iceberg_works(engine: LakeEngine) -> None:
     engine.sql(
         "ALTER TABLE ice.lake.orc SET TBLPROPERTIES ('write.format.default' = 'parquet')",
         "CREATE TABLE ice.lake.two USING iceberg TBLPROPERTIES ('format-version' = '2') "
@@ -200,7 +200,7 @@ def test_advice_for_iceberg_helps(engine: LakeEngine) -> None:
         assert engine.sql(f"SELECT count(*) FROM ice.lake.{name}") == [(3,)]
 
 
-def test_the_first_and_the_last_day_stay_what_they_are(engine: LakeEngine) -> None:
+def test_the_first_and_the_last_day_are_stored_exactly(engine: LakeEngine) -> None:
     """In values, partitions and the statistics by which readers skip files."""
     days = [datetime.date(1, 1, 1), datetime.date(1582, 10, 4), datetime.date(9999, 12, 31)]
     times = [datetime.datetime(1, 1, 1), datetime.datetime(1582, 10, 4), datetime.datetime(9999, 12, 31, 23, 59, 59)]
@@ -246,7 +246,7 @@ def test_the_first_and_the_last_day_stay_what_they_are(engine: LakeEngine) -> No
         ], table
 
 
-def test_types_that_spark_has_no_name_for(engine: LakeEngine) -> None:
+def test_iceberg_types_without_a_spark_name_are_written_or_refused(engine: LakeEngine) -> None:
     """A uuid is made of text, a fixed of binary; a time has no type in Spark's rows."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.schema import Schema
@@ -315,7 +315,9 @@ MADE_BY = {
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @pytest.mark.parametrize("made_by", list(MADE_BY))
-def test_delta_tables_that_were_something_else(engine: LakeEngine, made_by: str, mode: Mode) -> None:
+def test_delta_tables_converted_from_parquet_are_refused_with_advice(
+    engine: LakeEngine, made_by: str, mode: Mode
+) -> None:
     """delta-rs reads no history that begins so."""
     path = str(engine.folder / f"{made_by}-{mode.value}")
     convert, clone = (statement.replace("{}", path) for statement in MADE_BY[made_by])
@@ -355,7 +357,7 @@ DROPPED = {
 
 
 @pytest.mark.parametrize("feature", list(DROPPED))
-def test_advice_to_drop_a_feature_helps(engine: LakeEngine, feature: str) -> None:
+def test_the_advice_to_drop_a_feature_works(engine: LakeEngine, feature: str) -> None:
     """Also where others depend on it: the statements are in their order."""
     path = str(engine.folder / feature)
     engine.sql(
@@ -384,7 +386,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("feature", list(KEPT))
-def test_advice_to_copy_a_table_helps(engine: LakeEngine, feature: str) -> None:
+def test_the_advice_to_copy_a_table_works(engine: LakeEngine, feature: str) -> None:
     path = str(engine.folder / feature)
     engine.sql(f"CREATE TABLE delta.`{path}` {KEPT[feature]}", f"INSERT INTO delta.`{path}` (id, s) VALUES (0, 'old')")
     options = TableOptions(TableFormat.DELTA, path)
@@ -415,7 +417,7 @@ def test_advice_to_copy_a_table_helps(engine: LakeEngine, feature: str) -> None:
         ("s STRUCT<a: INT NOT NULL, b: STRING>", "", "cast(null as struct<a: int, b: string>) as s", False),
     ],
 )
-def test_conditions_hold_as_delta_keeps_them(
+def test_check_constraints_apply_as_in_delta(
     engine: LakeEngine, spark: Any, request: pytest.FixtureRequest, columns: str, constraint: str, row: str, good: bool
 ) -> None:
     """The same row into two tables of the same kind: by Delta-Spark, and by the sink."""

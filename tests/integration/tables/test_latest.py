@@ -90,7 +90,7 @@ def test_texts_are_compared_by_their_bytes(spark: SparkSession, world: World) ->
     assert read(query.options, "n") == [(4,)]
 
 
-def test_rows_that_say_the_same_have_to_be_the_same(spark: SparkSession, world: World) -> None:
+def test_rows_that_tie_must_be_identical(spark: SparkSession, world: World) -> None:
     query = query_of(world, "at")
     write(spark, query, 0, (1, 2, 0, "a"), (1, 2, 0, "a"), (1, 1, 7, "older"), (1, 1, 8, "older"))
     assert read(query.options, "id", "text") == [(1, "a")]
@@ -107,7 +107,9 @@ RECORDS = "id long, text string, topic string, partition int, offset long"
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "left out"])
-def test_offsets_decide_where_the_rows_have_them(spark: SparkSession, world: World, stored: bool) -> None:
+def test_offsets_decide_which_row_is_latest_if_the_rows_have_them(
+    spark: SparkSession, world: World, stored: bool
+) -> None:
     """A table that lacks the source's columns gets the latest row without them."""
     query = query_of(world)
     first = "SELECT 7L as id, '' as text"
@@ -122,7 +124,7 @@ def test_offsets_decide_where_the_rows_have_them(spark: SparkSession, world: Wor
         query.write_frame(2, spark.createDataFrame([(1, "c", "t", 0, 20), (1, "d", "u", 0, 5)], RECORDS))
 
 
-def test_without_what_decides_two_rows_of_a_key_are_refused_and_the_advice_helps(
+def test_two_rows_of_a_key_without_an_order_column_are_refused_with_advice_that_works(
     spark: SparkSession, world: World
 ) -> None:
     with pytest.raises((OncelogError, PySparkException), match="name the columns that say it in latestBy"):
@@ -131,12 +133,12 @@ def test_without_what_decides_two_rows_of_a_key_are_refused_and_the_advice_helps
     assert read(world.options, "id", "text") == [(1, "b")]
 
 
-def test_null_in_the_key_is_refused_as_without(spark: SparkSession, world: World) -> None:
+def test_null_in_the_key_is_refused_with_an_order_column_too(spark: SparkSession, world: World) -> None:
     with pytest.raises(Py4JJavaError, match="has NULL in its key id: leave such rows out"):
         query_of(world, "n").write_frame(0, spark.sql("SELECT cast(null as long) as id, 1 as n"))
 
 
-def test_names_of_any_kind_decide(spark: SparkSession, world: World) -> None:
+def test_order_columns_can_have_any_name(spark: SparkSession, world: World) -> None:
     query = query_of(world, 'a.b"c')
     text = 'SELECT 1L as id, {} as `a.b"c`'
     query.write_frame(0, spark.sql(text.format(2) + " UNION ALL " + text.format(1)))
@@ -152,7 +154,7 @@ def test_names_of_any_kind_decide(spark: SparkSession, world: World) -> None:
         ({"latestBy": "at, at", "mode": "upsert", "key": "id"}, "names a column twice"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(given: dict[str, str], says: str) -> None:
+def test_options_without_effect_are_refused(given: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         parse_table_options({"format": "delta", "table": "t"} | given)
 
@@ -166,7 +168,7 @@ def test_options_that_mean_nothing_are_refused(given: dict[str, str], says: str)
     ],
 )
 @pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
-def test_columns_that_cannot_decide_are_refused(spark: SparkSession, world: World, column: str, says: str) -> None:
+def test_unsuitable_order_columns_are_refused(spark: SparkSession, world: World, column: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         query_of(world, "n").write_frame(0, spark.sql(f"SELECT 1L as id, {column} as n"))
 

@@ -84,7 +84,7 @@ def test_files_of_a_lost_task_attempt_are_found_and_deleted(world: World, query:
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
-def test_files_of_older_versions_and_of_others_stay(world: World, query: Query) -> None:
+def test_files_of_older_versions_and_of_other_writers_are_kept(world: World, query: Query) -> None:
     query.run(1, ROWS, made=lambda: task(query))
     from deltalake import DeltaTable
 
@@ -95,7 +95,7 @@ def test_files_of_older_versions_and_of_others_stay(world: World, query: Query) 
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_rows_on_their_way_to_a_table_that_is_gone_are_found(world: World, query: Query) -> None:
+def test_staged_rows_of_a_dropped_table_are_found(world: World, query: Query) -> None:
     gone = Query(world.folder / "other", replace(world.options, table='public."odd % name"'))
     gone.run(0, [(0, "a")])
     task(gone)
@@ -111,7 +111,7 @@ def test_rows_on_their_way_to_a_table_that_is_gone_are_found(world: World, query
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
-def test_command_reports_and_deletes(world: World, query: Query) -> None:
+def test_the_command_reports_and_deletes_leftovers(world: World, query: Query) -> None:
     task(query)
     age(world)
     words = ("pipeline", "clean", "-o", "format=delta", "-o", f"table={world.options.table}")
@@ -131,7 +131,7 @@ def examined(query: Query, schema: StructType = SCHEMA) -> TableDiagnosis:
     return diagnose_table(checkpoint, query.options, query.name, schema, NOW_MS, 72)
 
 
-def test_table_that_is_as_it_should_be(world: World, query: Query) -> None:
+def test_a_sound_table_has_no_finding(world: World, query: Query) -> None:
     found = examined(query)
     assert (found.verdict, found.next_batch, found.repeats, found.refused) == ("write", 1, False, False)
     assert found.marker is not None

@@ -18,7 +18,7 @@ LONG = "ü" * 32
 
 
 @pytest.mark.parametrize("evolve", [False, True])
-def test_a_column_name_that_postgresql_would_truncate(existing: Existing, evolve: bool) -> None:
+def test_a_column_name_that_postgresql_would_truncate_is_refused(existing: Existing, evolve: bool) -> None:
     reported = f"has a name of 64 bytes, {LONG}, and PostgreSQL's names have at most 63: shorten it"
     with pytest.raises(ConfigError, match=reported):
         existing.write({"id": numbers(1), LONG: texts("a")}, "made", evolve=evolve)
@@ -30,12 +30,12 @@ def test_a_column_name_that_postgresql_would_truncate(existing: Existing, evolve
 
 
 @pytest.mark.parametrize("table", [LONG, f"{LONG}.o"])
-def test_tables_that_would_become_one_are_refused(existing: Existing, table: str) -> None:
+def test_table_names_that_truncate_to_one_are_refused(existing: Existing, table: str) -> None:
     with pytest.raises(ConfigError, match="has a name of 64 bytes"):
         existing.write({"id": numbers(1)}, table)
 
 
-def test_names_of_63_bytes_and_with_all_signs(existing: Existing) -> None:
+def test_names_of_63_bytes_and_with_any_character_are_written(existing: Existing) -> None:
     schema, table, columns = "Order Items", "t" * 63, ("select", "a.b", "x%s", 'q"q', "{0}", LONG[1:])
     name = f'"{schema}"."{table}"'
     existing.run(f'CREATE SCHEMA "{schema}"')
@@ -49,7 +49,7 @@ SAME = [("citext", "a@X", "A@x"), ("uuid", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11
 
 
 @pytest.mark.parametrize(("kind", "first", "second"), [*SAME, ("numeric", "1", "1.0"), ("char(5)", "a", "a  ")])
-def test_keys_that_postgresql_takes_for_one(existing: Existing, kind: str, first: str, second: str) -> None:
+def test_keys_that_are_equal_for_postgresql_are_refused(existing: Existing, kind: str, first: str, second: str) -> None:
     existing.run(f"CREATE EXTENSION citext; CREATE TABLE o (k {kind} PRIMARY KEY, n bigint)")
     rows = {"k": texts(first, second), "n": numbers(1, 2)}
     for latest_by in ((), ("n",)):
@@ -75,7 +75,7 @@ def as_role(existing: Existing, role: str, way: str) -> Existing:
     return Existing(existing.url.replace("user=tests", f"user={role}"), existing.folder / role, way)
 
 
-def test_sequence_that_the_role_may_not_use(existing: Existing, role: str) -> None:
+def test_a_sequence_without_usage_permission_is_reported(existing: Existing, role: str) -> None:
     existing.run(f"GRANT CREATE ON SCHEMA public TO {role}")
     sink = as_role(existing, role, existing.way)
     with pytest.raises(ConfigError, match="which the role may not use: GRANT USAGE ON SEQUENCE") as reported:
@@ -86,7 +86,7 @@ def test_sequence_that_the_role_may_not_use(existing: Existing, role: str) -> No
     assert existing.run("SELECT * FROM o ORDER BY id") == [(1, "the next"), (7, "its own number")]
 
 
-def test_role_that_may_create_nothing(existing: Existing, role: str) -> None:
+def test_a_role_without_create_permission_is_handled(existing: Existing, role: str) -> None:
     """The page says which table another role makes for it."""
     sink = as_role(existing, role, "driver")
     rows = {"id": numbers(1), "t": texts("a")}

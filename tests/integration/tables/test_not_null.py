@@ -94,7 +94,7 @@ class TestCopiedRows:
             query.write(0, [], made=copied(store, [1, None]))
         query.run(0, [], made=copied(store, [1, 2]))
 
-    def test_rows_that_a_crash_of_the_server_has_emptied_are_missed(self, query: Query) -> None:
+    def test_staged_rows_lost_in_a_crash_of_the_server_are_detected(self, query: Query) -> None:
         """A batch of keys alone: that fewer rows are new than were copied says nothing there."""
         schema = StructType([StructField("text", StringType())])
         keys = replace(query.options, key=("text",))

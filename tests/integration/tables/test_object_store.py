@@ -82,14 +82,14 @@ def query(world: World) -> Query:
     return query
 
 
-def test_batch_of_tasks_exists_once(world: World, query: Query) -> None:
+def test_a_batch_written_by_tasks_is_stored_once(world: World, query: Query) -> None:
     query.write(1, ROWS, made=lambda: task(query))
     assert query.run(1, ROWS, made=lambda: task(query)).outcome is BatchOutcome.SKIPPED
     assert world.read() == [ROWS[0], (0, "a"), *ROWS[1:]]
 
 
 @pytest.mark.parametrize("takes_effect", [True, False], ids=["committed", "not committed"])
-def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query, takes_effect: bool) -> None:
+def test_a_commit_whose_answer_is_lost_is_stored_once(world: World, query: Query, takes_effect: bool) -> None:
     query.store = Unheard(query.store, 2, takes_effect=takes_effect)
     assert query.run(1, [(1, "b")]).outcome is BatchOutcome.WRITTEN
     assert query.run(2, [(2, "c")]).outcome is BatchOutcome.WRITTEN
@@ -150,7 +150,7 @@ def test_copies_of_a_checkpoint_that_commit_at_once_leave_one_copy(world: World,
     assert world.read() == [(0, "a"), (1, "b")]
 
 
-def test_leftovers_are_found_there_too(world: World, query: Query) -> None:
+def test_leftovers_in_an_object_store_are_found(world: World, query: Query) -> None:
     query.store.prepare(SCHEMA)
     task(query)
     query.run(1, ROWS, made=lambda: task(query))

@@ -33,7 +33,7 @@ def pooled(world: World, pooler: PgBouncer) -> World:
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: str(mode.value))
-def test_batches_are_written_and_looked_at(pooled: World, tmp_path: Path, mode: Mode) -> None:
+def test_batches_are_written_and_checked_through_a_pooler(pooled: World, tmp_path: Path, mode: Mode) -> None:
     key = ("id",) if mode is Mode.UPSERT else ()
     query = Query(tmp_path / "checkpoint", replace(pooled.options, mode=mode, key=key))
     for number in range(4):

@@ -64,7 +64,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return address
 
 
-def test_postgres_is_in_no_folder_of_pytests(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_postgresql_runs_outside_pytests_folders(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each pytest that starts on this machine closes them to all other users: initdb failed because of that."""
     assert tmp_path_factory.getbasetemp().parent not in postgres.folder.parents
 
@@ -103,18 +103,18 @@ def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker
 
 
 @SQLITE_IN_SOAK
-def test_killed_at_every_point_both_have_it_or_neither(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_program_killed_at_every_point_commits_rows_and_records_together_or_not_at_all(
+    node: ServeProcess, database: str, unique_name: str
+) -> None:
     assert kill_rounds(node, unique_name, database, POINTS, broker_every=35) > 11
 
 
 @pytest.mark.soak
-def test_nothing_is_lost_in_a_thousand_kills(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_thousand_kills_lose_neither_rows_nor_records(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 150
 
 
-def test_a_broker_that_is_killed_under_the_program_is_waited_for(
-    node: ServeProcess, database: str, unique_name: str
-) -> None:
+def test_the_program_waits_for_a_killed_broker(node: ServeProcess, database: str, unique_name: str) -> None:
     writers = Writers(KIND, node.bootstrap_servers, unique_name, database)
     try:
         assert writers.run(transactions=1) == 0
@@ -130,7 +130,7 @@ def test_a_broker_that_is_killed_under_the_program_is_waited_for(
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
+def test_an_instance_paused_while_another_took_over_breaks_nothing(
     node: ServeProcess, database: str, unique_name: str, half: int
 ) -> None:
     """At every point: if the first holds a lock, the second cannot take over before the first continues."""

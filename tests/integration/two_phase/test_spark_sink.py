@@ -32,7 +32,7 @@ def options(broker: RunningBroker, topic: str, folder: Path, **more: str) -> Sin
     return parse_sink_options(given | {SETTING: "true"} | more, streaming=True)
 
 
-def test_a_batch_has_no_timeout_and_the_next_start_aborts_what_is_left(
+def test_a_two_phase_batch_has_no_timeout_and_the_next_start_aborts_leftovers(
     enabled: Broker, unique_name: str, tmp_path: Path
 ) -> None:
     chosen = options(enabled, unique_name, tmp_path)
@@ -56,7 +56,9 @@ def test_a_batch_has_no_timeout_and_the_next_start_aborts_what_is_left(
     assert [seen.value for seen in read_back(enabled.bootstrap_servers, unique_name)] == [b"again"]
 
 
-def test_a_cluster_without_it_is_reported(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
+def test_a_cluster_without_two_phase_commit_is_reported(
+    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
     engine = cluster_for(options(oncelog_broker, unique_name, tmp_path)).transaction(unique_name, 60_000)
     with pytest.raises(KafkaError, match=rf"{SETTING}=true was refused") as refused:
         engine.init_producer_id()

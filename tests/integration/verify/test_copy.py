@@ -81,7 +81,7 @@ def test_lost_duplicated_and_swapped_records_are_found(broker: RunningBroker, to
     assert f"199 of {topics[0]} found in {topics[1]}: 3 findings" in text.err
 
 
-def test_altered_record_is_found_whatever_it_is_recognised_by(broker: RunningBroker, topics: tuple[str, str]) -> None:
+def test_an_altered_record_is_found_by_any_identity(broker: RunningBroker, topics: tuple[str, str]) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         send(producer, topics[1], range(100))
         producer.send(topics[1], b"v0100", key=b"k%d" % (100 % 7), headers=[("id", b"100")])
@@ -91,7 +91,7 @@ def test_altered_record_is_found_whatever_it_is_recognised_by(broker: RunningBro
     assert counts(verify(broker, *topics, "--by", "header:id", "--ignore-content").done()) == {}
 
 
-def test_transform_says_what_the_copy_is_to_have(
+def test_a_transform_defines_the_expected_copy(
     broker: RunningBroker, topics: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"shop_{topics[0].replace('-', '_')}"
@@ -105,14 +105,14 @@ def test_transform_says_what_the_copy_is_to_have(
     assert verify(broker, *topics, "--transform", f"{name}:odd").code == 2
 
 
-def test_another_cluster_may_have_the_copy(broker: RunningBroker, topics: tuple[str, str]) -> None:
+def test_the_copy_can_be_on_another_cluster(broker: RunningBroker, topics: tuple[str, str]) -> None:
     with Broker() as other:
         create(other, topics[1], 1)
         fill(other, topics[1], range(200))
         assert counts(verify(broker, *topics, "--dest-bootstrap-server", other.bootstrap_servers).done()) == {}
 
 
-def test_mirrored_topic_is_compared_by_its_map(broker: RunningBroker, topics: tuple[str, str]) -> None:
+def test_a_mirrored_topic_is_compared_by_its_offset_map(broker: RunningBroker, topics: tuple[str, str]) -> None:
     source, _ = topics
     with Broker() as other:
         call(

@@ -42,7 +42,7 @@ def transactional(broker: RunningBroker, name: str) -> Producer[Any, Any]:
     return Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=name)
 
 
-def test_nothing_is_found_in_what_transactions_leave(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_ordinary_transactions_have_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name)
     other = LibrdkafkaProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"{unique_name}-l"})
     other.init_transactions()
@@ -84,7 +84,7 @@ def test_open_transaction_is_reported_and_is_not_a_finding(
         producer.abort_transaction()
 
 
-def test_transaction_that_an_operator_tore_is_found(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_a_transaction_torn_by_an_operator_is_found(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name)
     with transactional(broker, unique_name) as producer:
         producer.begin_transaction()
@@ -162,7 +162,7 @@ def test_records_that_come_while_open_transactions_are_asked_about_are_checked(
         producer.abort_transaction()
 
 
-def test_only_what_is_still_there_counts(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_only_records_still_in_the_log_are_checked(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name, 1)
     where = TopicPartition(unique_name, 0)
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:

@@ -31,7 +31,7 @@ TOPICS = st.lists(st.tuples(NAME, st.lists(INT32, max_size=10)), max_size=3)
 
 
 @given(INT64, INT16, INT32, st.integers(0, 5), st.none() | TOPICS, INT64, INT64, INT64, INT64, INT16)
-def test_transaction_values(
+def test_transaction_values_equal_those_of_the_generated_codec(
     producer_id: int,
     epoch: int,
     timeout_ms: int,
@@ -62,19 +62,21 @@ def test_transaction_values(
 
 
 @given(NAME)
-def test_transaction_keys(transactional_id: str) -> None:
+def test_transaction_keys_equal_those_of_the_generated_codec(transactional_id: str) -> None:
     assert encode_transaction_key(transactional_id) == b"\0\0" + TransactionLogKey(transactional_id).encode(0)
 
 
 @given(NAME, NAME, INT32)
-def test_keys_of_offsets(group_id: str, topic: str, partition: int) -> None:
+def test_offset_keys_equal_those_of_the_generated_codec(group_id: str, topic: str, partition: int) -> None:
     assert offset_commit_key(group_id, topic, partition) == encode_record_key(
         OffsetCommitKey(group_id, topic, partition)
     )
 
 
 @given(INT64, INT32, NAME, INT64, st.just(bytes(16)) | st.binary(min_size=16, max_size=16))
-def test_values_of_offsets(offset: int, leader_epoch: int, metadata: str, timestamp_ms: int, topic_id: bytes) -> None:
+def test_offset_values_equal_those_of_the_generated_codec(
+    offset: int, leader_epoch: int, metadata: str, timestamp_ms: int, topic_id: bytes
+) -> None:
     value = OffsetCommitValue(offset, leader_epoch, metadata, timestamp_ms, -1, topic_id)
     written = offset_commit_value(offset, leader_epoch, metadata, timestamp_ms, topic_id)
     assert written == encode_record_value(value, 4)

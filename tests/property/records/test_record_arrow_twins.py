@@ -43,7 +43,7 @@ def decoded(data: bytes, **settings: Any) -> pa.RecordBatch | None:
 
 @settings(max_examples=400)
 @given(st.lists(ROWS, min_size=1, max_size=3), CHANGES, st.integers(0, 40), st.integers(0, 40), st.booleans())
-def test_both_decode_the_same(
+def test_both_twins_decode_the_same_columns(
     batches: list[list[Any]], changes: list[tuple[int, int]], start: int, end: int, headers: bool
 ) -> None:
     data = b""
@@ -74,7 +74,9 @@ def test_both_decode_the_same(
 
 @settings(max_examples=200)
 @given(ROWS, st.data(), st.integers(0, 400), st.sampled_from(Compression))
-def test_both_encode_the_same(rows: list[Any], data: st.DataObject, limit: int, codec: Compression) -> None:
+def test_both_twins_encode_the_same_batches(
+    rows: list[Any], data: st.DataObject, limit: int, codec: Compression
+) -> None:
     start = data.draw(st.integers(0, len(rows)))
     lists = [[{"key": name, "value": content} for name, content in headers] or None for _, _, _, headers in rows]
     destinations = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))

@@ -93,7 +93,7 @@ def test_the_compiled_and_the_pure_record_area_write_the_same_bytes(
 @settings(max_examples=600)
 @given(areas(), INT64, st.booleans(), INT64, INT64)
 @example((b"", 0), 0, False, 0, 0)
-def test_both_judge_the_same(area: tuple[bytes, int], base: int, keys: bool, low: int, high: int) -> None:
+def test_both_twins_reach_the_same_verdict(area: tuple[bytes, int], base: int, keys: bool, low: int, high: int) -> None:
     data, count = area
     arguments = (data, count, base, keys, min(low, high), max(low, high))
     assert outcome(native.walk, *arguments) == outcome(_pure.walk, *arguments)
@@ -101,7 +101,7 @@ def test_both_judge_the_same(area: tuple[bytes, int], base: int, keys: bool, low
 
 @settings(max_examples=600)
 @given(areas(), INT64, INT64, INT32)
-def test_both_find_the_same_record(area: tuple[bytes, int], base: int, timestamp: int, first_delta: int) -> None:
+def test_both_twins_find_the_same_record(area: tuple[bytes, int], base: int, timestamp: int, first_delta: int) -> None:
     data, count = area
     arguments = (data, count, base, timestamp, first_delta)
     found = outcome(native.seek, *arguments)
@@ -114,7 +114,7 @@ def test_both_find_the_same_record(area: tuple[bytes, int], base: int, timestamp
 
 @settings(max_examples=600)
 @given(areas(), INT64, st.none() | INT32, INT64, st.integers(-1, 2**31 - 1), st.none() | INT64)
-def test_both_read_the_same(
+def test_both_twins_read_the_same_records(
     area: tuple[bytes, int], base_offset: int, last: int | None, base: int, sequence: int, date: int | None
 ) -> None:
     data, count = area
@@ -126,7 +126,7 @@ def test_both_read_the_same(
 
 
 @given(st.binary(max_size=100))
-def test_both_hash_the_same(key: bytes) -> None:
+def test_both_twins_compute_the_same_hash(key: bytes) -> None:
     assert native.murmur2(key) == _pure.murmur2(key)
 
 
@@ -148,7 +148,7 @@ def test_records_survive_a_batch(
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
-def test_sequences_count_around_the_wrap(sequence: int, step: int) -> None:
+def test_sequences_wrap_at_the_largest_number(sequence: int, step: int) -> None:
     after = increment_sequence(sequence, step)
     assert after == (sequence + step) % 2**31
     assert 0 <= after < 2**31
@@ -197,7 +197,7 @@ def test_accepted_batches_are_sound_and_refused_ones_never_raise(
 
 @settings(max_examples=300)
 @given(st.binary(max_size=150))
-def test_noise_is_refused_by_every_reader(noise: bytes) -> None:
+def test_random_bytes_are_refused_by_every_reader(noise: bytes) -> None:
     for reader in (decode_records, parse_control):
         assert isinstance(outcome(reader, noise), str)
     assert isinstance(validate_append(noise, now_ms=0), InvalidBatch)
@@ -205,7 +205,7 @@ def test_noise_is_refused_by_every_reader(noise: bytes) -> None:
 
 @settings(max_examples=600)
 @given(areas(), INT64, INT32, INT64, st.none() | INT64, st.integers(-1, 20) | INT64)
-def test_both_hand_out_the_same(
+def test_both_twins_deliver_the_same_records(
     area: tuple[bytes, int], base_offset: int, last: int, base: int, date: int | None, first: int
 ) -> None:
     data, count = area
@@ -223,7 +223,7 @@ def test_both_hand_out_the_same(
 
 
 @given(ROWS, st.integers(0, 600), st.booleans(), st.integers(0, 12))
-def test_both_fill_up_to_the_same_row(
+def test_both_twins_fill_batches_up_to_the_same_row(
     rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     limit: int,
     one_stamp: bool,
@@ -252,7 +252,7 @@ INT16 = st.integers(-(2**15), 2**15 - 1)
 
 
 @given(st.lists(st.tuples(BYTES, BYTES), max_size=300), st.tuples(INT64, INT16, INT64, INT16, INT64, INT32))
-def test_batches_of_pairs(
+def test_both_twins_encode_the_same_batches_of_pairs(
     pairs: list[tuple[bytes | None, bytes | None]], fields: tuple[int, int, int, int, int, int]
 ) -> None:
     made = native.encode_pairs(pairs, *fields)

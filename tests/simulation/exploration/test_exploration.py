@@ -166,7 +166,7 @@ def test_a_planted_bug_of_the_tables_is_found(name: str) -> None:
     assert found.promise == promise, str(found)
 
 
-def test_a_bound_that_is_too_large_is_no_result() -> None:
+def test_an_exploration_beyond_its_bound_gives_no_result() -> None:
     with pytest.raises(TooManyStates, match="more than 100 states"):
         explore(Transactions(NOTHING), limit=100)
 

@@ -58,7 +58,7 @@ def test_every_reachable_state_keeps_every_promise(bounds: Bounds) -> None:
         ),
     ],
 )
-def test_two_disturbances_that_hide_each_other_are_not_promised(bounds: Bounds, promise: str) -> None:
+def test_two_faults_that_hide_each_other_break_a_promise(bounds: Bounds, promise: str) -> None:
     """A marker may have expired without harm, so that its absence says nothing of what else has happened."""
     assert explore(Batches(bounds), limit=LIMIT).promise == promise
 

@@ -82,18 +82,18 @@ def test_a_coroutine_that_waits_cannot_run_without_a_loop() -> None:
         run(waits())
 
 
-def test_rows_are_tuples_whatever_the_connection_makes_of_them() -> None:
+def test_rows_are_tuples_with_any_row_factory_of_the_connection() -> None:
     connection = sqlite3.connect(":memory:")
     connection.row_factory = lambda cursor, row: {"row": row}
     assert run(blocking_database(connection).look("SELECT ?, ?", 1, b"x")) == [(1, b"x")]
 
 
-def test_headers_of_an_outbox_are_as_they_were() -> None:
+def test_headers_of_an_outbox_are_stored_unchanged() -> None:
     headers = [("a", b"\x00\xff"), ("a", None), ("b", b"")]
     assert read(written(headers)) == headers
 
 
-def test_an_outbox_takes_bytes_alone() -> None:
+def test_an_outbox_accepts_only_bytes() -> None:
     connection = sqlite3.connect(":memory:")
     outbox = atomic.Outbox(connection)
     outbox.start()

@@ -100,7 +100,7 @@ def test_a_key_separator_has_the_escapes_of_a_format(given: str, separator: byte
     assert (line.key, line.value) == (b"k", b"v")
 
 
-def test_only_what_reads_exactly_like_the_null_marker_is_null() -> None:
+def test_only_text_equal_to_the_null_marker_is_null() -> None:
     lines = [b"a:NULL\n", b"NULL:NULL \n", b"b:null\n", b"c:\n"]
     found = [line for _, line in _line_items(lines, ":", "NULL", AS_THEY_ARE)]
     assert [(line.key, line.value) for line in found] == [(b"a", None), (None, b"NULL "), (b"b", b"null"), (b"c", b"")]
@@ -113,7 +113,7 @@ def test_fields_stand_before_the_value() -> None:
     )
 
 
-def test_a_time_that_is_not_known_is_no_time() -> None:
+def test_an_unknown_timestamp_is_shown_as_none() -> None:
     assert show_time(-1) is None
     assert show_time(1_700_000_000_123) == "2023-11-14T22:13:20.123Z"
 
@@ -144,7 +144,7 @@ def test_a_table_aligns_numbers_to_the_right(capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_a_name_that_a_client_chose_neither_steers_the_terminal_nor_makes_rows(
+def test_control_characters_of_names_neither_steer_the_terminal_nor_add_rows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     show_table(["GROUP", "MEMBERS"], [["a\nfree", 1], ["\x1b[2J\u202e\x9b", 2]])
@@ -155,7 +155,7 @@ def test_a_name_that_a_client_chose_neither_steers_the_terminal_nor_makes_rows(
     ]
 
 
-def test_assignments_win_over_the_file(tmp_path: Path) -> None:
+def test_assignments_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "x.properties"
     file.write_text("acks = all\n# comment\nlinger.ms:5\n")
     assert given_properties(file, ["linger.ms=7"]) == {"acks": "all", "linger.ms": "7"}
@@ -170,7 +170,7 @@ def test_an_assignment_is_a_name_and_a_value(tmp_path: Path) -> None:
         given_properties(tmp_path / "latin1", [])
 
 
-def test_topics_with_partitions() -> None:
+def test_topics_with_partitions_are_parsed() -> None:
     assert partition_numbers(("a", "b:2,0")) == {"a": None, "b": [0, 2]}
     with pytest.raises(ConfigError, match=r"TOPIC:PARTITION,PARTITION, not 'b:x'"):
         partition_numbers(("b:x",))
@@ -207,7 +207,7 @@ def test_sizes_of_null_are_minus_one() -> None:
 
 
 @pytest.mark.parametrize("form", ["%q", "50%", "a\\"])
-def test_a_format_that_means_nothing_is_refused(form: str) -> None:
+def test_an_invalid_format_is_refused(form: str) -> None:
     with pytest.raises(ConfigError, match="which is unknown: it takes %s value"):
         by_format(form)
 
@@ -227,7 +227,7 @@ FIRSTS = {TopicPartition("t", 0): 10, TopicPartition("t", 1): 0}
         ("s@1000", [50, -1], [50, 3]),
     ],
 )
-def test_places_become_offsets_within_the_log(text: str, found: list[int], offsets: list[int]) -> None:
+def test_start_and_end_options_become_offsets_within_the_log(text: str, found: list[int], offsets: list[int]) -> None:
     place = parse_offset(text)
     assert list(offsets_of(place, dict(zip(ENDS, found, strict=True)), FIRSTS, ENDS).values()) == offsets
 

@@ -29,7 +29,7 @@ def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept:
 @pytest.mark.parametrize(
     ("error", "printed"), [(NotImplementedError(), "NotImplementedError"), (ValueError("x"), "ValueError: x")]
 )
-def test_a_bug_without_a_message_is_named_by_its_kind(
+def test_an_internal_error_without_a_message_is_named_by_its_type(
     error: Exception, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say_bug(["topics", "list"], type(error), error, None)
@@ -48,7 +48,7 @@ def test_a_bug_without_a_message_is_named_by_its_kind(
         ([], False),
     ],
 )
-def test_arguments_that_cannot_be_read_still_say_the_format_of_the_log(given: list[str], in_json: bool) -> None:
+def test_the_log_format_is_found_in_unparsable_arguments(given: list[str], in_json: bool) -> None:
     assert _logs_json(given) is in_json
 
 
@@ -72,7 +72,7 @@ def test_a_program_that_runs_a_command_keeps_its_own_interrupts(monkeypatch: pyt
     assert seen == [signal.default_int_handler, signal.SIG_DFL]
 
 
-def test_nothing_is_collected_while_a_command_is_imported() -> None:
+def test_the_garbage_collector_is_off_during_imports() -> None:
     with loading("topics"):
         assert not gc.isenabled()
     assert gc.isenabled()

@@ -19,9 +19,7 @@ PROPERTIES = {"bootstrap.servers": "localhost:9092"}
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("how", ["first", "config"])
-def test_a_dictionary_as_for_confluent_kafka_is_refused_with_the_form_to_use(
-    client: Callable[..., Any], how: str
-) -> None:
+def test_a_confluent_kafka_dictionary_is_refused_with_the_form_to_use(client: Callable[..., Any], how: str) -> None:
     name = client.__name__
     says = rf"{name} takes its settings as keyword .*{name}\(config={name}Config.from_properties\(\{{...\}}\)\), with"
     with pytest.raises(TypeError, match=says):
@@ -35,14 +33,14 @@ def test_an_address_given_by_position_is_refused(client: Callable[..., Any]) -> 
 
 
 @pytest.mark.parametrize("client", [oncelog.Producer, aio.Producer])
-def test_the_settings_of_another_client(client: Callable[..., Any]) -> None:
+def test_settings_of_another_client_are_refused(client: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match="config must be ProducerConfig, not ConsumerConfig"):
         client(config=ConsumerConfig())
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("servers", [9092, b"a:1", {"a": 1}, [9092], [None]])
-def test_addresses_of_a_wrong_type(client: Callable[..., Any], servers: object) -> None:
+def test_addresses_of_a_wrong_type_are_refused(client: Callable[..., Any], servers: object) -> None:
     with pytest.raises(TypeError, match=r'bootstrap_servers.* must be "host:port"'):
         client(bootstrap_servers=servers)
 

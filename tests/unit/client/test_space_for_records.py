@@ -59,7 +59,7 @@ def test_a_record_refused_for_lack_of_memory_is_not_sent(full: Any) -> None:
     assert _values(full) == before
 
 
-def test_a_record_goes_behind_the_others_when_there_is_room(full: Any) -> None:
+def test_a_waiting_record_is_queued_after_the_others(full: Any) -> None:
     full._space = Meanwhile(full._queue.popleft)  # and in time, though less than half of the queue is free
     assert not full.send("t", b"last").done()
     assert _values(full) == [*(b"%d" % number for number in range(1, HANDED_OVER)), b"last"]
@@ -77,7 +77,7 @@ def test_a_waiter_that_finds_memory_wakes_the_next_one(full: Any) -> None:
     assert full._space.is_set()
 
 
-def test_a_producer_that_is_stopped_while_a_record_waits_for_room_takes_it_no_more(full: Any) -> None:
+def test_a_stopped_producer_refuses_a_record_that_waits_for_memory(full: Any) -> None:
     def stop() -> None:
         full._queue.clear()
         full._closed = True
@@ -88,7 +88,7 @@ def test_a_producer_that_is_stopped_while_a_record_waits_for_room_takes_it_no_mo
     assert not full._queue
 
 
-def test_a_loop_that_rests_is_woken_for_the_record_that_waited(full: Any) -> None:
+def test_an_idle_event_loop_is_woken_for_a_waiting_record(full: Any) -> None:
     woken: list[int] = []
 
     def empty() -> None:

@@ -214,7 +214,7 @@ def test_default_lists_are_not_shared_between_messages() -> None:
     assert FetchRequest().topics == []
 
 
-def test_null_array_stays_apart_from_an_empty_one() -> None:
+def test_a_null_array_is_distinguished_from_an_empty_array() -> None:
     for aborted in (None, list[AbortedTransaction]()):
         partition = PartitionData(aborted_transactions=aborted)
         for version in (4, 12):

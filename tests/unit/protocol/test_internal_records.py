@@ -110,7 +110,7 @@ def test_null_value_is_a_tombstone() -> None:
 
 
 @pytest.mark.parametrize("record_type", [9, 18, 24, -1, 32767])
-def test_record_of_a_type_that_is_not_known_is_left_alone(record_type: int) -> None:
+def test_a_record_of_an_unknown_type_is_not_decoded(record_type: int) -> None:
     assert decode_group_record(struct.pack(">h", record_type) + b"anything", b"\0\0") == Unknown(record_type)
 
 
@@ -132,7 +132,7 @@ def test_every_group_record_decodes_to_what_was_encoded(name: str) -> None:
         assert record == InternalRecord(key, value)
 
 
-def test_value_of_a_newer_version_is_not_half_read() -> None:
+def test_a_value_of_a_newer_version_is_not_decoded() -> None:
     with pytest.raises(UnknownVersion):
         decode_group_record(encode_record_key(GroupMetadataKey("g")), b"\0\x63")
     with pytest.raises(UnknownVersion):

@@ -13,7 +13,7 @@ from tests.unit.protocol.message_values import MESSAGES
 
 
 @pytest.mark.parametrize("key", sorted(API_VERSIONS))
-def test_registry_finds_request_and_response_of_a_key(key: int) -> None:
+def test_the_message_registry_finds_request_and_response_of_a_key(key: int) -> None:
     request, response = request_type(key), response_type(key)
     assert (key, key) == (request.API_KEY, response.API_KEY)
     assert (request.__name__[-7:], response.__name__[-8:]) == ("Request", "Response")

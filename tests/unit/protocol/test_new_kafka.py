@@ -20,7 +20,7 @@ HEARTBEAT = """{
 }"""
 
 
-def test_versions_fields_and_messages_that_differ_are_named() -> None:
+def test_differing_versions_fields_and_messages_are_reported() -> None:
     newer = read_definition(HEARTBEAT)
     assert newer is not None
     lines = compare_messages({"HeartbeatRequest": newer, "NewRequest": newer}, load_messages())
@@ -30,7 +30,7 @@ def test_versions_fields_and_messages_that_differ_are_named() -> None:
     assert any(line.startswith("HeartbeatRequest: only ours has the field MemberId") for line in lines)
 
 
-def test_names_of_one_side_and_values_that_differ_are_named() -> None:
+def test_names_missing_on_one_side_and_differing_values_are_reported() -> None:
     theirs, ours = {"a": "0-2", "b": "1", "same": "3"}, {"a": "0-1", "c": "", "same": "3"}
     assert compare_named(theirs, ours) == ["b 1: missing", "c: only ours", "a: 0-2, ours 0-1"]
 

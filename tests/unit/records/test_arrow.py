@@ -86,7 +86,7 @@ def rows_of(table: pa.RecordBatch) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("codec", list(Compression))
-def test_rows_are_the_records(codec: Compression, large: bool) -> None:
+def test_rows_equal_the_records(codec: Compression, large: bool) -> None:
     data, records = b"", []
     for number in range(4):
         part = [record._replace(headers=()) for record in some_records(50, 100 * number, number)]
@@ -108,7 +108,7 @@ def test_headers_are_lists_and_null_if_there_are_none() -> None:
     assert nulls == [not record.headers for record in records]
 
 
-def test_header_keys_that_are_not_utf8_are_mended() -> None:
+def test_invalid_utf8_in_header_keys_is_replaced() -> None:
     area = bytes([20, 0, 0, 0, 1, 1, 2, 4, 0xFF, 0x41, 1])
     header = BatchHeader(records_count=1, base_timestamp=T)
     data = bytes(header_bytes(header, area)) + area
@@ -145,7 +145,7 @@ def test_timestamp_type_is_that_of_each_batch() -> None:
     assert [row[1] for row in rows_of(table)][:2] == [T + 77] * 2
 
 
-def test_timestamps_are_those_of_kafka_whatever_they_are() -> None:
+def test_any_timestamp_is_kept() -> None:
     largest = 2**63 - 1
     given = [largest, -largest - 1, largest // 1000, largest // 1000 + 1, -(largest // 1000), -1, 0, 1, T]
     records = [Record(offset, given_ms, None, None) for offset, given_ms in enumerate(given)]
@@ -227,7 +227,7 @@ def _encoded(value: pa.Array, destinations: Any, **settings: Any) -> list[arrow.
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_each_destination_gets_its_rows_in_order(codec: Compression) -> None:
+def test_each_partition_gets_its_rows_in_order(codec: Compression) -> None:
     records = some_records(500)
     destinations = np.array([index * 7 % 5 * 3 for index in range(500)])
     batches = _encoded(
@@ -246,7 +246,7 @@ def test_each_destination_gets_its_rows_in_order(codec: Compression) -> None:
         assert [record[1:5] for record in got] == [record[1:5] for record in wanted]
 
 
-def test_batches_keep_to_their_size_but_take_one_record_of_any() -> None:
+def test_batches_respect_their_size_limit_but_hold_at_least_one_record() -> None:
     values = pa.array([b"x" * size for size in (100, 100, 100, 900, 10, 10)], pa.binary())
     batches = _encoded(values, np.zeros(6, np.int32), default_timestamp_ms=T, batch_size_bytes=330)
     assert [batch.records_count for batch in batches] == [3, 1, 2]
@@ -377,7 +377,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_longest_row_is_never_underrated(layout: str) -> None:
+def test_the_size_of_the_longest_row_is_never_underestimated(layout: str) -> None:
     for array in slices(LAYOUTS[layout]):
         bound = longest_bytes(pa.chunked_array([array, array[:1]]))
         longest = max((len(word) for word in array.cast(pa.binary()).to_pylist() if word is not None), default=0)
@@ -386,7 +386,7 @@ def test_the_longest_row_is_never_underrated(layout: str) -> None:
     assert longest_bytes(pa.array([1, 2])) is longest_bytes(pa.array([1, 2]).dictionary_encode()) is None
 
 
-def test_the_longest_headers_are_never_underrated() -> None:
+def test_the_size_of_the_longest_headers_is_never_underestimated() -> None:
     lists = [[{"key": "k" * i, "value": b"v" * (9 - i)}] * (i % 4) or None for i in range(9)]
     whole = pa.array(lists, arrow.HEADERS_TYPE)
     for array in (whole, whole[3:], whole[8:], whole[9:]):
@@ -399,7 +399,7 @@ def test_the_longest_headers_are_never_underrated() -> None:
         assert bound >= max(sizes, default=0) * 3 * bool(len(array) > 8)
 
 
-def test_rows_survive_the_way_to_batches_and_back() -> None:
+def test_rows_survive_encoding_and_decoding() -> None:
     records = some_records(300, seed=9)
     batches = _encoded(
         destinations=np.zeros(300, np.int64), default_timestamp_ms=0, compression=Compression.LZ4, **columns_of(records)

@@ -15,7 +15,7 @@ US = datetime.timedelta(microseconds=1)
 
 @pytest.mark.parametrize("beyond", [False, True])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_moments_of_the_years_that_python_knows(unit: str, beyond: bool) -> None:
+def test_timestamps_of_pythons_years_are_written(unit: str, beyond: bool) -> None:
     """With a moment of another year beside them, another way is taken, to the same text."""
     per_s = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[unit]
     moments = [
@@ -48,7 +48,7 @@ def test_moments_of_the_years_that_python_knows(unit: str, beyond: bool) -> None
         (-62_167_219_200_000_001, "-0001-12-31T23:59:59.999999Z"),
     ],
 )
-def test_moments_beyond_them_are_those_of_javas_instant(us: int, text: str) -> None:
+def test_timestamps_beyond_pythons_years_equal_javas_instant(us: int, text: str) -> None:
     column = pa.chunked_array([pa.array([us, 0], pa.timestamp("us", "UTC"))])
     assert moment_texts(column, between="T").to_pylist() == [text, "1970-01-01T00:00:00.000000Z"]
     assert moment_texts(column.cast(pa.timestamp("us"))).to_pylist()[0] == text.replace("T", " ")[:-1]
@@ -62,7 +62,7 @@ def test_moments_beyond_them_are_those_of_javas_instant(us: int, text: str) -> N
         (-(2**31), "-5877641-06-23"),
     ],
 )  # fmt: skip
-def test_days_of_any_year(day: int, text: str) -> None:
+def test_days_of_any_year_are_written(day: int, text: str) -> None:
     for beside in (0, 2_932_897):
         column = pa.chunked_array([pa.array([day, None, beside], pa.date32())])
         assert moment_texts(column).to_pylist()[:2] == [text, None]

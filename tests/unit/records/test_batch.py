@@ -93,7 +93,7 @@ def test_header_has_kafkas_layout() -> None:
 
 
 @pytest.mark.parametrize("compression", list(Compression))
-def test_built_batches_are_read_back(compression: Compression) -> None:
+def test_built_batches_can_be_read(compression: Compression) -> None:
     batch = build(compression=compression, base_offset=50, producer_id=1, producer_epoch=0, base_sequence=8)
     assert decode_records(batch) == expected_records(50, 8)
     assert read_header(batch).compression is compression
@@ -172,7 +172,7 @@ def test_sizes_grow_with_each_record_as_the_batch_does() -> None:
     assert builder.max_timestamp == T + 5
 
 
-def test_builder_takes_any_bytes_like_and_nothing_else() -> None:
+def test_the_builder_accepts_only_bytes_like_objects() -> None:
     builder = BatchBuilder()
     builder.append(T, bytearray(b"k"), memoryview(b"v"), [("h", memoryview(b"x"))])  # type: ignore[list-item]
     assert decode_records(builder.build()) == [Record(0, T, b"k", b"v", (("h", b"x"),))]
@@ -190,7 +190,7 @@ def test_builder_takes_any_bytes_like_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_pairs_make_the_batch_that_their_records_make(transactional: bool) -> None:
+def test_pairs_are_encoded_like_records(transactional: bool) -> None:
     pairs: list[tuple[bytes | None, bytes | None]] = [(b"k", b"v"), (b"", None), (None, b"x" * 300)]
     records = [Record(delta, 1_700_000_000_123, key, value) for delta, (key, value) in enumerate(pairs)]
     producer_id, producer_epoch = (9, 3) if transactional else (-1, -1)
@@ -224,7 +224,7 @@ def test_gaps_and_last_offset_of_compacted_batches_are_kept() -> None:
     assert decode_records(batch) == kept
 
 
-def test_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
+def test_the_delete_horizon_replaces_the_base_timestamp() -> None:
     batch = encode_batch([Record(0, T, b"a", None)], delete_horizon_ms=T + 500)
     header = read_header(batch)
     assert header.delete_horizon_ms == header.base_timestamp == T + 500
@@ -277,7 +277,7 @@ def test_sequences_wrap_from_the_largest_to_zero() -> None:
     assert read_header(build()).last_sequence == -1
 
 
-def test_log_append_time_dates_every_record() -> None:
+def test_log_append_time_applies_to_every_record() -> None:
     batch = build()
     set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, T + 999)
     assert {record.timestamp for record in decode_records(batch)} == {T + 999}
@@ -329,7 +329,7 @@ def test_incomplete_last_batch_is_left_out() -> None:
     assert list(iter_headers(b"")) == []
 
 
-def test_headers_that_cannot_be_are_refused() -> None:
+def test_invalid_headers_are_refused() -> None:
     batch = build()
     with pytest.raises(CorruptBatch, match="61 bytes"):
         read_header(batch[:60])
@@ -411,7 +411,7 @@ def test_header_key_that_is_not_utf8_is_read_with_replacements() -> None:
     assert decode_records(batch_of(area, 1))[0].headers == (("\ufffdA", None),)
 
 
-def test_both_twins_build_the_same_area() -> None:
+def test_both_twins_build_the_same_record_area() -> None:
     areas = [native.RecordArea(), _pure.RecordArea()]
     headers: Headers
     for timestamp, key, value, headers in ROWS:

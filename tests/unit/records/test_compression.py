@@ -126,7 +126,7 @@ def test_zstd_frames_without_content_size_are_read() -> None:
     assert decompress(Compression.ZSTD, flushed + packer.flush(), 50_000) == TEXT[:50_000]
 
 
-def test_zstd_frames_may_be_several_and_some_to_skip() -> None:
+def test_several_zstd_frames_and_skippable_frames_are_read() -> None:
     skippable = struct.pack("<II", 0x184D2A53, 5) + b"hello"
     packed = bytes(cramjam.zstd.compress(b"one ")) + skippable + bytes(cramjam.zstd.compress(b"two"))
     assert decompress(Compression.ZSTD, packed) == b"one two"
@@ -149,7 +149,7 @@ def test_bomb_of_gzip_members_is_refused() -> None:
 
 
 @pytest.mark.parametrize("codec", PACKING)
-def test_every_cut_is_refused(codec: Compression) -> None:
+def test_truncated_compressed_data_is_refused(codec: Compression) -> None:
     packed = compress(codec, TEXT[:3000])
     for end in range(len(packed)):
         # A snappy stream of no block at all is one that unpacks to nothing.
@@ -161,7 +161,7 @@ def test_every_cut_is_refused(codec: Compression) -> None:
 
 
 @pytest.mark.parametrize("codec", PACKING)
-def test_hostile_bytes_raise_nothing_else(codec: Compression) -> None:
+def test_hostile_bytes_raise_only_the_documented_error(codec: Compression) -> None:
     source = random.Random(codec)
     packed = compress(codec, TEXT[:5000])
     refused = 0

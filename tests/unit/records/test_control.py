@@ -40,13 +40,13 @@ def test_marker_of_a_later_version_is_read_as_version_0() -> None:
 
 
 @pytest.mark.parametrize("code", [2, 3, 4, 5, 6, 7, 99, -1, -5])
-def test_other_control_types_are_passed_over(code: int) -> None:
+def test_other_control_types_are_ignored(code: int) -> None:
     key = struct.pack(">hh", 0, code)
     assert parse_control(control_batch(key, b"anything")) is None
     assert control_type(key) is (ControlType(code) if 0 <= code <= 6 else ControlType.UNKNOWN)
 
 
-def test_emptied_marker_is_passed_over() -> None:
+def test_an_emptied_marker_is_ignored() -> None:
     header = read_header(encode_end_txn_marker(1, 0, 0, True, 5))
     assert parse_control(encode_empty_batch(header)) is None
 

@@ -92,7 +92,7 @@ def test_rows_outside_a_column_are_refused(module: Any) -> None:
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_rows_that_are_loaded_ahead_are_refused_in_their_turn(module: Any, wide: bool) -> None:
+def test_invalid_prefetched_rows_are_refused_when_reached(module: Any, wide: bool) -> None:
     rows = 100
     offsets = np.arange(rows + 1, dtype=np.int64 if wide else np.int32)
     most = np.iinfo(np.int64 if wide else np.int32).max
@@ -152,7 +152,7 @@ def test_outputs_without_room_are_refused(module: Any) -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_view_of_larger_elements_takes_room_with_all_its_bytes(module: Any, compiled: bool) -> None:
+def test_a_view_of_larger_elements_is_counted_by_its_bytes(module: Any, compiled: bool) -> None:
     area = (module if compiled else _pure).RecordArea()
     wide = memoryview(np.zeros(100, np.int64).data)
     assert area.append_rows(1000, 0, None, [b"first", wide, wide], None, 0) == 2

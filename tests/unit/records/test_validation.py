@@ -61,7 +61,7 @@ def refused(batch: bytes | bytearray, **settings: Any) -> InvalidBatch:
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_right_batch_is_stored_as_it_came(codec: Compression) -> None:
+def test_a_valid_batch_is_stored_unchanged(codec: Compression) -> None:
     batch = batch_of(NOW, NOW + 5, NOW - 5, compression=codec, producer_id=3, producer_epoch=0, base_sequence=9)
     verdict = accepted(memoryview(batch))  # type: ignore[arg-type]
     assert isinstance(verdict.records, memoryview)
@@ -79,7 +79,7 @@ def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_wrong_max_timestamp_is_mended_with_a_new_crc(codec: Compression) -> None:
+def test_a_wrong_max_timestamp_is_corrected_with_a_new_crc(codec: Compression) -> None:
     lying = with_header(batch_of(NOW - 7, NOW - 3, compression=codec), max_timestamp=NOW + 99)
     verdict = accepted(lying)
     assert verdict.header.max_timestamp == NOW - 3
@@ -126,13 +126,13 @@ def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
 # --- the envelope
 
 
-def test_exactly_one_batch_is_taken() -> None:
+def test_exactly_one_batch_is_accepted() -> None:
     one = bytes(batch_of())
     for data in (b"", one[:16], one[:-1], one + one, one + b"\x00"):
         assert refused(data).error_code is Error.INVALID_RECORD
 
 
-def test_only_format_2_is_taken() -> None:
+def test_only_record_format_2_is_accepted() -> None:
     for magic, error in ((0, 87), (1, 87), (3, 2), (-1, 2)):
         batch = batch_of()
         struct.pack_into(">b", batch, 16, magic)
@@ -238,7 +238,7 @@ def test_timestamps_beyond_the_allowed_range_are_refused_by_index(codec: Compres
     accepted(batch_of(NOW + 10**12, compression=codec), timestamp_type=TimestampType.LOG_APPEND_TIME, **limits)
 
 
-def test_first_bad_record_gives_the_code() -> None:
+def test_the_first_bad_record_determines_the_error_code() -> None:
     builder = BatchBuilder()
     builder.append(NOW + 2 * HOUR, b"k", None)
     builder.append(NOW, None, None)
@@ -263,7 +263,7 @@ def test_bomb_is_refused() -> None:
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_records_numbered_wrongly_are_numbered_again(codec: Compression) -> None:
+def test_wrong_offset_deltas_are_corrected(codec: Compression) -> None:
     rows = [(5, b"a"), (5, b"b"), (0, b"c")]
     area = b"".join(bytes([14, 0, 2 * 3, 2 * delta, 2]) + key + bytes([1, 0]) for delta, key in rows)
     packed = compress(codec, area)
@@ -287,7 +287,7 @@ def test_records_numbered_wrongly_are_numbered_again(codec: Compression) -> None
 
 @pytest.mark.parametrize("source", list(Compression))
 @pytest.mark.parametrize("target", list(Compression))
-def test_batch_takes_the_topics_codec(source: Compression, target: Compression) -> None:
+def test_a_batch_is_recompressed_with_the_topics_codec(source: Compression, target: Compression) -> None:
     batch = batch_of(
         NOW, NOW + 1, compression=source, producer_id=4, producer_epoch=2, base_sequence=8, transactional=True
     )
@@ -337,7 +337,7 @@ def never_unpacked(*_: object) -> bytes:
     raise AssertionError("it was unpacked")
 
 
-def test_records_that_cannot_be_within_the_limit_are_refused_before_they_are_unpacked(
+def test_records_over_the_limit_are_refused_before_decompression(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Seven bytes are the minimum for each record that the header counts."""
@@ -351,7 +351,7 @@ def test_records_that_cannot_be_within_the_limit_are_refused_before_they_are_unp
         refused(counted, max_unpacked_bytes=7_000)
 
 
-def test_zstd_that_declares_more_than_the_limit_is_refused_before_it_is_unpacked(
+def test_zstd_that_declares_more_than_the_limit_is_refused_before_decompression(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cramjam.zstd.decompress_into", never_unpacked)
@@ -366,7 +366,7 @@ def test_the_list_of_refused_records_is_bounded() -> None:
     assert (verdict.error_code, len(verdict.record_errors)) == (Error.INVALID_TIMESTAMP, 1000)
 
 
-def test_records_numbered_wrongly_are_mended_up_to_a_bound() -> None:
+def test_wrong_offset_deltas_are_corrected_up_to_a_bound() -> None:
     mended = accepted(many_records(2000, NOW, key=b"k", deltas=False))
     assert [record.offset for record in decode_records(mended.records)] == list(range(2000))
     assert refused(many_records(70_000, NOW, key=b"k", deltas=False)).error_code is Error.INVALID_RECORD

@@ -45,7 +45,7 @@ CASES: list[tuple[dict[str, str], str, str | None]] = [
 
 
 @pytest.mark.parametrize(("variables", "url", "expected"), CASES)
-def test_the_proxy_is_that_of_the_environment(
+def test_the_proxy_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], url: str, expected: str | None
 ) -> None:
     for name, value in variables.items():
@@ -58,7 +58,7 @@ OWN = ["127.0.0.1", "127.9.8.7", "localhost", "LOCALHOST.", "a.localhost", "[::1
 
 
 @pytest.mark.parametrize("host", OWN)
-def test_an_address_of_this_machine_is_asked_directly(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+def test_a_local_address_bypasses_the_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     for name in ("HTTP_PROXY", "https_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://p:3128")
     assert proxy_for(f"http://{host}:8081") is None
@@ -75,7 +75,7 @@ def test_the_addresses_of_interfaces_are_of_this_machine() -> None:
     assert not is_on_this_machine(REMOTE)
 
 
-def test_a_user_of_the_proxy_is_kept_from_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_credentials_of_the_proxy_are_hidden_in_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://al%40ice:s%3Acret@p:3128")
     assert proxy_for(f"https://{REMOTE}") == Proxy("p", 3128, "Basic YWxAaWNlOnM6Y3JldA==")
     for address in ("socks5://u:secret@p:1080", "https://u:secret@p:3128", "http://u:secret@p:port"):

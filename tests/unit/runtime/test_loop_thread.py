@@ -52,7 +52,7 @@ def test_a_thread_that_dies_ends_every_wait_with_the_reason(thread: LoopThread, 
         thread.run(nothing())
 
 
-def test_a_thread_that_dies_lets_go_of_what_it_has_first() -> None:
+def test_a_dying_thread_first_releases_its_resources() -> None:
     released: list[str] = []
 
     async def release() -> None:
@@ -66,7 +66,7 @@ def test_a_thread_that_dies_lets_go_of_what_it_has_first() -> None:
 
 
 @pytest.mark.parametrize("how", ["run", "wait", "end"])
-def test_a_thread_that_is_blocked_is_named_with_its_place(thread: LoopThread, how: str) -> None:
+def test_a_blocked_thread_is_reported_with_its_stack(thread: LoopThread, how: str) -> None:
     goes_on = threading.Event()
 
     def blocked() -> None:
@@ -83,7 +83,7 @@ def test_a_thread_that_is_blocked_is_named_with_its_place(thread: LoopThread, ho
     goes_on.set()
 
 
-def test_work_that_may_be_long_is_not_mistaken_for_a_block_once_it_has_begun(thread: LoopThread) -> None:
+def test_declared_long_work_is_not_reported_as_a_block(thread: LoopThread) -> None:
     async def long() -> int:
         time.sleep(0.6)
         return 7
@@ -101,7 +101,7 @@ def test_work_that_waits_is_not_mistaken_for_a_block(thread: LoopThread) -> None
     assert not thread.wait(threading.Event(), 0.3)
 
 
-def test_a_forked_child_learns_where_the_thread_is(thread: LoopThread) -> None:
+def test_a_forked_child_is_told_that_the_thread_is_in_its_parent(thread: LoopThread) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:

@@ -42,7 +42,7 @@ def test_wall_clock_is_the_systems() -> None:
 
 @pytest.mark.usefixtures("frozen")
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("time")])
-def test_durations_are_real(name: str) -> None:
+def test_durations_are_measured_in_real_time(name: str) -> None:
     read = getattr(real_time, name)
     first = read()
     while read() == first:

@@ -26,7 +26,7 @@ def test_cancelled_timer_does_not_fire_and_is_not_waited_for() -> None:
     assert fired == []
 
 
-def test_timer_scheduled_by_a_timer_for_now_fires_in_the_same_turn() -> None:
+def test_a_timer_scheduled_by_a_timer_for_now_fires_in_the_same_iteration() -> None:
     timers = Timers()
     fired: list[int] = []
     timers.schedule(10, lambda now_ms: (timers.schedule(now_ms, fired.append), None)[1])
@@ -156,7 +156,7 @@ def test_skipped_repetitions_do_what_all_of_them_would_do_at_the_same_times(
     assert rounds <= len(events)
 
 
-def test_repeated_work_that_is_cancelled_is_done_no_more() -> None:
+def test_cancelled_repeated_work_is_not_run_again() -> None:
     timers, done = Timers(), list[int]()
     repeated = timers.repeat(10, lambda: 10, done.append)
     timers.fire(10)

@@ -86,12 +86,12 @@ REFUSED: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("what", ALLOWED)
-def test_a_change_that_readers_survive(what: str) -> None:
+def test_a_compatible_change_is_allowed(what: str) -> None:
     assert problems(*ALLOWED[what]) == []
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_change_that_breaks_readers(what: str) -> None:
+def test_an_incompatible_change_is_refused(what: str) -> None:
     found = problems(*REFUSED[what])
     assert found
     assert all(one.startswith("{errorType:'") for one in found)
@@ -165,7 +165,7 @@ def test_a_schema_reads_itself(schema: Any) -> None:
         "http://unknown.example/schema",
     ],
 )
-def test_values_are_tried_by_the_rules_of_the_readers_draft(draft: str) -> None:
+def test_values_are_validated_by_the_readers_draft(draft: str) -> None:
     assert problems({"enum": ["a"]}, {"$schema": draft, "type": "string"}) == []
     assert problems({"enum": ["a", 1]}, {"$schema": draft, "type": "string"}) != []
 
@@ -176,7 +176,7 @@ def test_spaces_and_order_of_writing_do_not_matter() -> None:
     assert parse('{"b":1,"a":2}', []).normalized() == '{"a":2,"b":1}'
 
 
-def test_references_are_resolved_among_those_given() -> None:
+def test_references_are_resolved_only_among_the_given_schemas() -> None:
     item = Dependency("item.json", json.dumps({"$id": "http://x/item.json", "type": "integer"}))
     for name in ("item.json", "http://x/item.json"):
         text = json.dumps({"type": "object", "properties": {"a": {"$ref": name}}})
@@ -200,7 +200,7 @@ def test_an_invalid_schema_is_refused(text: str) -> None:
         parse(text, [])
 
 
-def test_a_circle_of_references_and_a_large_product_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_circular_references_and_large_products_terminate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oncelog.schema_registry.formats.json_reading.MAX_COMPARISONS", 2_000)
     circle = json.dumps({"definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}},
                          "$ref": "#/definitions/a"})  # fmt: skip

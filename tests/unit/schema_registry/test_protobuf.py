@@ -60,12 +60,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", ALLOWED)
-def test_a_change_that_readers_survive(what: str) -> None:
+def test_a_compatible_change_is_allowed(what: str) -> None:
     assert problems(*ALLOWED[what]) == []
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_change_that_breaks_readers(what: str) -> None:
+def test_an_incompatible_change_is_refused(what: str) -> None:
     before, after, kind = REFUSED[what]
     found = problems(before, after)
     assert len(found) == 1
@@ -150,7 +150,7 @@ def test_a_text_is_written_in_one_way_and_its_descriptor_gives_the_same(text: st
     assert "message M {" in written.text
 
 
-def test_a_serialized_descriptor_as_pythons_client_sends_it() -> None:
+def test_a_serialized_descriptor_of_confluents_python_client_is_accepted() -> None:
     descriptor = FileDescriptorProto()
     timestamp_pb2.DESCRIPTOR.CopyToProto(descriptor)
     sent = base64.b64encode(descriptor.SerializeToString()).decode()
@@ -170,7 +170,7 @@ def test_options_of_their_own_are_kept() -> None:
     assert again.formatted("serialized") == found.formatted("serialized")
 
 
-def test_imports_are_those_given() -> None:
+def test_imports_are_resolved_only_among_the_given_files() -> None:
     inner = Dependency("shared/inner.proto", HEAD + "message Inner {int32 a=1;}")
     text = HEAD + 'import "shared/inner.proto"; message M {Inner inner=1;}'
     found = parse(text, [inner])
@@ -198,7 +198,7 @@ def test_an_invalid_schema_is_refused(text: str) -> None:
         parse(text, [])
 
 
-def test_kinds_that_protobuf_has_are_all_known() -> None:
+def test_every_scalar_type_of_protobuf_is_known() -> None:
     from oncelog.schema_registry.formats.protobuf_changes import _KINDS
 
     messages = {"TYPE_MESSAGE", "TYPE_GROUP"}

@@ -109,7 +109,7 @@ def test_nothing_is_changed_by_a_decision() -> None:
     assert (state.subjects, state.highest_id, decision.answer["id"]) == ({}, 0, 1)
 
 
-def test_new_schemas_are_refused_after_the_highest_id_and_known_ones_are_not() -> None:
+def test_new_schemas_are_refused_after_the_highest_id_and_known_schemas_are_not() -> None:
     state = RegistryState()
     value = {"subject": "x", "version": 2**31 - 1, "id": 2**31 - 1, "schema": '"int"', "deleted": False}
     state.apply(Key(SCHEMA, "x", 2**31 - 1), value)

@@ -43,7 +43,7 @@ async def _given_up(*, stopping: bool, begun: bool) -> list[Any]:
     return sent
 
 
-def test_a_request_that_is_given_up_at_the_end_is_answered_and_no_error_of_the_server() -> None:
+def test_a_request_abandoned_at_the_stop_is_answered_and_logs_no_error() -> None:
     start, body = asyncio.run(_given_up(stopping=True, begun=False))
     assert (start["status"], json.loads(body["body"])["error_code"]) == (503, 50005)
     assert len(asyncio.run(_given_up(stopping=True, begun=True))) == 1, "an answer that was begun stays as it is"

@@ -52,7 +52,7 @@ def test_keys_are_written_byte_for_byte_as_confluents() -> None:
     assert decode_key(older) == Key(CONFIG), "as older registries wrote it"
 
 
-def test_kinds_that_are_not_known_are_left_alone() -> None:
+def test_records_of_unknown_kinds_are_ignored() -> None:
     assert decode_key(b'{"keytype":"CONTEXT","tenant":"default","context":"."}') is None
 
 

@@ -76,7 +76,7 @@ SHOWN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "shown"), SHOWN, ids=[json.dumps(schema)[:50] for schema, _ in SHOWN])
-def test_shown_values_can_be_written_again(schema: Any, shown: Any) -> None:
+def test_shown_values_can_be_encoded_again(schema: Any, shown: Any) -> None:
     codec = AvroCodec(Schema(json.dumps(schema)), {})
     written = codec.encode(codec.from_json(shown), strict=True)
     assert codec.decode_json(written, position=0)[0] == shown
@@ -143,7 +143,7 @@ PYTHON: list[tuple[Any, Any, str | bytes]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "expected"), PYTHON)
-def test_values_of_programs_are_of_one_type_or_refused(schema: Any, value: Any, expected: str | bytes) -> None:
+def test_values_of_programs_match_one_union_type_or_are_refused(schema: Any, value: Any, expected: str | bytes) -> None:
     codec = AvroCodec(Schema(json.dumps(schema)), {})
     if isinstance(expected, bytes):
         assert codec.encode(value, strict=True) == expected

@@ -30,6 +30,6 @@ def test_a_path_is_written_as_confluents_serializers_write_it(path: list[int], w
 @pytest.mark.parametrize(
     "data", [b"", b"\x02", b"\x80", b"\x01", b"\xfe\xff\xff\xff\xff\xff", b"\xff\x7f", b"\x02\x01"]
 )
-def test_a_path_that_is_cut_or_none_is_refused(data: bytes) -> None:
+def test_a_truncated_or_invalid_message_index_path_is_refused(data: bytes) -> None:
     with pytest.raises(SchemaError):
         indexes_of(data, 0)

@@ -275,7 +275,7 @@ def test_the_internal_segment_size_replaces_segment_bytes() -> None:
     assert parse(TopicConfig, {"internal.segment.bytes": "100"}).segment_bytes == 100
 
 
-def test_dynamic_settings_lie_over_those_of_the_start_and_can_be_taken_back() -> None:
+def test_dynamic_settings_override_static_settings_and_can_be_removed() -> None:
     started = parse(BrokerConfig, {"log.retention.hours": "2", "num.io.threads": "4", "max.connections": "5"})
     changed = started.with_dynamic({"log.retention.ms": "9", "max.connections": "6"})
     assert (changed.topic_defaults.retention_ms, changed.max_connections) == (9, 6)

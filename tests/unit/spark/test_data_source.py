@@ -33,7 +33,7 @@ def test_schema_of_the_user_is_refused(reader: str) -> None:
         getattr(source, reader)(StructType([StructField("id", IntegerType())])).partitions({}, {})
 
 
-def test_timestamp_does_not_depend_on_what_a_session_takes_the_word_for() -> None:
+def test_the_timestamp_type_does_not_depend_on_the_sessions_default() -> None:
     """As text it would, by ``spark.sql.timestampType``."""
     schema = OncelogDataSource(READS | {"includeHeaders": "true"}).schema()
     assert schema["timestamp"].dataType == TimestampType()
@@ -57,7 +57,7 @@ def test_spark_connect_is_refused_by_name_where_there_are_no_data_sources(
         use()
 
 
-def test_data_source_is_refused_by_a_pyspark_that_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_source_is_refused_on_an_unsupported_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = versions.pyspark_problem("5.0.0")
     monkeypatch.setattr(versions, "pyspark_problem", lambda: problem)
     with pytest.raises(ConfigError, match=r"PySpark 5\.0\.0 is installed, and oncelog works with 3\.5 to 4\.x"):

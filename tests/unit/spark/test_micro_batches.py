@@ -37,7 +37,7 @@ def test_a_batch_that_failed_may_be_written_again() -> None:
         pass
 
 
-def test_groups_are_those_of_one_run() -> None:
+def test_job_groups_belong_to_one_run() -> None:
     sinks = QuerySinks()
     sinks.groups("one").add("group")
     assert (sinks.groups("one"), sinks.groups("another")) == ({"group"}, set())

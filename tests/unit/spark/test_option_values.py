@@ -33,7 +33,7 @@ def from_toml(line: str, folder: Path) -> Pipeline:
     return load_pipelines(path)[0]
 
 
-def test_values_become_the_texts_that_spark_makes_of_them() -> None:
+def test_option_values_become_the_texts_that_spark_makes_of_them() -> None:
     pyspark = pytest.importorskip("pyspark.sql.utils")
     given: dict[str, Any] = {"a": "text", "b": 2, "c": 0.5, "d": True, "e": False, "f": 2**40, "g": 1e30, "h": ""}
     assert option_texts(given, "x") == {name: pyspark.to_str(value) for name, value in given.items()}
@@ -92,6 +92,6 @@ def test_options_of_a_pipeline_file_follow_the_same_rule(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("given", [{"includeHeaders": True}, {"INCLUDEHEADERS": " true "}])
-def test_headers_are_asked_for_in_any_spelling(given: dict[str, Any]) -> None:
+def test_the_headers_option_is_read_in_any_spelling(given: dict[str, Any]) -> None:
     assert includes_headers(Source("in", options=given).texts())
     assert not includes_headers(Source("in", options=dict.fromkeys(given, False)).texts())

@@ -163,7 +163,7 @@ def test_streaming_query_takes_no_batch_id() -> None:
         parse_sink_options(SINK | {"batchId": "3", "transactionalIdPrefix": "x"}, streaming=True)
 
 
-def test_waiting_and_fetching_are_as_the_options_say() -> None:
+def test_timeouts_and_fetch_sizes_follow_the_options() -> None:
     options = {
         "fetchOffset.numRetries": "5",
         "fetchOffset.retryIntervalMs": "0",
@@ -224,7 +224,7 @@ def test_batch_write_with_an_id_takes_the_way_out_that_its_refusal_names() -> No
     assert parse_sink_options(named, streaming=False).on_missing_marker is OnMissingMarker.SKIP
 
 
-def test_a_sink_goes_by_its_name_or_else_by_its_topic() -> None:
+def test_a_sink_is_named_by_its_name_or_its_topic() -> None:
     of_a_query = SINK | {"checkpointLocation": "/c", "microBatch": "3"}
     named = parse_sink_options(of_a_query | {"sinkName": "late"}, streaming=False)
     assert (named.topic, named.destination, named.sink_name) == (SINK["topic"], "", "late")

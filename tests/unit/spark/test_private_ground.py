@@ -113,7 +113,7 @@ def modules_of_spark() -> list[Path]:
     return [path for path in found if SOURCES / "spark" in path.parents or IMPORTS.search(path.read_text())]
 
 
-def test_no_other_module_touches_private_ground() -> None:
+def test_no_other_module_uses_private_apis_of_spark() -> None:
     java = names_of_java()
     assert {"internalCreateDataFrame", "activeStreamingQueries", "_jdf"} <= java
     found = [
@@ -137,11 +137,11 @@ def test_no_other_module_touches_private_ground() -> None:
         "sys._getframe().f_back",
     ],
 )
-def test_private_ground_is_seen(line: str) -> None:
+def test_uses_of_private_apis_are_detected(line: str) -> None:
     assert list(trespasses("a.py", line, names_of_java()))
 
 
-def test_each_use_says_what_it_needs_buys_and_loses() -> None:
+def test_each_use_of_a_private_api_documents_need_gain_and_loss() -> None:
     names = [use.name for use in uses()]
     assert len(names) == len(set(names)) >= 15
     for use in uses():

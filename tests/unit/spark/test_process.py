@@ -22,7 +22,7 @@ class Second:
         CLOSED.append("second")
 
 
-def test_each_part_is_made_once_and_the_last_one_closes_first() -> None:
+def test_process_resources_are_created_once_and_closed_in_reverse_order() -> None:
     CLOSED.clear()
     process = Process()
     first = process.part(First)
@@ -43,7 +43,7 @@ def test_an_unpickled_object_finds_its_own_process() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
-def test_a_forked_process_begins_empty_and_leaves_its_parents_parts_alone() -> None:
+def test_a_forked_process_starts_empty_and_keeps_its_parents_resources_open() -> None:
     """PySpark's daemon forks its workers: a connection that both use would mix two conversations."""
     parents = this_process()
     first = parents.part(First)

@@ -31,7 +31,7 @@ class FakeQuery:
         return self.recentProgress[-1] if self.recentProgress else None
 
 
-def test_lag_is_what_lies_between_reached_and_latest_over_all_partitions() -> None:
+def test_lag_is_the_sum_of_latest_minus_reached_over_all_partitions() -> None:
     source = {"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": '{"t": {"0": 9, "1": 7, "2": 3}}'}
     progress = read_progress("p", report(3, sources=[source]))
     assert progress.lag == 4, "a partition that no batch has reached yet is in no report of its own"
@@ -39,7 +39,7 @@ def test_lag_is_what_lies_between_reached_and_latest_over_all_partitions() -> No
     assert progress.reached == {"t-0": 5, "t-1": 7}
 
 
-def test_report_of_another_source_and_rates_of_empty_batches_are_read_as_nothing() -> None:
+def test_reports_of_other_sources_and_rates_of_empty_batches_count_as_none() -> None:
     source = {"endOffset": 17, "latestOffset": None}
     progress = read_progress("p", report(0, sources=[source], processedRowsPerSecond=float("nan")))
     assert (progress.lag, progress.rows_per_second, progress.watermark) == (None, 0.0, "")
@@ -53,7 +53,7 @@ def test_lag_after_a_batch_that_an_earlier_run_had_planned_is_unknown() -> None:
     assert Progress.from_json(progress.as_json()) == progress
 
 
-def test_state_and_late_rows_are_summed_up() -> None:
+def test_state_rows_and_late_rows_are_summed() -> None:
     operators = [{"numRowsTotal": 3, "numRowsDroppedByWatermark": 1}, {"numRowsTotal": 4}]
     progress = read_progress("p", report(0, stateOperators=operators, eventTime={"watermark": "2013-01-01T00:00:00Z"}))
     assert (progress.state_rows, progress.late_rows, progress.watermark) == (7, 1, "2013-01-01T00:00:00Z")
@@ -64,7 +64,7 @@ def test_progress_survives_its_json() -> None:
     assert Progress.from_json(progress.as_json()) == progress
 
 
-def test_each_batch_is_reported_once_also_those_between_two_calls() -> None:
+def test_each_batch_is_reported_once_even_between_two_calls() -> None:
     query = FakeQuery()
     reader = ProgressReader("p", cast(StreamingQuery, query))
     assert reader.new() == []

@@ -11,7 +11,7 @@ from oncelog.spark.python import worker_python, worker_python_problem
 from oncelog.spark.session import _submitted_master
 
 
-def test_python_that_runs_this_program_suits() -> None:
+def test_the_current_python_is_accepted() -> None:
     assert worker_python_problem(sys.executable) is None
 
 
@@ -34,7 +34,7 @@ def test_python_that_does_not_exist_is_reported(program: str) -> None:
 @pytest.mark.parametrize(
     ("variables", "master"), [({}, None), ({"PYSPARK_GATEWAY_PORT": "1"}, "spark://one:7077")], ids=["python", "submit"]
 )
-def test_master_of_spark_submit_is_taken(
+def test_the_master_of_spark_submit_is_used(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], master: str | None
 ) -> None:
     monkeypatch.setattr("os.environ", variables)

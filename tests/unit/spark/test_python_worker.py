@@ -35,7 +35,7 @@ def frozen(environment: dict[str, str]) -> list[int]:
     return [int(word) for word in ran.stdout.split()]
 
 
-def test_worker_passes_over_what_is_imported_and_again_only_over_more() -> None:
+def test_a_worker_skips_modules_that_are_already_imported() -> None:
     first, second, third = frozen({"SPARK_PYTHON_RUNTIME": "PYTHON_WORKER"})
     assert 0 < first == second < third
 
@@ -80,7 +80,7 @@ def acknowledges_at_once(connection: socket.socket) -> bool:
 
 
 @on_linux
-def test_worker_acknowledges_what_has_come(jvm_and_worker: Connection) -> None:
+def test_a_worker_acknowledges_received_input(jvm_and_worker: Connection) -> None:
     jvm, worker = jvm_and_worker
     with worker.makefile("rb") as infile:
         jvm.sendall(b"a task")
@@ -91,7 +91,7 @@ def test_worker_acknowledges_what_has_come(jvm_and_worker: Connection) -> None:
 
 
 @on_linux
-def test_each_item_is_acknowledged(jvm_and_worker: Connection) -> None:
+def test_each_received_item_is_acknowledged(jvm_and_worker: Connection) -> None:
     jvm, worker = jvm_and_worker
     with worker.makefile("rb") as infile:
         in_worker(infile, acknowledge)

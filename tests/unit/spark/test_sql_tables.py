@@ -45,7 +45,7 @@ def test_rows_name_one_of_several_subscribed_topics() -> None:
     assert table(subscribePattern="a.*").of_write({}).keys() == {"kafka.bootstrap.servers"}
 
 
-def test_options_go_where_they_have_a_meaning() -> None:
+def test_options_of_a_table_go_to_the_read_or_to_the_write() -> None:
     found = table(
         subscribe="a",
         maxOffsetsPerTrigger="5",
@@ -108,7 +108,7 @@ def test_table_properties_count_as_options_and_other_properties_are_the_users_ow
         ({"topic": "a", "location": "/x"}, "LOCATION and path are not supported, leave them out: topics have no path"),
     ],
 )
-def test_create_table_refuses_what_a_read_or_an_insert_would(options: dict[str, str], text: str) -> None:
+def test_create_table_refuses_options_that_a_read_or_an_insert_refuses(options: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         OncelogDataSource(statement(AT | options)).schema()
 
@@ -118,13 +118,13 @@ def test_create_table_without_a_broker_is_refused() -> None:
         table_options(statement({"subscribe": "a"}))
 
 
-def test_every_option_is_taken_or_refused_with_a_reason() -> None:
+def test_every_option_is_accepted_or_refused_with_a_reason() -> None:
     assert {*SINK_OPTIONS} - {*WRITING} <= REFUSED_IN_A_TABLE.keys()
     assert not {*SOURCE_OPTIONS, *WRITING} & REFUSED_IN_A_TABLE.keys()
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_columns_carry_the_options_and_no_secret_goes_along(keeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_carry_the_options_without_secrets(keeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_columns, "KEEPS_INTERNAL_METADATA", keeps)
     found = table(subscribe="a", startingTimestamp="5")
     columns = marked(SCHEMA, found)
@@ -141,7 +141,7 @@ def made(**options: str) -> StructType:
     return OncelogDataSource(statement(AT | options)).schema()
 
 
-def test_read_of_a_table_has_its_options() -> None:
+def test_a_read_of_a_table_uses_its_options() -> None:
     columns = made(subscribe="a", maxOffsetsPerTrigger="7")
     assert OncelogDataSource({}).reader(columns)._options.subscription.topics == ("a",)  # type: ignore[attr-defined]
     stream = OncelogDataSource({"startingoffsets": "earliest"}).streamReader(columns)
@@ -206,7 +206,7 @@ def inserted(columns: StructType, monkeypatch: pytest.MonkeyPatch, **values: obj
     return list(rows)
 
 
-def test_insert_takes_the_columns_that_a_producer_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insert_accepts_the_columns_that_a_producer_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = inserted(SCHEMA, monkeypatch, value=b"v", topic="a", partition=1, timestamp=0)
     assert [(row["value"], row["partition"]) for row in rows] == [(b"v", 1)]
 
@@ -220,7 +220,7 @@ def test_insert_takes_the_columns_that_a_producer_sets(monkeypatch: pytest.Monke
         ({"timestamp": -1}, r"before 1970 in column timestamp \(-1 microseconds\)"),
     ],
 )
-def test_insert_refuses_what_it_could_not_keep(
+def test_insert_refuses_columns_that_it_cannot_store(
     values: dict[str, object], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BadRow, match=text):

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("version", ["3.5.0", "3.5.4+amzn.0", "4.0.0", "4.3.0.dev1", "4.10.2"])
-def test_pyspark_from_3_5_up_to_5_is_taken(version: str) -> None:
+def test_pyspark_from_3_5_below_5_is_accepted(version: str) -> None:
     assert pyspark_problem(version) is None
 
 
@@ -35,7 +35,7 @@ def test_missing_pyspark_is_reported() -> None:
     assert "is not installed" in str(pyspark_problem(""))
 
 
-def test_release_of_a_platforms_own_build() -> None:
+def test_the_release_of_a_platforms_own_build_is_read() -> None:
     assert [release(text) for text in ("3.5.4+amzn.0", "4.10.0", "client-17")] == [(3, 5), (4, 10), (0, 0)]
 
 
@@ -66,7 +66,7 @@ class Plain(VersionChecked):
         self.number = number
 
 
-def test_pickled_object_comes_back_where_the_versions_are_the_same() -> None:
+def test_an_object_is_unpickled_if_the_versions_are_equal() -> None:
     assert pickle.loads(pickle.dumps(Slotted(3))) == Slotted(3)
     assert pickle.loads(pickle.dumps(Plain(4))).number == 4
 

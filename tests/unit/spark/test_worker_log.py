@@ -20,7 +20,7 @@ PROGRAM = "import oncelog.spark, logging; logging.getLogger('oncelog.spark.sink.
         (False, "", "batch 7 is written"),
     ],
 )
-def test_warning_in_a_worker_has_time_level_and_name(worker: bool, setup: str, line: str) -> None:
+def test_a_worker_warning_has_time_level_and_name(worker: bool, setup: str, line: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_PYTHON_RUNTIME"}
     environment |= {"SPARK_PYTHON_RUNTIME": "PYTHON_WORKER"} if worker else {}
     ran = subprocess.run(

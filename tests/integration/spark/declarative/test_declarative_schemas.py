@@ -38,7 +38,7 @@ def large_orders() -> DataFrame:
 """
 
 
-def test_flow_reads_and_writes_by_a_registry(unique_name: str, tmp_path: Path) -> None:
+def test_a_flow_reads_and_writes_with_a_schema_registry(unique_name: str, tmp_path: Path) -> None:
     with oncelog.Broker(schema_registry=True) as broker:
         address, url = broker.bootstrap_servers, broker.schema_registry_url
         home, java = Path(os.environ["SPARK_HOME"]), os.environ["SPARK_SUBMIT_OPTS"]

@@ -55,7 +55,7 @@ def records_of(found: CollectedBatch | None) -> list[tuple[int, bytes | None, by
     ]
 
 
-def test_rows_of_all_tasks_come_in_order_to_where_java_would_put_them(spark: SparkSession) -> None:
+def test_rows_of_all_tasks_go_in_order_to_the_partitions_that_java_chooses(spark: SparkSession) -> None:
     rows = spark.range(0, 500, 1, 4).selectExpr("cast(id as string) as key", "concat('v', id) as value", "id as more")
     found = collected(rows)
     records = records_of(found)
@@ -98,13 +98,13 @@ def test_an_excessive_result_is_not_returned(spark: SparkSession, monkeypatch: p
     assert returned[0].nbytes < 2_000
 
 
-def test_no_rows_are_a_small_batch(spark: SparkSession) -> None:
+def test_an_empty_batch_counts_as_a_small_batch(spark: SparkSession) -> None:
     found = collected(spark.range(0).selectExpr("cast(id as string) as value"))
     assert records_of(found) == []
     assert found is not None and found.size == BatchSize(0, 0, 0, 0)
 
 
-def test_rows_after_a_shuffle_with_odd_names_and_headers(spark: SparkSession) -> None:
+def test_rows_after_a_shuffle_keep_odd_names_and_headers(spark: SparkSession) -> None:
     rows = spark.range(0, 40, 1, 2).selectExpr("id % 4 as g", "id").groupBy("g").count()
     rows = rows.selectExpr(
         "cast(g as string) as `KEY`",

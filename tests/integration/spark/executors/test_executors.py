@@ -73,7 +73,7 @@ def write_to(
         pytest.param("0", "driver", marks=pytest.mark.soak),
     ],
 )
-def test_every_path_writes_each_row_once_where_java_would_put_it(
+def test_every_path_writes_each_row_once_to_the_partition_that_java_chooses(
     spark: SparkSession, broker: RunningBroker, unique_name: str, writers: str, path: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 5)
@@ -131,7 +131,7 @@ def test_rows_are_computed_under_the_settings_of_their_session(
     assert spark.sparkContext.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch") == before
 
 
-def test_a_writer_is_handed_no_more_batches_than_its_lanes_hold(spark: SparkSession) -> None:
+def test_a_writer_buffers_no_more_batches_than_its_lanes_hold(spark: SparkSession) -> None:
     """PySpark 3.5 knows no limit in bytes: it would hand 10,000 batches of half a megabyte at a time."""
     rows = rows_of(spark, 3000, tasks=1)
     encoding = Encoding(SinkColumns.of(rows.schema, "t"), "t", {"t": 3}, "none", 100)
@@ -171,7 +171,9 @@ def test_batch_write_with_an_id_has_effect_once_on_any_path(
 
 
 @KAFKA_IN_SOAK
-def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_an_empty_batch_is_written_with_its_marker(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
     identity = {"transactionalIdPrefix": f"{unique_name}-daily", "batchId": "7"}
     assert write_to(rows_of(spark, 0), broker, unique_name, writers="2", **identity).path == "executors"
@@ -343,7 +345,7 @@ def another_job(spark: SparkSession, folder: Path) -> Iterator[None]:
             job.result(300)
 
 
-def test_slots_that_another_job_holds_are_not_waited_for_without_end(
+def test_waiting_for_slots_of_another_job_ends(
     spark: SparkSession,
     oncelog_broker: RunningBroker,
     unique_name: str,
@@ -383,7 +385,7 @@ def test_bad_row_fails_before_a_transaction_begins(
 
 
 @KAFKA_IN_SOAK
-def test_record_too_large_for_the_broker_is_refused_once_and_what_others_wrote_is_aborted(
+def test_a_record_too_large_for_the_broker_aborts_the_batch_of_all_writers(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2, max_message_bytes="2000")

@@ -144,7 +144,7 @@ def job(cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_pa
     return Job(cluster, own_broker, unique_name, tmp_path, 6)
 
 
-def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job: Job) -> None:
+def test_executors_and_workers_killed_around_their_writes_write_each_row_once(job: Job) -> None:
     """One fault in each batch, of rows whose order and place change whenever Spark repeats a task.
 
     In the first batch an executor dies before that, so that Spark repeats a part of the stage that made the rows.
@@ -154,7 +154,7 @@ def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job
     assert DiesWithRows(job.folder).fault.happened
 
 
-def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Job) -> None:
+def test_an_executor_lost_before_the_other_writers_end_writes_each_row_once(job: Job) -> None:
     """Its report has reached the driver, and the others' follow: nothing is written again."""
     with PausePoint() as point, job.run(hold=pause(point, BatchStep.PRODUCED, 0)) as run:
         paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
@@ -179,7 +179,7 @@ def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
     assert (job.folder / "speculated").exists()
 
 
-def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_again(job: Job) -> None:
+def test_a_stage_that_spark_repeats_in_part_rewrites_the_whole_batch(job: Job) -> None:
     """Files that cannot be fetched, although no executor is lost, and rows that move to other tasks when they are
     made again.
     """
@@ -214,7 +214,7 @@ def _await_end(pid: int) -> None:
         time.sleep(0.2)
 
 
-def test_driver_killed_at_every_step(
+def test_a_driver_killed_at_every_step_writes_each_batch_once(
     cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_path: Path
 ) -> None:
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own."""
@@ -230,7 +230,7 @@ def test_driver_killed_at_every_step(
     job.complete(**TWO_WRITERS)
 
 
-def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Restartable) -> None:
+def test_a_broker_killed_at_three_steps_and_restarted_has_each_batch_once(job: Job, own_broker: Restartable) -> None:
     """The batch continues with the restarted broker, or fails and the replay writes it."""
     with PausePoint() as point:
         pauses = [

@@ -42,7 +42,7 @@ def cluster_of(servers: str) -> Iterator[KafkaCluster]:
         (ApiKey.END_TXN, "EndTxn"),
     ],
 )
-def test_without_transactions_nothing_becomes_visible_and_the_api_is_named(missing: ApiKey, named: str) -> None:
+def test_a_broker_without_transactions_shows_nothing_and_the_missing_api_is_named(missing: ApiKey, named: str) -> None:
     with older_broker(newest_but(missing)) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", 1, 1)])
@@ -61,13 +61,13 @@ def test_without_transactions_nothing_becomes_visible_and_the_api_is_named(missi
         assert ends[NOTHING[0]].offset == 0
 
 
-def test_without_settings_the_retention_of_offsets_counts_as_unknown() -> None:
+def test_without_describe_configs_the_offsets_retention_is_unknown() -> None:
     with older_broker(newest_but(ApiKey.DESCRIBE_CONFIGS)) as broker, cluster_of(broker.bootstrap_servers) as cluster:
         assert cluster.facts("group").retention_ms is None
         assert cluster.tells_retention is False
 
 
-def test_without_the_ends_of_epochs_nothing_is_said_about_them() -> None:
+def test_without_offset_for_leader_epoch_truncation_is_not_reported() -> None:
     with older_broker(newest_but(ApiKey.OFFSET_FOR_LEADER_EPOCH)) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", 1, 1)])

@@ -58,7 +58,7 @@ def where_lost(broker: RunningBroker, api: int, work: Callable[[str], None]) -> 
     asyncio.run(proxied())
 
 
-def test_wait_for_a_cluster_is_as_long_as_its_option_says() -> None:
+def test_the_option_for_the_wait_for_a_cluster_is_respected() -> None:
     nobody = "127.0.0.1:1"
     with pytest.raises(KafkaError, match=r"within kafka\.default\.api\.timeout\.ms=300"):
         reading(nobody, kafka__default__api__timeout__ms="300")
@@ -66,7 +66,9 @@ def test_wait_for_a_cluster_is_as_long_as_its_option_says() -> None:
         writing(nobody, kafka__max__block__ms="300")
 
 
-def test_task_waits_for_an_answer_as_long_as_the_option_says(oncelog_broker: RunningBroker, unique_name: str) -> None:
+def test_the_option_for_the_request_timeout_of_a_task_is_respected(
+    oncelog_broker: RunningBroker, unique_name: str
+) -> None:
     partition = TopicPartition(create_topic(oncelog_broker.bootstrap_servers, unique_name), 0)
 
     def fetch(address: str) -> None:
@@ -79,7 +81,7 @@ def test_task_waits_for_an_answer_as_long_as_the_option_says(oncelog_broker: Run
     where_lost(oncelog_broker, FETCH, fetch)
 
 
-def test_batch_is_sent_again_as_long_as_the_option_says(oncelog_broker: RunningBroker, unique_name: str) -> None:
+def test_the_option_for_the_delivery_timeout_is_respected(oncelog_broker: RunningBroker, unique_name: str) -> None:
     create_topic(oncelog_broker.bootstrap_servers, unique_name)
 
     def write(address: str) -> None:
@@ -94,7 +96,7 @@ def test_batch_is_sent_again_as_long_as_the_option_says(oncelog_broker: RunningB
 
 
 @pytest.mark.parametrize(("attempts", "answered"), [("3", True), ("2", False)])
-def test_offsets_are_asked_for_as_often_as_the_option_says(
+def test_the_option_for_retries_of_offset_requests_is_respected(
     oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch, attempts: str, answered: bool
 ) -> None:
     partition = TopicPartition(create_topic(oncelog_broker.bootstrap_servers, unique_name), 0)
@@ -123,7 +125,7 @@ def test_offsets_are_asked_for_as_often_as_the_option_says(
 
 
 @pytest.mark.parametrize("option", ["kafka__fetch__max__bytes", "kafka__max__partition__fetch__bytes"])
-def test_answer_is_as_large_as_the_option_says(broker: RunningBroker, unique_name: str, option: str) -> None:
+def test_the_option_for_the_fetch_size_is_respected(broker: RunningBroker, unique_name: str, option: str) -> None:
     address = broker.bootstrap_servers
     partition = TopicPartition(create_topic(address, unique_name), 0)
     for number in range(4):

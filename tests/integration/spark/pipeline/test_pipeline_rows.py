@@ -44,7 +44,7 @@ def started(spark: SparkSession, address: str, topic: str, sql: str, name: str) 
     return writer.outputMode("complete" if "count" in sql else "append").trigger(availableNow=True).start()
 
 
-def test_malformed_value_stops_the_query_whatever_it_reads_and_good_ones_pass_once(
+def test_a_malformed_value_stops_the_query_for_any_selected_columns_and_valid_values_pass_once(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     address = oncelog_broker.bootstrap_servers
@@ -65,7 +65,7 @@ def test_malformed_value_stops_the_query_whatever_it_reads_and_good_ones_pass_on
             query.awaitTermination()
 
 
-def test_example_of_a_schema_is_one(spark: SparkSession) -> None:
+def test_the_example_of_a_schema_in_the_message_is_valid(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match="has no columns: write each as a name and a type") as refused:
         _columns("string")
     assert _columns(str(refused.value).partition("for example ")[2]).simpleString() == "struct<origin:string>"

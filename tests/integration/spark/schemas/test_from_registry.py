@@ -56,7 +56,7 @@ def check(found: dict[str, Any], url: str) -> None:
     ]
 
 
-def test_a_header_names_the_schema_first(spark: SparkSession, url: str, unique_name: str) -> None:
+def test_a_schema_id_in_a_header_takes_precedence(spark: SparkSession, url: str, unique_name: str) -> None:
     with SchemaRegistry(url) as registry:
         serializer = AvroSerializer(registry, '"long"', topic=unique_name, schema_id_serializer="header")
         headers: list[tuple[str, bytes]] = []
@@ -74,11 +74,11 @@ def test_a_header_names_the_schema_first(spark: SparkSession, url: str, unique_n
     assert found[5]["r"]["problem"] == "no schema id: the length is 1, and an id takes 5 bytes"
 
 
-def test_columns_of_a_batch(spark: SparkSession, url: str, unique_name: str) -> None:
+def test_from_registry_decodes_columns_of_a_batch(spark: SparkSession, url: str, unique_name: str) -> None:
     check(registry_session.through(spark, url, unique_name), url)
 
 
-def test_columns_through_a_connect_server(url: str, unique_name: str, tmp_path: Path) -> None:
+def test_from_registry_decodes_columns_through_a_connect_server(url: str, unique_name: str, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(PROGRAM.parents[4]), *filter(None, [environment.get("PYTHONPATH")])]
@@ -91,7 +91,7 @@ def test_columns_through_a_connect_server(url: str, unique_name: str, tmp_path: 
     check(json.loads(ran.stdout.splitlines()[-1]), url)
 
 
-def test_columns_of_a_stream_and_a_value_that_fails_it(
+def test_from_registry_decodes_a_stream_and_a_malformed_value_fails_it(
     spark: SparkSession, broker_with_registry: oncelog.Broker, url: str, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker_with_registry.bootstrap_servers

@@ -95,7 +95,7 @@ def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatc
     return Sink(broker, unique_name)
 
 
-def test_half_of_a_batch_that_is_in_progress_is_in_the_log_and_not_visible(sink: Sink) -> None:
+def test_half_of_a_batch_in_progress_is_in_the_log_and_invisible(sink: Sink) -> None:
     with pytest.raises(Crash):
         sink.commit(0, crash=BatchStep.HALF_PRODUCED)
     written = values(committed(sink.address, sink.name, isolation="read_uncommitted"))
@@ -142,7 +142,7 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: B
     eventually(sink.visible, batch(0))
 
 
-def test_late_run_does_not_disturb_the_one_that_continues(sink: Sink) -> None:
+def test_a_late_run_does_not_disturb_the_current_run(sink: Sink) -> None:
     """It begins with a batch that is in, or with one before it, while the first run is in its next batch."""
     sink.commit(0)
     sink.commit(1)

@@ -108,7 +108,7 @@ REFUSED = [("headers", expression) for expression in NO_HEADERS.values()] + [
 
 
 @pytest.mark.parametrize(("name", "expression"), REFUSED)
-def test_the_advice_in_the_refusal_of_a_type_works(spark: SparkSession, name: str, expression: str) -> None:
+def test_advice_in_the_refusal_of_a_header_type_works(spark: SparkSession, name: str, expression: str) -> None:
     columns = {"value": "'v'", "topic": "'t'", name: expression}
     rows = spark.range(1).selectExpr(*(f"{given} AS {column}" for column, given in columns.items()))
     with pytest.raises(ConfigError, match=f"Column {name} has type") as refused:
@@ -124,7 +124,7 @@ def test_the_advice_in_the_refusal_of_a_type_works(spark: SparkSession, name: st
         assert list(map(tuple, headers)) == wanted
 
 
-def test_header_without_a_key_is_refused_and_the_advice_leaves_it_out(
+def test_a_header_without_a_key_is_refused_with_advice_that_removes_it(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     address = oncelog_broker.bootstrap_servers

@@ -33,7 +33,7 @@ KAFKA = pytest.mark.kafka
     ],
     indirect=["broker"],
 )
-def test_driver_killed_at_steps_of_the_commit(
+def test_a_driver_killed_at_steps_of_the_commit_writes_each_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[BatchStep]
 ) -> None:
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own.
@@ -53,7 +53,7 @@ def test_driver_killed_at_steps_of_the_commit(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=KAFKA)], indirect=True)
-def test_driver_killed_at_each_step_of_a_batch_that_it_collects(
+def test_a_driver_killed_at_each_step_of_a_collected_batch_writes_it_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """Run n writes batch n, which it shuffles as its first, and is killed at step n of batch n + 1, which it collects.
@@ -71,7 +71,7 @@ def test_driver_killed_at_each_step_of_a_batch_that_it_collects(
 
 
 @KAFKA_IN_SOAK
-def test_driver_killed_while_end_txn_is_in_progress(
+def test_a_driver_killed_during_end_txn_writes_each_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out."""

@@ -110,7 +110,7 @@ def test_the_sink_needs_four_permissions_and_names_a_missing_one(side: Side, uni
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
 
 
-def test_slow_first_batch_is_written_once_without_the_right_to_ask_how_long_markers_live(
+def test_a_slow_first_batch_is_written_once_without_permission_to_read_the_offsets_retention(
     side: Side, unique_name: str, tmp_path: Path
 ) -> None:
     topic = create_topic(side.open_servers, unique_name)
@@ -131,7 +131,7 @@ def test_slow_first_batch_is_written_once_without_the_right_to_ask_how_long_mark
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
 
 
-def test_source_needs_to_read_its_topic_and_is_reported(side: Side, unique_name: str) -> None:
+def test_the_source_names_its_missing_read_permission(side: Side, unique_name: str) -> None:
     partition = TopicPartition(create_topic(side.open_servers, unique_name), 0)
     read = allowed(AclResourceType.TOPIC, unique_name, Operation.READ, PatternType.LITERAL)
     describe = read._replace(operation=Operation.DESCRIBE)

@@ -207,7 +207,7 @@ def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
 
 
 @KAFKA_IN_SOAK
-def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job) -> None:
+def test_a_copied_checkpoint_with_another_topic_never_writes_to_production(job: Job) -> None:
     job.send()
     job.run()
     blue = create_topic(job.address, f"{job.sink}-blue")
@@ -227,7 +227,7 @@ def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job)
 
 
 @KAFKA_IN_SOAK
-def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sink_is_not(
+def test_a_first_batch_written_under_another_prefix_is_refused_and_a_second_sink_is_not(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The driver died between EndTxn and the commit log of batch 0. Another prefix is another marker, but the
@@ -257,7 +257,7 @@ def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sin
 
 
 @KAFKA_IN_SOAK
-def test_query_that_rested_longer_than_its_marker_continues(job: Job) -> None:
+def test_a_query_stopped_longer_than_its_marker_lives_continues(job: Job) -> None:
     """After a month's rest, the batch that is planned next needs no marker, because the last one ended."""
     job.send()
     job.run()
@@ -269,7 +269,7 @@ def test_query_that_rested_longer_than_its_marker_continues(job: Job) -> None:
 
 
 @pytest.mark.soak  # a worker of Spark that comes late ends it, and it cannot be begun again
-def test_running_query_that_rested_longer_than_its_marker_continues(job: Job) -> None:
+def test_a_running_query_idle_longer_than_its_marker_lives_continues(job: Job) -> None:
     """The query used to die at its next record, and could not be started again."""
     job.send()
     query = job.rested(job.forget_marker)
@@ -279,7 +279,7 @@ def test_running_query_that_rested_longer_than_its_marker_continues(job: Job) ->
 
 
 @pytest.mark.soak  # the decision's unit tests have each case of it
-def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_ways_out(job: Job) -> None:
+def test_a_batch_possibly_written_a_month_ago_is_refused_with_two_ways_out(job: Job) -> None:
     """The driver died between EndTxn and the commit log, also of the first batch, and the marker is gone."""
     job.send()
     job.run()
@@ -306,7 +306,7 @@ def test_replay_is_skipped_while_the_marker_exists(job: Job) -> None:
 
 
 @KAFKA_IN_SOAK
-def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> None:
+def test_a_missing_marker_that_cannot_have_expired_is_refused(job: Job) -> None:
     """The log went back to before the first marker, or somebody deleted the group."""
     job.send()
     job.run()
@@ -387,7 +387,7 @@ def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused
         start(twice, "twice")
 
 
-def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
+def test_two_sinks_with_one_marker_are_detected_for_any_spelling_of_options(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The second sink would find the first one's marker, and write nothing."""
@@ -405,7 +405,7 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
         run_to_the_end(writer.trigger(availableNow=True).start)
 
 
-def test_two_sinks_of_one_table_are_noticed_and_those_of_two_are_not(
+def test_two_sinks_of_one_table_are_detected_and_sinks_of_two_tables_are_not(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The second sink would find the first one's batch in the table, and write nothing."""
@@ -505,7 +505,7 @@ def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
     assert job.numbers() == list(range(10))
 
 
-def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an_older_marker(
+def test_a_batch_whose_marker_was_deleted_with_its_topic_is_not_rewritten_because_of_an_older_marker(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The option was changed in the very batch that is repeated, and the topic that it named was deleted."""
@@ -540,7 +540,7 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
 
 
 @KAFKA_IN_SOAK
-def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_marker(
+def test_a_batch_declared_written_is_not_written_after_a_crash_before_its_marker(
     broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """A checkpoint of Spark's own connector, which wrote batch 1 and died before Spark's commit log."""

@@ -160,7 +160,7 @@ def test_batch_write_without_an_id_writes_each_time(
         ("cast(id as string) as value, 'none-such' as topic", {}, "'none-such', named by a row, does not exist"),
     ],
 )
-def test_wrong_write_is_refused_with_one_clear_sentence(
+def test_an_invalid_write_is_refused_with_one_clear_sentence(
     spark: SparkSession, oncelog_broker: RunningBroker, columns: str, options: dict[str, str], text: str
 ) -> None:
     with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin, suppress(TopicAlreadyExistsError):
@@ -171,7 +171,7 @@ def test_wrong_write_is_refused_with_one_clear_sentence(
 
 
 @pytest.mark.parametrize("way", ["batch", "stream", "for_each_batch"])
-def test_misspelt_topic_is_refused_and_not_made(
+def test_a_misspelt_topic_is_refused_and_not_created(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, way: str
 ) -> None:
     """Both brokers create topics that somebody names, unless they are told not to."""
@@ -236,7 +236,7 @@ def test_stream_copies_each_record_once_and_leaves_its_marker(
 
 
 @KAFKA_IN_SOAK
-def test_stream_continues_after_batches_without_a_row(
+def test_a_stream_continues_after_empty_batches(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers
@@ -252,7 +252,7 @@ def test_stream_continues_after_batches_without_a_row(
 
 
 @KAFKA_IN_SOAK
-def test_tasks_that_die_and_are_repeated_leave_no_trace(
+def test_retried_tasks_leave_no_duplicate(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers
@@ -291,7 +291,7 @@ def counted(spark: SparkSession, broker: RunningBroker, topic: str) -> DataFrame
 
 
 @KAFKA_IN_SOAK
-def test_windows_are_written_once_each_in_append_mode(
+def test_each_window_is_written_once_in_append_mode(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers
@@ -372,7 +372,7 @@ def test_state_of_transform_with_state_and_output_agree_over_a_restart(
     assert found == Counter({(key, total): 1 for key in (b"0", b"1") for total in (b"5", b"10")})
 
 
-def test_password_goes_to_no_task_and_options_list_the_topics_that_travel(
+def test_no_password_is_sent_to_tasks_and_options_list_the_topics(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = oncelog_broker.bootstrap_servers

@@ -146,7 +146,7 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
 
 
 @steps("own_broker", BatchStep.MARKER_ADDED, BatchStep.FENCED)
-def test_broker_killed_inside_the_commit_and_started_again(
+def test_a_broker_killed_during_the_commit_and_restarted_has_each_batch_once(
     spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     """The commit continues with the restarted broker, or fails and the replay writes the batch."""

@@ -17,7 +17,7 @@ from tests.conftest import RunningBroker
 PARENT = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def test_headers_that_are_asked_for_pass_through_a_pipeline_of_json(
+def test_requested_trace_headers_pass_through_a_json_pipeline(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     servers, out = oncelog_broker.bootstrap_servers, f"{unique_name}-out"

@@ -57,7 +57,7 @@ class LongLived:
 
 
 @pytest.mark.parametrize("kind", [InheritableThread, pytest.param(threading.Thread, marks=pytest.mark.soak)])
-def test_thread_that_lives_on_writes_the_batches_of_later_runs_and_of_other_queries(
+def test_a_reused_thread_writes_batches_of_later_runs_and_of_other_queries(
     spark: SparkSession, oncelog_broker: RunningBroker, tmp_path: Path, unique_name: str, kind: type[threading.Thread]
 ) -> None:
     """Its properties stay those of the batch in which it began, if it has any; the rows are those of this one."""
@@ -102,7 +102,7 @@ def test_query_with_format_starts_in_a_thread_whose_session_is_active(
     assert job.numbers() == list(range(10))
 
 
-def test_rows_that_another_query_has_kept_do_not_make_its_batch_of_this_one(
+def test_rows_kept_by_another_query_are_not_attributed_to_it(
     spark: SparkSession, oncelog_broker: RunningBroker, tmp_path: Path, unique_name: str
 ) -> None:
     """On the left of a join, such rows give the result their session; if both queries have the same batch number,

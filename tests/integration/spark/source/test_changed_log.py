@@ -83,9 +83,7 @@ class WithoutIds(KafkaCluster):
         return {}
 
 
-def test_topic_without_id_that_was_recreated_and_is_longer_than_before_is_noticed(
-    broker: RunningBroker, unique_name: str
-) -> None:
+def test_a_recreated_longer_topic_without_an_id_is_detected(broker: RunningBroker, unique_name: str) -> None:
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(100)], partition=0)
     strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
@@ -108,7 +106,7 @@ def test_topic_without_id_that_was_recreated_and_is_longer_than_before_is_notice
 
 
 @pytest.mark.kafka
-def test_topic_of_kafka_2_8_with_protocol_2_7_that_was_recreated_is_noticed(tmp_path: Path) -> None:
+def test_a_recreated_topic_of_kafka_2_8_with_protocol_2_7_is_detected(tmp_path: Path) -> None:
     with ApacheKafka(tmp_path, {"inter.broker.protocol.version": "2.7"}, version="2.8.2") as kafka:
         create_topic(kafka.bootstrap_servers, "orders")
         produce(kafka.bootstrap_servers, "orders", [b"%d:old" % n for n in range(100)], partition=0)
@@ -164,7 +162,7 @@ def produce_singly(broker: Restartable, topic: str, values: Iterable[bytes]) -> 
         produce(broker.bootstrap_servers, topic, [value], partition=0)
 
 
-def test_log_that_was_cut_and_has_grown_again_is_noticed(
+def test_a_log_that_was_truncated_and_has_grown_again_is_detected(
     cut: tuple[Restartable, Path], unique_name: str, tmp_path: Path
 ) -> None:
     """Noticed by the plan of the next batch, by a repeated plan, and by a task whose plan was made before."""
@@ -196,7 +194,7 @@ def test_log_that_was_cut_and_has_grown_again_is_noticed(
     assert going_on.latestOffset(after, ReadAllAvailable()) == after
 
 
-def test_restart_that_loses_nothing_is_not_a_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
+def test_a_restart_without_data_loss_is_not_reported_as_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
     """Each start begins a new leader epoch, for the plan and for a task whose plan was made before."""
     broker, _ = cut
     create_topic(broker.bootstrap_servers, unique_name)

@@ -59,7 +59,7 @@ _NAMES = (
 _CASES = 4000
 
 
-def test_every_expression_that_is_taken_matches_what_java_matches(spark: SparkSession) -> None:
+def test_every_accepted_topic_pattern_matches_as_in_java(spark: SparkSession) -> None:
     jvm: Any = spark.sparkContext._jvm
     chosen = random.Random(20260105)
     taken = 0

@@ -52,7 +52,7 @@ def options(broker: RunningBroker, topic: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.soak)])
-def test_process_all_available_has_everything_that_was_committed_before(
+def test_process_all_available_reads_everything_committed_before(
     spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:
     seen: list[int] = []
@@ -75,7 +75,7 @@ def test_process_all_available_has_everything_that_was_committed_before(
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.soak)])
-def test_batch_and_available_now_have_everything_that_was_committed_before(
+def test_batch_reads_and_available_now_read_everything_committed_before(
     spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:
     writer = Writer(broker.bootstrap_servers, topic)
@@ -96,7 +96,7 @@ def test_batch_and_available_now_have_everything_that_was_committed_before(
 
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.soak)])
-def test_consume_and_export_to_the_end_have_everything_that_was_committed_before(
+def test_consume_and_export_to_the_end_read_everything_committed_before(
     broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:
     writer = Writer(broker.bootstrap_servers, topic)

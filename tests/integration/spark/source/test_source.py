@@ -87,7 +87,9 @@ def test_aborted_records_are_hidden_unless_read_uncommitted_is_asked(
     assert values(dirty) == ["1:in", "2:in", "3:never", "4:in"]
 
 
-def test_batch_read_begins_and_ends_where_asked(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_a_batch_read_begins_and_ends_at_the_given_offsets(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
     address = broker.bootstrap_servers
     create_topic(address, unique_name, 2)
     produce(address, unique_name, [b"%d:a" % n for n in range(10)], partition=0)
@@ -143,7 +145,7 @@ def test_batch_read_beyond_the_end_or_before_its_begin_fails(
         read(spark, broker, subscribe=unique_name, startingOffsets=at(7), endingOffsets=at(4)).count()
 
 
-def test_group_with_members_of_its_own_does_not_end_the_query(
+def test_a_position_group_with_active_members_does_not_end_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers
@@ -172,7 +174,7 @@ def test_group_with_members_of_its_own_does_not_end_the_query(
         ),
     ],
 )
-def test_wrong_read_is_refused_with_one_clear_sentence(
+def test_an_invalid_read_is_refused_with_one_clear_sentence(
     spark: SparkSession, oncelog_broker: RunningBroker, options: dict[str, str], text: str
 ) -> None:
     with pytest.raises(PySparkException, match=text):
@@ -271,7 +273,7 @@ def test_recreated_topic_stops_the_query_unless_loss_is_allowed(
         drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)
 
 
-def test_query_beyond_a_log_that_was_cut_stops_or_reads_what_is_written_from_its_end_on(
+def test_a_query_beyond_a_truncated_log_stops_or_continues_at_the_logs_end(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The checkpoint is at 100 and a batch is planned to 200, but the log ends at 10."""

@@ -77,7 +77,7 @@ def test_a_timestamp_in_nanoseconds_stops_the_read_with_its_place(
 
 
 @KAFKA_IN_SOAK
-def test_the_advice_reads_it_and_the_watermark_stays_where_it_is(
+def test_the_advised_option_reads_the_record_and_does_not_move_the_watermark(
     spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path
 ) -> None:
     recent = 1_700_000_000_000
@@ -100,7 +100,9 @@ def test_the_advice_reads_it_and_the_watermark_stays_where_it_is(
     assert 3 in late
 
 
-def test_append_time_is_the_broker_s(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_log_append_time_is_the_time_of_the_broker(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
     topic = create_topic(broker.bootstrap_servers, unique_name, message_timestamp_type="LogAppendTime")
     send(broker.bootstrap_servers, topic, [NANOSECONDS])
     (row,) = spark.read.format("oncelog").options(**options(broker, topic)).load().collect()
@@ -109,7 +111,7 @@ def test_append_time_is_the_broker_s(spark: SparkSession, broker: RunningBroker,
 
 
 @pytest.mark.soak
-def test_sparks_own_connector_reads_the_same_and_stops_at_the_same_record(
+def test_sparks_own_connector_reads_the_same_times_and_stops_at_the_same_record(
     spark: SparkSession, broker: RunningBroker, topic: str
 ) -> None:
     sent = [one for one in HELD if one and one > -12_219_292_800_000]  # before 1582 it moves them to another calendar

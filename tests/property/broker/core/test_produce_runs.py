@@ -222,7 +222,7 @@ class Side:
 @pytest.mark.parametrize("policy", ["none", "commit"])
 @settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(REQUESTS)
-def test_a_run_decides_as_one_request_after_the_other(policy: str, requests: list[Sent]) -> None:
+def test_a_run_of_produces_has_the_outcome_of_its_requests_one_by_one(policy: str, requests: list[Sent]) -> None:
     alone, together = Side(policy), Side(policy)
     maker = Frames(alone.topic_ids)
     frames = [maker.frame(sent) for sent in requests]
@@ -233,7 +233,7 @@ def test_a_run_decides_as_one_request_after_the_other(policy: str, requests: lis
     assert together.seen() == alone.seen()
 
 
-def test_plain_requests_behind_the_first_go_as_a_run() -> None:
+def test_plain_requests_after_the_first_are_processed_as_a_run() -> None:
     side = Side("none")
     maker = Frames(side.topic_ids)
     first = [maker.frame(Sent()), maker.frame(Sent(pid=KNOWN_PID, sequence=-1))]
@@ -254,7 +254,7 @@ FRAMES = st.lists(st.one_of(PLAIN, PLAIN, IN_SEQUENCE, TRANSACTIONAL, ODD, CHANG
     st.integers(0, 80),
     st.sampled_from([Limits(1000, False, -(2**63), 2**63 - 1, True), Limits(120, True, NOW_MS - 5, NOW_MS + 5, False)]),
 )
-def test_both_scanners_find_the_same(
+def test_both_scanners_find_the_same_produces(
     requests: list[Sent], changes: list[tuple[int, int]], cut: int, limits: Limits
 ) -> None:
     maker = Frames({})
@@ -270,7 +270,7 @@ def test_both_scanners_find_the_same(
     assert scan(buffer, 0, end, shape, limits) == scan_in_python(buffer, 0, end, shape, limits)
 
 
-def test_a_duplicate_in_a_transaction_is_answered_as_the_general_way_does() -> None:
+def test_a_duplicate_in_a_transaction_is_answered_as_on_the_general_path() -> None:
     alone, together = Side("none"), Side("none")
     maker = Frames(alone.topic_ids)
 

@@ -164,7 +164,7 @@ def test_an_outdated_pattern_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("version", [8, 9, 10])
-def test_from_the_second_on_commits_take_the_short_way(version: int) -> None:
+def test_commits_take_the_fast_path_from_the_second_on(version: int) -> None:
     side = Side(may_repeat=True)
     side.step("join")
     for offset in range(5):
@@ -174,7 +174,7 @@ def test_from_the_second_on_commits_take_the_short_way(version: int) -> None:
     assert side.repeats == 4
 
 
-def test_a_commit_that_waits_for_a_sync_takes_the_general_way() -> None:
+def test_a_commit_that_waits_for_a_sync_takes_the_general_path() -> None:
     side = Side(may_repeat=True, policy="commit")
     for offset in range(3):
         side.commit(Commit(offset))

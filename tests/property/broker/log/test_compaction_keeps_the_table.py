@@ -27,7 +27,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=120, deadline=None)
 @given(st.lists(STEPS, max_size=60))
-def test_compaction_keeps_the_table(steps: list[tuple[str, object, object]]) -> None:
+def test_compaction_keeps_the_latest_value_of_each_key(steps: list[tuple[str, object, object]]) -> None:
     disk = FaultyDisk()
     writer = Writer(open_log(disk, config=CONFIG))
     dirty_from = 0
@@ -60,7 +60,7 @@ def test_compaction_keeps_the_table(steps: list[tuple[str, object, object]]) -> 
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_a_power_loss_after_compaction_keeps_the_table(seed: int) -> None:
+def test_a_power_loss_after_compaction_keeps_the_latest_value_of_each_key(seed: int) -> None:
     """The power may fail after any number of the renames that put compacted segments in the place of the old ones."""
     rng = random.Random(seed)
     disk = FaultyDisk()

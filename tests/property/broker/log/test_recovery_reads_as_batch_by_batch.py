@@ -204,7 +204,7 @@ def opened(files: dict[str, bytes], config: TopicConfig, point: int) -> dict[str
     st.sampled_from([0, 0, 10]),
     st.booleans(),
 )
-def test_recovery_by_pieces_and_batch_by_batch_leave_the_same(
+def test_recovery_by_blocks_and_batch_by_batch_have_the_same_result(
     files: dict[str, bytes], interval_bytes: int, piece_bytes: int, point: int, compacted: bool
 ) -> None:
     policy = ("compact",) if compacted else ("delete",)
@@ -219,7 +219,7 @@ def test_recovery_by_pieces_and_batch_by_batch_leave_the_same(
 
 @settings(max_examples=250, deadline=None)
 @given(logs(), st.integers(0, 2**40), st.sampled_from([0, 100, 4096]), st.sampled_from([0, 3, 2**31 - 1]))
-def test_both_scanners_tell_the_same_in_the_same_words(
+def test_both_batch_scanners_report_the_same_in_the_same_words(
     files: dict[str, bytes], position: int, interval_bytes: int, room: int
 ) -> None:
     chunk = b"".join(files.values())

@@ -16,7 +16,7 @@ def shown(known: Pipelines) -> list[tuple[str, list[str]]]:
     return [(one.session, [other.session for other in one.earlier]) for one in known.all()]
 
 
-def test_killed_run_is_no_row_beside_its_successor() -> None:
+def test_a_killed_run_has_no_row_beside_its_successor() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     assert shown(known) == [("h:1", [])]
@@ -44,7 +44,7 @@ def test_two_runs_at_the_same_time_are_both_shown() -> None:
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
-def test_another_query_of_the_name_is_not_a_successor() -> None:
+def test_another_query_of_the_same_name_is_not_a_successor() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     reported(known, "h:2", 2_000, query_id="other")

@@ -31,17 +31,17 @@ SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "int"}
 
 
 @given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 2**59), max_size=64))
-def test_positions_survive_an_address(positions: dict[int, int]) -> None:
+def test_positions_survive_encoding_in_a_url(positions: dict[int, int]) -> None:
     assert decode_positions(encode_positions(positions)) == positions
 
 
 @given(st.text())
-def test_any_text_is_some_positions(text: str) -> None:
+def test_any_text_parses_as_positions(text: str) -> None:
     assert all(partition >= 0 and offset >= 0 for partition, offset in decode_positions(text).items())
 
 
 @given(st.binary(max_size=200) | st.none(), st.sampled_from(ValueDecoder))
-def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: ValueDecoder) -> None:
+def test_any_bytes_can_be_shown(data: bytes | None, decoder: ValueDecoder) -> None:
     shown = decode(data, decoder, None)
     assert shown.size == (-1 if data is None else len(data))
 
@@ -62,7 +62,7 @@ def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: ValueDecoder)
         (b"[" * 50_000, ValueDecoder.AUTO, None, "text"),
     ],
 )
-def test_bytes_are_read_as_asked_or_as_what_fits(
+def test_bytes_are_decoded_as_requested_or_as_the_format_that_fits(
     data: bytes, decoder: ValueDecoder, text: str | None, kind: str
 ) -> None:
     shown = decode(data, decoder, None)
@@ -177,7 +177,7 @@ def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
     assert shown.kind == "Avro" or shown.problem.endswith("nests too deeply")
 
 
-def test_a_schema_that_names_itself_is_read() -> None:
+def test_a_recursive_schema_is_read() -> None:
     tree = {"type": "record", "name": "t", "fields": [{"name": "kids", "type": {"type": "array", "items": "t"}}]}
     schema = PastedSchema.parse(json.dumps(tree))
     assert schema.read(b"\x00") == {"kids": []}
@@ -212,7 +212,7 @@ MAX_CALLS = 5_000_000
         ("$[?@[?count($[?@.x]) == 1]]", json.dumps([[{}] * 1000] * 10).encode()),
     ],
 )
-def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str, value: bytes) -> None:
+def test_a_path_that_takes_too_many_steps_finds_nothing_in_the_value(path: str, value: bytes) -> None:
     search, found = RecordFilter.parse("", "", path, ""), []
     assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), RecordDecoding("t")))) < MAX_CALLS
     assert found == [False]
@@ -229,7 +229,7 @@ def test_a_path_within_many_parentheses_is_refused_or_compiled() -> None:
         RecordFilter.parse("", "", "$[?" + "(" * 240 + "@" + ")" * 240 + "]", "")
 
 
-def test_times_of_whoever_wrote_microseconds_are_shown() -> None:
+def test_timestamps_written_in_microseconds_are_shown() -> None:
     assert moment(1_767_225_600_000_000) == "1767225600000000 ms"
     assert moment(2**63 - 1) == f"{2**63 - 1} ms"
     assert "9999-12-31 23:59:59 UTC" in moment(253_402_300_799_999)
@@ -256,11 +256,13 @@ RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a"
         ("nothing", "", "$.order.id", "17", False),
     ],
 )
-def test_a_search_finds_what_has_all_its_parts(key: str, text: str, path: str, equals: str, found: bool) -> None:
+def test_a_search_finds_records_that_match_all_its_terms(
+    key: str, text: str, path: str, equals: str, found: bool
+) -> None:
     assert RecordFilter.parse(key, text, path, equals).finds(RECORD, RecordDecoding("t")) is found
 
 
-def test_a_search_looks_into_avro_and_internal_records_too() -> None:
+def test_a_search_reads_avro_and_internal_records_too() -> None:
     schema = PastedSchema.parse(json.dumps(SCHEMA))
     record = Record(0, 0, None, avro({"n": 3, "s": "abc"}))
     assert RecordFilter.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t", schema=schema))
@@ -271,7 +273,7 @@ def test_a_search_looks_into_avro_and_internal_records_too() -> None:
 
 
 @pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
-def test_an_invalid_path_is_refused_in_words(path: str) -> None:
+def test_an_invalid_path_is_refused_with_an_explanation(path: str) -> None:
     with pytest.raises(ConfigError, match="a JSON path is written like"):
         RecordFilter.parse("", "", path, "")
     with pytest.raises(ConfigError, match="needs a JSON path"):
@@ -279,7 +281,7 @@ def test_an_invalid_path_is_refused_in_words(path: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "time_ms"), [("9" * 30 + "d", 0), ("0001-01-01", 0), ("7", 7), ("1m", 40_000)])
-def test_a_time_before_1970_is_1970(text: str, time_ms: int) -> None:
+def test_a_time_before_1970_counts_as_1970(text: str, time_ms: int) -> None:
     assert parse_time("--from", text, now_ms=100_000) == time_ms
 
 

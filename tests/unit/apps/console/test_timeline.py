@@ -30,7 +30,7 @@ def reported(*txns: Txn | None) -> list[tuple[str, str]]:
     return [(event.kind, event.title) for event in found]
 
 
-def test_a_commit_of_a_newer_client() -> None:
+def test_the_timeline_shows_a_commit_of_a_newer_client() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_COMMIT, producer_epoch=1, last_update_ms=150)
     complete = prepare._replace(state=S.COMPLETE_COMMIT, partitions=frozenset(), last_update_ms=152)
     assert reported(FIRST, BEGUN, prepare, complete) == [
@@ -40,7 +40,7 @@ def test_a_commit_of_a_newer_client() -> None:
     assert "2 ms after it was decided" in last.detail
 
 
-def test_partitions_that_come_later_are_named() -> None:
+def test_the_timeline_names_partitions_added_later() -> None:
     more = BEGUN._replace(partitions=BEGUN.partitions | {TopicPartition("b", 3)})
     assert events([TimelineStep(0, 0, BEGUN), TimelineStep(1, 1, more)])[-1].detail == "with b-3 too"
 
@@ -79,7 +79,7 @@ def batch(start: int, count: int, outcome: RecordOutcome, producer_id: int = 1) 
     return DecidedBatch(StoredBatch(header, (), control), outcome)
 
 
-def test_neighbours_of_one_transaction_are_one_segment() -> None:
+def test_adjacent_batches_of_one_transaction_are_one_segment() -> None:
     found = segments([
         batch(0, 5, RecordOutcome.COMMITTED), batch(5, 5, RecordOutcome.COMMITTED),
         batch(10, 1, RecordOutcome.COMMIT_MARKER),
@@ -122,7 +122,7 @@ def test_a_chart_of_very_many_segments_stays_small_and_loses_no_outcome() -> Non
     assert {bar.segment.outcome for bar in chart.bars} == {RecordOutcome.COMMITTED, RecordOutcome.ABORTED}
 
 
-def test_labels_of_groups_at_one_place_do_not_meet() -> None:
+def test_labels_of_groups_at_one_offset_do_not_overlap() -> None:
     chart = draw([], 0, 100, {f"group-{n}": 50 for n in range(10)})
     assert sorted(pin.row for pin in chart.pins) == list(range(10))
 

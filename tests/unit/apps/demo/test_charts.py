@@ -18,12 +18,12 @@ def test_ticks_are_round_and_within_the_range() -> None:
     assert ticks(0, 7300, 4) == [0, 2000, 4000, 6000]
 
 
-def test_binned_amounts_add_up_to_all() -> None:
+def test_binned_amounts_add_up_to_the_total() -> None:
     points = [(0.1, 10.0), (0.9, 5.0), (3.2, 7.0)]
     assert binned(points, 2.0, 4.0) == [(0.0, 7.5), (2.0, 3.5), (4.0, 0.0)]
 
 
-def test_cumulated_ends_at_the_total() -> None:
+def test_a_cumulated_series_ends_at_the_total() -> None:
     points = [(0.1 * number, 1.0) for number in range(100)]
     assert cumulated(points, 1.0)[-1][1] == 100
     assert len(cumulated(points, 1.0)) <= 11
@@ -54,7 +54,7 @@ def test_marks_close_together_keep_their_numbers_apart() -> None:
     assert second - first >= 17
 
 
-def test_shades_cover_the_time_in_which_something_was_down() -> None:
+def test_shades_cover_the_downtime() -> None:
     panel = Panel(40, 100, 100.0)
     panel.shade([ChartBar(10.0, 30.0, "down", "the broker"), ChartBar(90.0, 200.0, "down", "cut at the end")])
     drawn = ET.fromstring(svg(200, panel.parts, "shades"))

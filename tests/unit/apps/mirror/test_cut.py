@@ -37,19 +37,19 @@ def sample(before: tuple[int, int], after: tuple[int, int] | None = None) -> Cut
     return CutSample(dict(zip((P, Q), before, strict=True)), dict(zip((P, Q), after or before, strict=True)))
 
 
-def test_transaction_ended_here_and_not_yet_there_is_left_out_on_both() -> None:
+def test_a_transaction_ended_on_one_partition_only_is_left_out_on_both() -> None:
     here = view(P, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, (PRODUCER, 0), None)
     assert cut(here, there, (3, 2)) == (1, 0)
 
 
-def test_transaction_whose_record_there_lies_above_the_first_look_is_left_out() -> None:
+def test_a_transaction_with_a_record_above_the_first_sample_is_left_out() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     assert cut(here, there, (2, 1)) == (0, 1)
 
 
-def test_transaction_decided_only_after_the_first_look_is_left_out() -> None:
+def test_a_transaction_decided_after_the_first_sample_is_left_out() -> None:
     """It may have records that the second look did not see, because they were written meanwhile."""
     here = view(P, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None)
@@ -77,7 +77,7 @@ def test_the_older_protocol_waits_for_a_consistent_moment() -> None:
     assert cut(here, there, (3, 2), [sample((2, 1), (2, 2))]) == (0, 0), "it wrote between the looks"
 
 
-def test_older_protocol_open_wherever_it_wrote_is_a_moment() -> None:
+def test_a_transaction_open_on_all_its_partitions_is_a_consistent_moment() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     assert cut(here, there, (3, 3), [sample((3, 3))]) == (2, 2)
@@ -103,7 +103,7 @@ def test_group_offset_waits_for_the_records_before_it() -> None:
     assert cut(offsets, records, (2, 3)) == (2, 1)
 
 
-def test_group_offset_behind_the_end_keeps_nobody_waiting() -> None:
+def test_a_group_offset_beyond_the_end_does_not_delay_the_mirror() -> None:
     offsets, records = view(P, None), view(Q, None)
     offsets.take_need(0, Q, 99)
     assert cut(offsets, records, (1, 1)) == (1, 1)

@@ -52,7 +52,7 @@ def test_records_without_a_hole_are_one_run() -> None:
     assert of([(0, 5), (1, 7)]).chapters == {0: [Run(0, 5, 1), Run(1, 7, 1)]}
 
 
-def test_only_the_last_chapter_is_written_again() -> None:
+def test_only_the_last_chapter_of_the_offset_map_is_rewritten() -> None:
     made = of([(2 * number, number) for number in range(CHAPTER)])
     made.changed.clear()
     made.add(Run(10_000, 10_000, 1))
@@ -70,7 +70,7 @@ def test_chapters_whose_records_are_gone_are_given_up_except_for_the_last() -> N
     assert made.translate(0) == 2 * CHAPTER
 
 
-def test_state_comes_back_from_its_records() -> None:
+def test_the_offset_map_is_restored_from_its_records() -> None:
     state = MirrorState()
     for key, value in [
         mirror_record("A", "B"),
@@ -95,7 +95,7 @@ def test_record_of_somebody_else_is_refused(record: tuple[bytes | None, bytes]) 
         MirrorState().apply(*record)
 
 
-def test_an_id_in_the_place_of_none_says_nothing_and_is_kept() -> None:
+def test_a_topic_id_that_replaces_no_id_is_kept_without_an_error() -> None:
     """A cluster that is upgraded gives ids to the topics that it has."""
     first, second = "0a" * 16, "0b" * 16
     assert not is_replaced(NO_ID, first)

@@ -20,7 +20,7 @@ def test_topic_that_another_mirror_writes_would_have_each_record_twice() -> None
     assert "twice" in why
 
 
-def test_recreated_topic_since_is_no_other_mirrors() -> None:
+def test_a_topic_recreated_since_belongs_to_no_other_mirror() -> None:
     assert clashing(NEW, "B", {"oncelog-mirror.other": state("A", "deleted since")}, {}) == {}
 
 
@@ -33,6 +33,6 @@ def test_topics_that_the_source_mirrors_from_a_third_cluster_may_be_mirrored() -
     assert clashing(NEW, "B", {}, {"oncelog-mirror.first": state("C", "id on A")}) == {}
 
 
-def test_groups_offsets_are_read_by_as_many_mirrors_as_there_are() -> None:
+def test_any_number_of_mirrors_can_read_group_offsets() -> None:
     new = {NAME: MirroredPosition(0, "id on A", "")}
     assert clashing(new, "B", {"oncelog-mirror.other": state("A", "")}, {}) == {}

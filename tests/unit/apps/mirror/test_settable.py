@@ -40,7 +40,9 @@ class Target:
     ("now", "stable", "alone"),
     [(5, 5, False), (4, 5, False), (4, 4, True), (4, None, True), (5, None, False)],
 )
-def test_group_is_left_alone_only_where_somebody_else_has_moved_it(now: int, stable: int | None, alone: bool) -> None:
+def test_a_group_is_left_unchanged_only_if_another_client_has_moved_it(
+    now: int, stable: int | None, alone: bool
+) -> None:
     admin: Any = Target(now, stable)
     found = asyncio.run(settable(admin, WANTED, WRITTEN))
     assert ("g" in found.left_alone) is alone
@@ -48,7 +50,7 @@ def test_group_is_left_alone_only_where_somebody_else_has_moved_it(now: int, sta
 
 
 @pytest.mark.parametrize("there", [OffsetAndMetadata(-1, "batch 4"), OffsetAndMetadata(-1, "batch 6"), None])
-def test_marker_counts_by_its_metadata(there: OffsetAndMetadata | None) -> None:
+def test_a_marker_is_compared_by_its_metadata(there: OffsetAndMetadata | None) -> None:
     async def offsets(group: str, *, require_stable: bool, negative: bool) -> Any:
         return {NAME: there} if there is not None and negative else {}
 

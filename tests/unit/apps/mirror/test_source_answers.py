@@ -45,7 +45,7 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(cluster=Cluster())
 
 
-def test_scan_goes_never_back(admin: Any) -> None:
+def test_a_scan_never_goes_back(admin: Any) -> None:
     view = PartitionView(NAME, 5)
     asyncio.run(reading.scan(admin, view, 7))
     assert view.scanned == 7

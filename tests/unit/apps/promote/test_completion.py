@@ -145,7 +145,7 @@ def test_no_leader_epoch_and_no_producer_id_is_used_twice(before: Folder, tmp_pa
     assert plan.next_producer_id == ids.next_producer_id > max(before.producer_ids.values())
 
 
-def test_a_plan_alone_writes_nothing_and_names_them(before: Folder, tmp_path: Path) -> None:
+def test_a_dry_run_names_transactions_and_writes_nothing(before: Folder, tmp_path: Path) -> None:
     digest = digests(tmp_path), digests(before.data)
     reported = call("promote", str(before.data), "--to", str(tmp_path / "node"), "--dry-run")
     assert "decided transaction: committed, PrepareCommit since" in reported.out
@@ -166,7 +166,7 @@ def test_completed_steps_are_reported(before: Folder, tmp_path: Path) -> None:
     assert [item["transactional_id"] for item in found["open_transactions"]] == ["open"]
 
 
-def test_a_target_that_lacks_a_marker_is_not_left(
+def test_a_promotion_does_not_leave_a_target_without_a_marker(
     before: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(promotion, "complete_decided", lambda *arguments: None)

@@ -35,7 +35,7 @@ def test_a_snapshot_reads_back_as_it_was_made(store: MetadataStore) -> None:
     assert read_snapshot(snapshot.data) == snapshot.records
 
 
-def test_its_name_is_the_offset_behind_its_last_record(store: MetadataStore) -> None:
+def test_a_snapshots_name_is_the_offset_after_its_last_record(store: MetadataStore) -> None:
     snapshot = snapshot_of(store, QUORUM, 5)
     *_, (_, last) = iter_headers(snapshot.data)
     assert snapshot.name == f"{last.base_offset + 1:020d}-{1:010d}.checkpoint"
@@ -88,7 +88,7 @@ def test_a_torn_snapshot_is_refused(store: MetadataStore, cut: int) -> None:
         read_snapshot(snapshot_of(store, QUORUM, 5).data[:cut])
 
 
-def test_a_changed_byte_is_noticed(store: MetadataStore) -> None:
+def test_a_changed_byte_of_a_snapshot_is_detected(store: MetadataStore) -> None:
     data = bytearray(snapshot_of(store, QUORUM, 5).data)
     data[300] ^= 1
     with pytest.raises(MetadataError):

@@ -42,7 +42,7 @@ def sent(plan: Plan, stored: Stored) -> DeadLetter:
     return dead_letter
 
 
-def test_letter_is_restored_and_the_attempt_is_counted() -> None:
+def test_a_dead_letter_is_restored_and_its_attempt_counted() -> None:
     dead_letter = sent(Plan(), Stored((("trace", b"1"), ("none", None), *ORIGIN)))
     assert dead_letter == DeadLetter(
         "orders", 2, b"k", b"{", (("trace", b"1"), ("none", None), FIRST), "the value is no JSON", 0
@@ -55,7 +55,7 @@ def test_second_attempt_replaces_the_count_of_the_first() -> None:
     assert dead_letter.attempts == 1
 
 
-def test_letter_of_a_letter_goes_back_as_the_letter_it_was() -> None:
+def test_a_dead_letter_of_a_dead_letter_is_sent_back_as_the_original_dead_letter() -> None:
     """A pipeline that reads dead letters has dead letters itself: only the last headers are its own."""
     outer = (("oncelog.error", b"x"), ("oncelog.topic", b"orders-dead"), ("oncelog.partition", b"0"))
     dead_letter = sent(Plan(), Stored((*ORIGIN, *outer, ("oncelog.offset", b"3"))))
@@ -63,7 +63,7 @@ def test_letter_of_a_letter_goes_back_as_the_letter_it_was() -> None:
     assert dead_letter.headers == (*ORIGIN, FIRST)
 
 
-def test_another_topic_leaves_the_partition_to_the_key() -> None:
+def test_with_another_topic_the_key_chooses_the_partition() -> None:
     dead_letter = sent(Plan(to="repaired"), Stored())
     assert (dead_letter.topic, dead_letter.partition, dead_letter.headers) == ("repaired", None, (FIRST,))
     assert sent(Plan(to="repaired"), Stored(())).topic == "repaired"
@@ -81,13 +81,13 @@ def test_another_topic_leaves_the_partition_to_the_key() -> None:
         (Plan(error="no JSON", where=(("b", b"1"),)), DeadLetterOutcome.PASSED),
     ],
 )
-def test_letters_are_chosen_by_all_that_is_asked(plan: Plan, outcome: DeadLetterOutcome) -> None:
+def test_dead_letters_must_match_all_conditions(plan: Plan, outcome: DeadLetterOutcome) -> None:
     found, dead_letter = plan.decide(Stored((("a", b"1"), ("a", b"2"), ("b", None), *ORIGIN)))
     assert found is outcome
     assert (dead_letter is None) == (outcome is DeadLetterOutcome.PASSED)
 
 
-def test_letter_that_is_not_chosen_is_not_read_further() -> None:
+def test_an_unselected_dead_letter_is_not_parsed() -> None:
     assert Plan(error="late").decide(Stored((("oncelog.partition", b"x"),))) == (DeadLetterOutcome.PASSED, None)
 
 
@@ -95,7 +95,7 @@ def test_letter_that_is_not_chosen_is_not_read_further() -> None:
     ("attempts", "outcome"),
     [(b"2", DeadLetterOutcome.SENT), (b"3", DeadLetterOutcome.PARKED), (b"4", DeadLetterOutcome.PARKED)],
 )
-def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, outcome: DeadLetterOutcome) -> None:
+def test_a_dead_letter_is_parked_unchanged_after_its_attempts(attempts: bytes, outcome: DeadLetterOutcome) -> None:
     stored = Stored(((ATTEMPTS_HEADER, attempts), *ORIGIN))
     found, dead_letter = Plan(max_attempts=3, parking="parked").decide(stored)
     assert found is outcome
@@ -103,7 +103,7 @@ def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, outcome: 
         assert dead_letter == DeadLetter("parked", None, b"k", b"{", stored.headers)
 
 
-def test_transform_changes_or_skips() -> None:
+def test_a_transform_changes_or_skips_a_dead_letter() -> None:
     seen = []
 
     def repaired(dead_letter: DeadLetter) -> DeadLetter | None:
@@ -140,7 +140,7 @@ def test_a_dead_letter_that_cannot_be_sent_back_is_refused_by_its_place(
     assert re.search(printed, str(caught.value))
 
 
-def test_selection_is_the_same_for_the_same_choice_only() -> None:
+def test_a_selection_id_is_equal_only_for_the_same_selection() -> None:
     one = Plan(where=(("a", b"1"), ("b", b"2")), error="x")
     assert one.selection == Plan(to="t", where=(("b", b"2"), ("a", b"1")), error="x", transform=failing).selection
     others = [Plan(), Plan(error="x"), Plan(error=""), Plan(where=(("a", b"1"),), error="x")]

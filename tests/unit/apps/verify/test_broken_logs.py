@@ -25,7 +25,7 @@ COMPACTED = Expected(compacted=True)
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_fault_is_found_under_its_name(name: str) -> None:
+def test_each_fault_of_a_log_is_reported_by_name(name: str) -> None:
     wanted, log = BROKEN[name]
     assert judge(log).found == wanted
 
@@ -113,14 +113,14 @@ def test_the_coordinators_record_decides_the_outcome() -> None:
     assert judged_with()[:3] == ([], [], ["outcomes-differ"])
 
 
-def test_plain_records_elsewhere_of_a_producer_of_transactions_are_found() -> None:
+def test_non_transactional_records_of_a_transactional_producer_are_found() -> None:
     assert judge([TXN, marker(1, pid=1)], [data(0, pid=1, seq=0)]).found == ["outside-transaction"]
 
 
 # --- compaction
 
 
-def test_key_that_came_back_is_found_below_what_the_cleaner_has_reached() -> None:
+def test_a_reappearing_key_is_found_below_the_cleaner_checkpoint() -> None:
     twice = [data(0, keys=[b"a"]), data(1, keys=[b"a"])]
     assert judge(twice, expected=COMPACTED).found == []
     assert judge([*twice, data(5)], expected=COMPACTED).found == ["key-came-back"]
@@ -129,7 +129,7 @@ def test_key_that_came_back_is_found_below_what_the_cleaner_has_reached() -> Non
     assert judge([data(0), data(3, keys=[b"a"]), data(4, keys=[b"a"])], expected=COMPACTED).found == []
 
 
-def test_key_that_was_removed_meanwhile_did_not_come_back() -> None:
+def test_a_key_removed_meanwhile_is_not_a_finding() -> None:
     report, outcomes = Report(), Outcomes()
     check = PartitionCheck(P, COMPACTED, report, outcomes)
     for batch in (data(0, keys=[b"a", b"b"], count=2), data(2, keys=[b"a", b"b"], count=2), data(9)):
@@ -141,7 +141,7 @@ def test_key_that_was_removed_meanwhile_did_not_come_back() -> None:
     assert [found.first_offset for found in report.findings()] == [1]
 
 
-def test_key_of_an_aborted_transaction_did_not_come_back() -> None:
+def test_a_key_of_an_aborted_transaction_is_not_a_finding() -> None:
     def log(commit: bool) -> list[bytes]:
         return [
             data(0, keys=[b"a"]),
@@ -195,7 +195,7 @@ def test_offsets_committed_in_transactions_have_no_sequences() -> None:
     assert report.totals.records == 2
 
 
-def test_examples_are_few_and_all_are_counted() -> None:
+def test_findings_show_few_examples_and_count_all() -> None:
     reported = judge([data(2 * number) for number in range(100)])
     assert reported.report.counts == {"offset-gap": 99}
     assert len(list(reported.report.findings())) == 10

@@ -43,7 +43,7 @@ CASES: dict[str, tuple[list[str], list[str], list[MarkerSeen], dict[Producer, in
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
+def test_each_fault_of_a_batch_is_reported_by_name(name: str) -> None:
     found, allowed, markers, records = CASES[name]
     reported = verify(markers, records)
     assert (sorted(reported.found), reported.unknown, reported.allowed) == (found, [], allowed)

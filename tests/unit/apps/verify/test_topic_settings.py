@@ -20,7 +20,7 @@ class Refusing(Admin):
         raise KafkaError(Error.TOPIC_AUTHORIZATION_FAILED, "no")
 
 
-def test_gaps_are_no_finding_where_the_settings_may_not_be_read() -> None:
+def test_gaps_are_no_finding_if_the_topic_settings_are_not_readable() -> None:
     report = Report()
     topics: Any = [SimpleNamespace(name="t")]
     found = asyncio.run(expected_of(Refusing(), topics, False, report))

@@ -48,7 +48,7 @@ from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
         ("()", [""], ["a"]),
     ],
 )
-def test_expressions_match_whole_names(regex: str, matching: list[str], others: list[str]) -> None:
+def test_regular_expressions_match_whole_names(regex: str, matching: list[str], others: list[str]) -> None:
     compiled = LinearRegex(regex)
     assert [name for name in [*matching, *others] if compiled.matches(name)] == matching
 
@@ -66,7 +66,7 @@ def test_a_pattern_that_re2_does_not_support_is_refused_with_the_reason(regex: s
         LinearRegex(regex)
 
 
-def test_expressions_that_stop_backtracking_engines_do_not_stop_this_one() -> None:
+def test_expressions_that_overload_backtracking_engines_are_matched_quickly() -> None:
     for regex in ("(a*)*b", "(a|a)*b", "(a|aa)+$b", "((a+)+)+b", "(.*)*(.*)*(.*)*x"):
         assert not LinearRegex(regex).matches("a" * 249)
 
@@ -114,7 +114,7 @@ def test_an_expression_that_would_take_for_ever_to_read_or_lay_out_is_refused(te
         LinearRegex(text)
 
 
-def test_matching_pauses_after_so_much_work() -> None:
+def test_matching_pauses_after_a_fixed_amount_of_work() -> None:
     """Work done for one name counts towards the next one's pause."""
     expression = LinearRegex(r"(\w?){900}!")
     pauses = [len(list(expression.matching("a" * 20))) for _ in range(12)]

@@ -52,7 +52,7 @@ def torn_log() -> Iterator[LoggedRecord]:
 
 
 @pytest.mark.parametrize("bad", [log_of(b"a", b"damaged", b"b"), torn_log()])
-def test_an_unreadable_record_costs_its_own_partition_its_coordinator(
+def test_an_unreadable_record_stops_only_the_coordinator_of_its_partition(
     bad: Iterator[LoggedRecord], caplog: pytest.LogCaptureFixture
 ) -> None:
     runtime: CoordinatorRuntime[Fold] = CoordinatorRuntime(cast(Any, None), "__consumer_offsets", 2, Fold)
@@ -80,7 +80,7 @@ class Host:
 @pytest.mark.parametrize(
     ("error", "replayed", "applied"), [(Error.NONE, [b"k"], 1), (Error.NOT_ENOUGH_REPLICAS, [], 0)]
 )
-def test_appended_records_are_applied_as_the_caller_chooses_and_failed_ones_never(
+def test_appended_records_are_applied_when_the_caller_chooses_and_failed_records_never(
     error: Error, replayed: list[bytes], applied: int
 ) -> None:
     runtime: CoordinatorRuntime[Fold] = CoordinatorRuntime(cast(Any, Host(error)), "__consumer_offsets", 1, Fold)

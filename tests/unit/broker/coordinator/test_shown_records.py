@@ -92,7 +92,7 @@ def test_a_record_of_a_later_version_is_shown_by_its_number(topic: str) -> None:
 
 
 @pytest.mark.parametrize("topic", [TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC])
-def test_bytes_that_are_no_such_record_are_left_as_they_are(topic: str) -> None:
+def test_bytes_that_are_not_a_coordinator_record_are_shown_unchanged(topic: str) -> None:
     assert decode_internal_record(topic, record(b"", b"v")) is None
     assert decode_internal_record(topic, record(b"\x00\x00", b"v")) is None
     assert decode_internal_record("orders", record(encode_key("id"), None)) is None

@@ -8,6 +8,6 @@ from benchmarks.kit import QUESTIONS
 from oncelog.broker.core import broker
 
 
-def test_the_questions_that_the_benchmark_of_the_kit_takes_out_are_asked_once() -> None:
+def test_each_check_that_the_benchmark_disables_occurs_once_in_the_code() -> None:
     text = Path(broker.__file__).read_text()
     assert {question: text.count(question) for question in QUESTIONS} == dict.fromkeys(QUESTIONS, 1)

@@ -37,7 +37,7 @@ def ask(broker: Broker, request: Message, version: int, meanwhile: Callable[[], 
 
 
 @pytest.mark.parametrize("step_ms", [HOUR_MS, -HOUR_MS])
-def test_a_session_that_begins_behind_a_write_lasts_as_long_as_it_was_meant_to(step_ms: int) -> None:
+def test_a_session_that_begins_after_a_slow_write_has_its_full_lifetime(step_ms: int) -> None:
     """Under ``commit`` an assignment waits for the disk, and its members' sessions begin when it is stored."""
     settings = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
     made = Admin(work_clock=Ticks(), **settings, **{"oncelog.flush.policy": "commit"})

@@ -267,7 +267,7 @@ def busy() -> Admin:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
+def test_no_iteration_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     make, version = LONG[name]
     request = make()
     sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
@@ -294,7 +294,7 @@ def scram_users() -> AlterUserScramCredentialsRequest:
     )
 
 
-def test_no_turn_of_a_long_list_of_acls_or_users_is_long() -> None:
+def test_no_iteration_of_a_long_list_of_acls_or_users_is_long() -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
@@ -349,7 +349,7 @@ def turns_of(broker: Broker, sent: bytes) -> list[int]:
     return turns
 
 
-def test_others_are_answered_between(busy: Admin) -> None:
+def test_other_clients_are_answered_between_iterations_of_a_long_request(busy: Admin) -> None:
     """While one client's long answer is made, another's request is answered in its own iteration."""
     request = MetadataRequest(topics=None)
     sent = bytes(encode_request(3, 12, 7, "test", request.encode(12)))[4:]

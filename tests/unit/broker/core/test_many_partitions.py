@@ -94,7 +94,7 @@ def with_records(asked: Asked) -> list[int]:
     return [data.partition_index for topic in response.responses for data in topic.partitions if data.records]
 
 
-def test_a_wide_produce_is_written_whole(wide: Broker) -> None:
+def test_a_produce_to_many_partitions_is_written_whole(wide: Broker) -> None:
     asked = produce(wide, range(PARTITIONS))
     finish(wide)
     response = asked.response
@@ -104,14 +104,14 @@ def test_a_wide_produce_is_written_whole(wide: Broker) -> None:
     assert {(answer.error_code, answer.base_offset) for answer in answers} == {(Error.NONE, 0)}
 
 
-def test_a_wide_produce_is_written_though_its_connection_ends(wide: Broker) -> None:
+def test_a_produce_to_many_partitions_is_written_after_its_connection_ends(wide: Broker) -> None:
     asked = produce(wide, range(PARTITIONS), acks=0)
     wide.disconnected(asked)
     finish(wide)
     assert {partition.log.log_end_offset for partition in wide.partitions().values()} == {1}
 
 
-def test_a_wide_fetch_answers_what_there_is(wide: Broker) -> None:
+def test_a_fetch_of_many_partitions_returns_the_available_data(wide: Broker) -> None:
     produce(wide, range(3, 5))
     assert with_records(fetch(wide)) == [3, 4]
 
@@ -125,7 +125,7 @@ def test_data_that_arrives_while_a_large_fetch_waits_is_not_missed(wide: Broker,
     assert len(wide.fetches) == 0
 
 
-def test_all_that_a_wide_fetch_was_woken_for_counts_for_its_least_bytes(wide: Broker) -> None:
+def test_all_new_bytes_of_a_fetch_of_many_partitions_count_for_min_bytes(wide: Broker) -> None:
     asked = fetch(wide, max_wait_ms=60_000, min_bytes=2 * len(BATCH))
     produce(wide, range(1))
     assert not asked.answers
@@ -135,7 +135,7 @@ def test_all_that_a_wide_fetch_was_woken_for_counts_for_its_least_bytes(wide: Br
 
 
 @pytest.mark.parametrize("ends", ["its connection ends", "it has waited long enough", "the broker stops"])
-def test_a_wide_fetch_that_ends_is_forgotten(wide: Broker, ends: str) -> None:
+def test_an_ended_fetch_of_many_partitions_is_forgotten(wide: Broker, ends: str) -> None:
     asked = fetch(wide, max_wait_ms=1000)
     if ends == "its connection ends":
         wide.disconnected(asked)
@@ -148,7 +148,7 @@ def test_a_wide_fetch_that_ends_is_forgotten(wide: Broker, ends: str) -> None:
     assert (len(wide.fetches), wide.fetches._watched, wide.fetches._watchers) == (0, 0, {})
 
 
-def test_a_wide_fetch_that_waits_is_answered_when_its_time_is_over(wide: Broker) -> None:
+def test_a_waiting_fetch_of_many_partitions_is_answered_at_its_deadline(wide: Broker) -> None:
     asked = fetch(wide, max_wait_ms=1000)
     finish(wide)
     assert not asked.answers
@@ -157,7 +157,7 @@ def test_a_wide_fetch_that_waits_is_answered_when_its_time_is_over(wide: Broker)
     assert with_records(asked) == []
 
 
-def test_a_wide_topic_exists_when_its_creation_is_answered(broker: Broker) -> None:
+def test_a_topic_of_many_partitions_exists_when_its_creation_is_answered(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     assert not asked.answers
@@ -166,13 +166,13 @@ def test_a_wide_topic_exists_when_its_creation_is_answered(broker: Broker) -> No
     assert len(broker.partitions()) == PARTITIONS
 
 
-def test_a_topic_is_made_a_partition_at_a_time(broker: Broker) -> None:
+def test_a_topic_is_created_one_partition_at_a_time(broker: Broker) -> None:
     """Each partition costs a folder, some files, and a change of the metadata."""
     opened = [len(broker.partitions()) for _ in broker.topics.creating("wide", 5, {}, NOW_MS)]
     assert opened == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker) -> None:
+def test_a_topic_deleted_during_its_creation_leaves_nothing(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     broker.tasks.step()
@@ -182,7 +182,7 @@ def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker)
     assert not broker.partitions()
 
 
-def test_quotas_of_many_clients_are_set_and_hold(broker: Broker) -> None:
+def test_quotas_of_many_clients_are_set_and_applied(broker: Broker) -> None:
     """Each entry rebuilt all quotas: 5,000 took minutes."""
     entries = [
         EntryData(entity=[EntityData("client-id", f"c{number}")], ops=[OpData("producer_byte_rate", 1000.0, False)])
@@ -204,9 +204,7 @@ def test_a_quota_that_is_not_a_number_is_refused(broker: Broker, value: float) -
 
 
 @pytest.mark.parametrize("pauses", [0, 50])
-def test_a_sweep_that_fails_is_reported_to_the_log(
-    broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int
-) -> None:
+def test_a_failed_sweep_is_logged(broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int) -> None:
     """Nobody awaits a sweep: a coordinator's would end in silence each time."""
 
     def sweep() -> Generator[None, None, None]:
@@ -219,7 +217,7 @@ def test_a_sweep_that_fails_is_reported_to_the_log(
     assert [str(line.exc_info[1]) for line in caplog.records if line.exc_info] == ["nobody foresaw this"]
 
 
-def test_a_produce_costs_as_much_whatever_the_fetches_that_wait_for_its_partition_also_wait_for() -> None:
+def test_the_cost_of_a_produce_does_not_depend_on_other_partitions_of_waiting_fetches() -> None:
     """Ten fetches of 500 partitions or of one: each checks the partition that advanced, and continues to wait."""
     cost = {}
     for partitions in (1, 500):

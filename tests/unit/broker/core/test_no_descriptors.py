@@ -63,7 +63,7 @@ def flush(admin: Admin, now_ms: int) -> FlushJob | None:
 
 
 @pytest.mark.parametrize("refusal", [OutOfDescriptors("Too many open files"), NoSpace("No space left on device")])
-def test_a_sync_without_a_descriptor_or_room_is_done_again_and_answered_then(
+def test_a_sync_without_descriptor_or_space_is_retried_before_the_answer(
     refusal: RefusedForNow, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk = ScarceDisk()

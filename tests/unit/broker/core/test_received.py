@@ -59,7 +59,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(admin: Admi
 
 
 @pytest.mark.parametrize("name", ["", "-kcat", "two words"])
-def test_a_client_has_a_proper_name(admin: Admin, name: str) -> None:
+def test_an_invalid_client_software_name_is_refused(admin: Admin, name: str) -> None:
     assert admin.ask(ApiVersionsRequest(name, "1"), 3).error_code == Error.INVALID_REQUEST
     assert admin.ask(ApiVersionsRequest("kcat", "1"), 3).error_code == Error.NONE
 
@@ -94,7 +94,7 @@ def test_everything_may_be_imported_before_the_first_request(admin: Admin, monke
     assert None not in admin.broker.coordinators_in_use()
 
 
-def test_no_move_of_replicas_is_ever_in_progress(admin: Admin) -> None:
+def test_listing_reassignments_returns_none(admin: Admin) -> None:
     answer = admin.ask(ListPartitionReassignmentsRequest(), 0)
     assert (answer.error_code, answer.topics) == (Error.NONE, [])
 

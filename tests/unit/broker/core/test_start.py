@@ -85,7 +85,7 @@ def test_a_topic_that_was_deleted_and_recreated_before_a_kill_does_not_keep_the_
     assert _folders(disk) == ["t-0"]
 
 
-def test_a_folder_of_which_nobody_knows_anything_is_kept(tmp_path: Path) -> None:
+def test_an_unknown_folder_is_kept(tmp_path: Path) -> None:
     """The metadata may have been lost, or restored from an older copy."""
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     admin = Admin(path, disk)
@@ -98,7 +98,7 @@ def test_a_folder_of_which_nobody_knows_anything_is_kept(tmp_path: Path) -> None
     assert kept.endswith("-stray")
 
 
-def test_a_disk_that_does_not_sync_the_renames_leaves_them_for_the_next_start(tmp_path: Path) -> None:
+def test_unsynced_renames_are_repeated_at_the_next_start(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     topic_id = _killed_with_a_deleted_topic(path, disk)
     with mock.patch.object(disk, "sync_folder", side_effect=StorageError("cannot sync the folder")):

@@ -52,6 +52,6 @@ def test_a_start_works_in_proportion_to_transactional_ids(end: Callable[[Broker]
     assert many - some <= 2.2 * (some - few)
 
 
-def test_a_clean_stop_makes_the_next_start_no_dearer(tmp_path: Path) -> None:
+def test_a_start_after_a_clean_stop_does_no_more_work_than_after_a_kill(tmp_path: Path) -> None:
     work_of_a_start(tmp_path, 1, stop)
     assert work_of_a_start(tmp_path, 2 * FEWEST, stop) <= 1.1 * work_of_a_start(tmp_path, 2 * FEWEST, kill)

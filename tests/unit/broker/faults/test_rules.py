@@ -7,7 +7,7 @@ import pytest
 from oncelog.broker.faults.rules import Faults
 
 
-def test_waiting_for_a_fault_returns_it_so_that_a_test_can_assert_it() -> None:
+def test_waiting_for_a_fault_returns_the_fault() -> None:
     faults = Faults()
     with faults.lose_answer("Produce") as fault:
         assert faults.strike([fault], None) == [fault]

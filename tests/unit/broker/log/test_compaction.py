@@ -107,7 +107,7 @@ def test_the_newest_record_of_each_key_keeps_its_offset(writer: Writer) -> None:
     ]
 
 
-def test_the_active_segment_is_left_alone(writer: Writer) -> None:
+def test_the_active_segment_is_not_compacted(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.roll()
     writer.put(("a", "2"))
@@ -129,7 +129,7 @@ def test_undecided_transactions_are_not_compacted(writer: Writer) -> None:
     assert compaction.plan(writer.log, 1, NOW_MS, force=True) is None
 
 
-def test_small_segments_are_put_together(writer: Writer, disk: FaultyDisk) -> None:
+def test_small_segments_are_merged(writer: Writer, disk: FaultyDisk) -> None:
     for number in range(4):
         writer.put((f"k{number}", "x"))
         writer.roll()
@@ -141,7 +141,7 @@ def test_small_segments_are_put_together(writer: Writer, disk: FaultyDisk) -> No
     assert table(writer.log) == {f"k{number}": "x" for number in range(4)}
 
 
-def test_records_of_aborted_transactions_go_and_do_not_hide_older_ones(writer: Writer) -> None:
+def test_records_of_aborted_transactions_are_removed_and_hide_no_older_record(writer: Writer) -> None:
     writer.put(("a", "kept"))
     writer.put(("a", "aborted"), ("b", "aborted"), pid=1, txn=True)
     writer.put(("c", "committed"), pid=2, txn=True)
@@ -156,7 +156,7 @@ def test_records_of_aborted_transactions_go_and_do_not_hide_older_ones(writer: W
     assert headers(writer.log)[4].records_count == 0, "it is the last batch of its producer"
 
 
-def test_an_abort_marker_goes_only_a_round_and_a_delay_after_its_records(writer: Writer) -> None:
+def test_an_abort_marker_is_removed_a_round_and_a_delay_after_its_records(writer: Writer) -> None:
     writer.put(("x", "aborted"), pid=1, txn=True)
     writer.end(1, commit=False)
     writer.put(("y", "plain"), pid=1)
@@ -190,7 +190,7 @@ def test_a_commit_marker_stays_while_its_records_do(writer: Writer) -> None:
     assert [header.is_control for header in headers(writer.log)] == [False, True, False]
 
 
-def test_a_tombstone_goes_after_the_delay(writer: Writer) -> None:
+def test_a_tombstone_is_removed_after_the_delay(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.put(("a", None), ("b", "1"))
     writer.put(("z", "1"))
@@ -256,7 +256,7 @@ def test_the_last_batch_stays_as_an_empty_one(writer: Writer) -> None:
     assert writer.log.log_end_offset == 4
 
 
-def test_compaction_is_due_by_the_share_of_what_is_dirty(writer: Writer) -> None:
+def test_compaction_is_due_by_the_dirty_ratio(writer: Writer) -> None:
     for _ in range(4):
         writer.put(("a", "x" * 100))
         writer.roll()
@@ -265,7 +265,7 @@ def test_compaction_is_due_by_the_share_of_what_is_dirty(writer: Writer) -> None
     assert compaction.plan(writer.log, 4, NOW_MS, force=True) is None
 
 
-def test_young_records_wait_and_old_ones_do_not(disk: FaultyDisk) -> None:
+def test_records_are_compacted_after_min_lag_and_at_max_lag(disk: FaultyDisk) -> None:
     lagging = TopicConfig(cleanup_policy=("compact",), min_compaction_lag_ms=1000, max_compaction_lag_ms=5000)
     writer = Writer(open_log(disk, config=lagging))
     for timestamp in (NOW_MS - 2000, NOW_MS - 999):
@@ -283,7 +283,7 @@ def test_young_records_wait_and_old_ones_do_not(disk: FaultyDisk) -> None:
     assert compaction.plan(writer.log, 1, NOW_MS + 4002) is not None
 
 
-def test_a_topic_that_is_not_compacted_is_left_alone(disk: FaultyDisk) -> None:
+def test_a_topic_without_compaction_is_not_changed(disk: FaultyDisk) -> None:
     writer = Writer(open_log(disk))
     writer.put(("a", "1"))
     writer.roll()
@@ -366,7 +366,7 @@ def test_a_segment_of_a_compacted_topic_is_closed_in_time_to_be_compacted(disk: 
     assert writer.log.segment_count == 2
 
 
-def test_a_record_is_overdue_though_a_young_one_is_in_its_segment(disk: FaultyDisk) -> None:
+def test_a_record_is_overdue_even_with_a_young_record_in_its_segment(disk: FaultyDisk) -> None:
     config = TopicConfig(cleanup_policy=("compact",), min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=5000)
     writer = Writer(open_log(disk, config=config))
     writer.put(("a", "1"))
@@ -401,7 +401,7 @@ class FailingDisk(FaultyDisk):
         super().rename(old, new)
 
 
-def test_a_disk_that_fails_while_compacted_segments_are_put_in_place_takes_no_record_along() -> None:
+def test_a_disk_failure_during_the_segment_swap_loses_no_record() -> None:
     """Kafka takes the log directory offline, and removes nothing."""
     small = TopicConfig(cleanup_policy=("compact",), segment_bytes=450, file_delete_delay_ms=0)
     renames, fails = 0, True
@@ -433,7 +433,7 @@ def test_a_disk_that_fails_while_compacted_segments_are_put_in_place_takes_no_re
     assert renames > 10
 
 
-def test_a_compaction_for_which_the_disk_is_too_full_leaves_no_files(writer: Writer, disk: FaultyDisk) -> None:
+def test_a_compaction_refused_by_a_full_disk_leaves_no_files(writer: Writer, disk: FaultyDisk) -> None:
     for number in range(3):
         writer.put((f"k{number}", "x" * 100))
         writer.roll()

@@ -44,7 +44,7 @@ def test_a_log_shows_its_batches_and_markers(folder: FaultyDisk) -> None:
     assert third.control.marker == (ControlType.ABORT, 4)
 
 
-def test_a_log_shows_its_records_where_asked(folder: FaultyDisk) -> None:
+def test_a_log_shows_its_records_on_request(folder: FaultyDisk) -> None:
     entries = list(dump_file(folder, path("log"), records=True))
     records = [record for entry in entries if isinstance(entry, BatchEntry) for record in entry.records or ()]
     assert [(record.offset, record.key) for record in records[:3]] == [(0, b"k"), (1, b"k"), (2, b"k")]

@@ -61,9 +61,7 @@ def test_records_of_a_file_end_before_a_torn_batch_and_leave_markers_out(log: Pa
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
-def test_a_read_ends_before_damage_on_its_way_and_never_jumps_it(
-    log: PartitionLog, disk: FaultyDisk, damaged: int
-) -> None:
+def test_a_read_ends_before_damage_and_never_skips_it(log: PartitionLog, disk: FaultyDisk, damaged: int) -> None:
     fill(log, 4)
     log.close()
     size = sizes(disk)[0]
@@ -115,9 +113,7 @@ def test_batches_around_an_unreadable_batch_are_read(log: PartitionLog, disk: Fa
     assert segment.readable_end(2 * size) == segment.size_bytes
 
 
-def test_damage_found_while_looking_for_unreadable_batches_does_not_count_as_one(
-    log: PartitionLog, disk: FaultyDisk
-) -> None:
+def test_damage_found_by_the_scan_is_not_an_unreadable_batch(log: PartitionLog, disk: FaultyDisk) -> None:
     fill(log, 3)
     log.close()
     size = sizes(disk)[0]
@@ -224,7 +220,7 @@ def test_a_batch_whose_offset_an_index_cannot_hold_begins_a_segment(disk: Faulty
     assert not segment.should_roll(100, NOW_MS, 10 + 2**31 - 1, NOW_MS, log.config, 0)
 
 
-def test_disk_that_fails_to_read_the_last_batches_of_producers_keeps_nobody_from_opening_the_log(
+def test_a_log_opens_even_if_the_last_batches_of_producers_are_unreadable(
     log: PartitionLog, disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clean start reads them only so that a repeated batch is known."""

@@ -39,7 +39,7 @@ def test_a_full_disk_changes_nothing_and_the_log_continues_when_there_is_room(
     assert [header.base_offset for header in headers(open_log(disk))] == [0, 1, 2]
 
 
-def test_a_run_that_finds_no_room_is_as_its_producer_sent_it(disk: FaultyDisk) -> None:
+def test_a_run_refused_by_a_full_disk_is_left_unchanged(disk: FaultyDisk) -> None:
     """The caller tries its batches one by one next, and each is checked again."""
     log = open_log(disk)
     fill(log, 1)
@@ -62,7 +62,7 @@ def test_each_time_that_the_disk_is_full_is_reported_once(disk: FaultyDisk, capl
     assert sum("refuses records until the disk has free space" in record.getMessage() for record in caplog.records) == 2
 
 
-def test_a_write_that_could_not_be_undone_stops_the_log_until_it_is_recovered(disk: FaultyDisk) -> None:
+def test_a_partial_write_that_cannot_be_undone_stops_the_log_until_recovery(disk: FaultyDisk) -> None:
     log = open_log(disk)
     fill(log, 3)
     disk.torn_appends = 1
@@ -92,7 +92,7 @@ def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: Fa
 
 @pytest.mark.parametrize("reopened", [True, False])
 @pytest.mark.parametrize("free", range(0, 200, 8))
-def test_a_roll_that_fails_half_way_is_done_by_the_next_append(disk: FaultyDisk, free: int, reopened: bool) -> None:
+def test_a_half_failed_roll_is_completed_by_the_next_append(disk: FaultyDisk, free: int, reopened: bool) -> None:
     config = TopicConfig(segment_bytes=1 << 20, index_interval_bytes=0)
     log = open_log(disk, config=config)
     for number in range(8):
@@ -135,7 +135,7 @@ def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> No
     assert log.files.begin_flush() is None
 
 
-def test_a_flush_for_which_there_was_no_descriptor_leaves_its_bytes_to_the_next_one(log: PartitionLog) -> None:
+def test_a_flush_without_a_descriptor_leaves_its_bytes_to_the_next_flush(log: PartitionLog) -> None:
     fill(log, 2)
     ticket = log.files.begin_flush()
     assert ticket is not None
@@ -163,7 +163,7 @@ def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(l
     assert log.files.recovery_point == 2
 
 
-def test_a_log_where_nothing_is_new_needs_no_flush(log: PartitionLog) -> None:
+def test_a_log_without_new_records_needs_no_flush(log: PartitionLog) -> None:
     assert log.files.begin_flush() is None
 
 

@@ -49,7 +49,7 @@ def test_entries_at_or_above_a_truncation_are_forgotten(offset: int, left: int) 
     assert len(index) == left
 
 
-def test_zeros_that_kafka_preallocated_are_no_entries() -> None:
+def test_preallocated_zeros_are_not_index_entries() -> None:
     data = offset_index().encode()
     assert OffsetIndex.decode(100, data + bytes(800), 0x4000).entries() == offset_index().entries()
     assert OffsetIndex.decode(100, bytes(800), 0x4000).entries() == []
@@ -138,12 +138,12 @@ def test_a_new_epoch_drops_what_contradicts_it(entry: tuple[int, int], expected:
     ("epoch", "expected"),
     [(-1, (-1, -1)), (0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (4, (3, 20)), (5, (5, 33)), (6, (-1, -1))],
 )
-def test_the_end_offset_of_an_epoch(epoch: int, expected: tuple[int, int]) -> None:
+def test_the_end_offset_of_an_epoch_is_found(epoch: int, expected: tuple[int, int]) -> None:
     assert epochs().end_offset_for(epoch, 33) == expected
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 1), (9, 1), (10, 3), (99, 5)])
-def test_the_epoch_of_an_offset(offset: int, epoch: int) -> None:
+def test_the_epoch_of_an_offset_is_found(offset: int, epoch: int) -> None:
     assert epochs().epoch_for_offset(offset) == epoch
 
 
@@ -197,7 +197,7 @@ def test_a_damaged_checkpoint_is_noticed(root: FaultyDisk, data: bytes) -> None:
         checkpoints.read_offset_checkpoint(root, "c")
 
 
-def test_no_part_of_a_checkpoint_passes_for_the_whole() -> None:
+def test_a_truncated_checkpoint_is_refused() -> None:
     """A power loss leaves the first part of a file that was not synced: "1 16" must not be read as "1 1"."""
     whole = checkpoints.encode_leader_epochs((EpochEntry(0, 0), EpochEntry(1, 16)))
     for kept in range(1, len(whole)):
@@ -226,7 +226,7 @@ def test_damaged_partition_metadata_is_noticed(root: FaultyDisk, data: bytes) ->
         checkpoints.read_partition_metadata(root, "t-0")
 
 
-def test_a_data_folder_says_whose_it_is(root: FaultyDisk) -> None:
+def test_meta_properties_name_cluster_and_node(root: FaultyDisk) -> None:
     assert checkpoints.read_meta_properties(root) is None
     properties = MetaProperties("MkU3OEVBNTcwNTJENDM2Qg", 3, "AAECAwQFBgcICQoLDA0ODw")
     checkpoints.write_meta_properties(root, properties)
@@ -234,7 +234,7 @@ def test_a_data_folder_says_whose_it_is(root: FaultyDisk) -> None:
     assert b"version=1\n" in root.read("meta.properties")
 
 
-def test_an_old_data_folder_says_whose_it_is(root: FaultyDisk) -> None:
+def test_meta_properties_of_version_0_name_cluster_and_node(root: FaultyDisk) -> None:
     root.write_atomic("meta.properties", b"#comment\nversion=0\nbroker.id=4\ncluster.id=x\n")
     assert checkpoints.read_meta_properties(root) == MetaProperties("x", 4, "")
 
@@ -246,7 +246,7 @@ def test_damaged_meta_properties_are_noticed(root: FaultyDisk, data: bytes) -> N
         checkpoints.read_meta_properties(root)
 
 
-def test_a_clean_shutdown_leaves_a_mark(root: FaultyDisk) -> None:
+def test_a_clean_shutdown_leaves_a_marker_file(root: FaultyDisk) -> None:
     assert not checkpoints.read_clean_shutdown(root)
     checkpoints.write_clean_shutdown(root, 4)
     assert root.read(".kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":4}'
@@ -257,7 +257,7 @@ def test_a_clean_shutdown_leaves_a_mark(root: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"brokerEpoch":"x"}'])
-def test_a_mark_without_an_epoch_is_a_mark_all_the_same(data: bytes) -> None:
+def test_a_clean_shutdown_file_without_an_epoch_is_valid(data: bytes) -> None:
     assert checkpoints.clean_shutdown_epoch(data) == -1
 
 
@@ -274,7 +274,7 @@ def test_a_mark_without_an_epoch_is_a_mark_all_the_same(data: bytes) -> None:
         ("leader-epoch-checkpoint", None),
     ],
 )
-def test_the_name_of_a_file_says_what_it_is(name: str, expected: tuple[int, str, str] | None) -> None:
+def test_the_kind_of_a_file_is_read_from_its_name(name: str, expected: tuple[int, str, str] | None) -> None:
     assert parse_file_name(name) == expected
 
 
@@ -282,7 +282,7 @@ def test_the_name_of_a_file_says_what_it_is(name: str, expected: tuple[int, str,
     ("name", "expected"),
     [("a-b-3", ("a-b", 3)), ("t-0.abc-delete", None), ("t", None), ("-1", None), ("t-x", None)],
 )
-def test_the_name_of_a_folder_says_which_partition_it_is(name: str, expected: tuple[str, int] | None) -> None:
+def test_the_partition_is_read_from_the_folder_name(name: str, expected: tuple[str, int] | None) -> None:
     assert parse_partition_folder(name) == expected
 
 

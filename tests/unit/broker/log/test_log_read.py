@@ -66,7 +66,7 @@ def test_nothing_at_or_past_the_upper_bound_is_read(filled: PartitionLog, upper:
     assert offset == upper
 
 
-def test_a_batch_larger_than_the_limit_comes_only_when_one_must_come(filled: PartitionLog) -> None:
+def test_a_batch_larger_than_the_limit_is_read_only_if_at_least_one_is_required(filled: PartitionLog) -> None:
     assert len(read_headers(filled, 30, 1, at_least_one=True)) == 1
     assert read_headers(filled, 30, 1, at_least_one=False) == []
 
@@ -86,7 +86,7 @@ def test_an_offset_outside_the_log_is_out_of_range(filled: PartitionLog, offset:
     assert filled.read(offset, 100, 300, at_least_one_batch=True) is Error.OFFSET_OUT_OF_RANGE
 
 
-def test_the_end_of_the_log_reads_as_nothing(filled: PartitionLog) -> None:
+def test_a_read_at_the_end_of_the_log_is_empty(filled: PartitionLog) -> None:
     assert read_headers(filled, 300) == []
 
 

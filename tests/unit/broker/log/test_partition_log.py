@@ -28,7 +28,7 @@ def test_an_append_gets_the_next_offsets_and_the_leader_epoch(log: PartitionLog)
     assert log.leader_epoch_cache.entries == ((0, 0), (9, 3))
 
 
-def test_log_append_time_dates_the_records_and_is_answered(disk: FaultyDisk) -> None:
+def test_log_append_time_is_stored_and_answered(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(message_timestamp_type="LogAppendTime"))
     data = batch(3, timestamp=5, pid=1, seq=0)
     result = append(log, data)
@@ -39,7 +39,7 @@ def test_log_append_time_dates_the_records_and_is_answered(disk: FaultyDisk) -> 
     assert (again.duplicate, again.log_append_time_ms) == (True, NOW_MS)
 
 
-def test_a_topic_with_its_own_codec_packs_again(disk: FaultyDisk) -> None:
+def test_a_topic_with_its_own_codec_recompresses(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(compression_type="gzip"))
     append(log, batch(10, size=100))
     ((header, stored),) = log.batches(0)
@@ -150,14 +150,14 @@ def test_record_time_counts_from_the_first_batch_after_a_restart_too(disk: Fault
     assert bases(log) == [0, 2]
 
 
-def test_a_full_index_rolls(disk: FaultyDisk) -> None:
+def test_a_full_index_rolls_the_segment(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_index_bytes=24, index_interval_bytes=0))
     fill(log, 10)
     # three entries of 8 bytes in the offset index, but one less than two of 12 bytes in the time index
     assert bases(log) == [0, 2, 4, 6, 8]
 
 
-def test_a_roll_takes_a_snapshot_at_the_new_base(disk: FaultyDisk) -> None:
+def test_a_roll_writes_a_producer_snapshot_at_the_new_base_offset(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(3, pid=1, seq=0))
     roll(log)

@@ -102,7 +102,7 @@ def test_an_epoch_without_a_batch_is_not_written(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_log_is_the_same_after_it_was_opened_again(disk: FaultyDisk, clean: bool) -> None:
+def test_a_reopened_log_is_unchanged(disk: FaultyDisk, clean: bool) -> None:
     log = three_segments(disk)
     before = observed(log)
     log.close(clean=clean)
@@ -197,7 +197,7 @@ def test_damaged_indexes_give_the_same_answers(disk: FaultyDisk, kind: str, dama
     assert observed(open_log(disk, clean=True, config=SMALL)) == before
 
 
-def test_a_damaged_newest_snapshot_gives_way_to_an_older_one(disk: FaultyDisk, reopen: Reopen) -> None:
+def test_a_damaged_newest_snapshot_is_replaced_by_an_older_snapshot(disk: FaultyDisk, reopen: Reopen) -> None:
     log = three_segments(disk)
     before = observed(log)["producers"]
     log.close()
@@ -218,7 +218,7 @@ def test_without_any_snapshot_a_crash_is_recovered_from_the_batches(disk: Faulty
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_damaged_segment_keeps_nobody_from_opening_the_log(disk: FaultyDisk, clean: bool) -> None:
+def test_a_log_with_a_damaged_segment_opens(disk: FaultyDisk, clean: bool) -> None:
     log = three_segments(disk)
     log.close(clean=clean)
     for name in disk.list(FOLDER):
@@ -257,7 +257,7 @@ def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: 
 
 
 @pytest.mark.parametrize("cut", range(1, 71, 6))
-def test_a_torn_last_batch_is_cut_off_and_nothing_before_it(disk: FaultyDisk, cut: int) -> None:
+def test_only_a_torn_last_batch_is_truncated(disk: FaultyDisk, cut: int) -> None:
     log = open_log(disk)
     fill(log, 10)
     append(log, batch(pid=1, seq=0))
@@ -272,7 +272,7 @@ def test_a_torn_last_batch_is_cut_off_and_nothing_before_it(disk: FaultyDisk, cu
 
 
 @pytest.mark.parametrize("zeros", [1, 60, 61, 5000])
-def test_zeros_at_the_end_are_cut_off(disk: FaultyDisk, zeros: int) -> None:
+def test_zeros_at_the_end_are_truncated(disk: FaultyDisk, zeros: int) -> None:
     log = open_log(disk)
     fill(log, 10)
     size = log.size_bytes
@@ -372,7 +372,7 @@ def test_a_compaction_that_had_begun_to_swap_is_finished(disk: FaultyDisk) -> No
     assert read_headers(log, 13)[0].base_offset == 13
 
 
-def test_other_files_are_left_alone(disk: FaultyDisk) -> None:
+def test_other_files_are_kept(disk: FaultyDisk) -> None:
     three_segments(disk).close()
     overwrite(disk, f"{FOLDER}/partition.metadata", b"version: 0\n")
     open_log(disk)
@@ -404,7 +404,7 @@ def test_synced_records_survive_a_power_loss(disk: FaultyDisk, seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("closed", [False, True])
-def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk, seed: int, closed: bool) -> None:
+def test_leader_epochs_of_synced_records_survive_a_power_loss(disk: FaultyDisk, seed: int, closed: bool) -> None:
     """Otherwise a consumer that asks for an epoch that is no longer known would have to start over."""
     log = open_log(disk)
     for epoch in range(3):

@@ -40,7 +40,7 @@ def bases(log: PartitionLog) -> list[int]:
 
 
 @pytest.mark.parametrize(("now_ms", "left"), [(1100, [0, 5, 10]), (1101, [5, 10]), (1201, [10]), (1301, [15])])
-def test_segments_go_when_their_newest_record_is_older_than_retention_ms(
+def test_segments_are_deleted_when_their_newest_record_is_older_than_retention_ms(
     disk: FaultyDisk, now_ms: int, left: list[int]
 ) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
@@ -49,20 +49,20 @@ def test_segments_go_when_their_newest_record_is_older_than_retention_ms(
     assert log.log_start_offset == left[0]
 
 
-def test_a_segment_that_is_young_enough_keeps_all_after_it(disk: FaultyDisk) -> None:
+def test_a_segment_within_retention_keeps_all_later_segments(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000), timestamps=(300, 100, 200))
     assert log.trimmer.apply_retention(1250) == 0
 
 
 @pytest.mark.parametrize(("keep", "left"), [(15, [0, 5, 10]), (11, [0, 5, 10]), (10, [5, 10]), (5, [10]), (0, [15])])
-def test_segments_go_while_enough_bytes_are_left(disk: FaultyDisk, keep: int, left: list[int]) -> None:
+def test_segments_are_deleted_while_retention_bytes_remain(disk: FaultyDisk, keep: int, left: list[int]) -> None:
     one = len(batch())
     log = segmented(disk, TopicConfig(retention_bytes=keep * one, retention_ms=-1))
     log.trimmer.apply_retention(NOW_MS)
     assert bases(log) == left
 
 
-def test_nothing_above_the_high_watermark_goes(disk: FaultyDisk) -> None:
+def test_no_record_above_the_high_watermark_is_deleted(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(retention_ms=1))
     fill(log, 5)
     roll(log)
@@ -111,7 +111,7 @@ def test_records_are_deleted_up_to_the_high_watermark(disk: FaultyDisk, offset: 
     assert log.log_start_offset == start
 
 
-def test_segments_wholly_below_the_start_go_at_the_next_retention(disk: FaultyDisk) -> None:
+def test_segments_below_the_log_start_are_deleted_at_the_next_retention(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(cleanup_policy=("compact",)))
     log.trimmer.delete_records_before(11)
     log.trimmer.apply_retention(NOW_MS)
@@ -198,7 +198,7 @@ def test_truncation_forgets_later_leader_epochs(log: PartitionLog) -> None:
     assert log.leader_epoch_cache.entries == ((1, 0),)
 
 
-def test_a_log_may_be_emptied_and_begin_elsewhere(disk: FaultyDisk) -> None:
+def test_a_log_can_be_emptied_and_begin_at_another_offset(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig())
     append(log, batch(pid=1, seq=0))
     log.trimmer.truncate_fully_and_start_at(100)
@@ -220,7 +220,7 @@ def test_truncating_below_the_first_segment_moves_the_start(disk: FaultyDisk) ->
 # --- expiry, epochs
 
 
-def test_an_idle_producer_may_begin_anywhere_after_its_expiry(log: PartitionLog) -> None:
+def test_an_expired_producer_can_begin_at_any_sequence(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0, timestamp=NOW_MS))
     append(log, batch(pid=2, seq=0, timestamp=NOW_MS, txn=True))
     log.writer.expire_producers(NOW_MS + 86_400_000)
@@ -232,13 +232,13 @@ def test_an_idle_producer_may_begin_anywhere_after_its_expiry(log: PartitionLog)
     ("epoch", "expected"),
     [(-1, (-1, -1)), (0, (0, 0)), (1, (1, 2)), (2, (1, 2)), (3, (3, 4)), (5, (5, 6)), (6, (-1, -1))],
 )
-def test_the_end_of_a_leader_epoch(log: PartitionLog, epoch: int, expected: tuple[int, int]) -> None:
+def test_the_end_offset_of_a_leader_epoch_is_found(log: PartitionLog, epoch: int, expected: tuple[int, int]) -> None:
     for known in (1, 3, 5):
         log.writer.append_client(batch(2), leader_epoch=known, now_ms=NOW_MS)
     assert log.end_offset_for_epoch(epoch) == expected
 
 
-def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: FaultyDisk) -> None:
+def test_a_failed_file_removal_is_retried_and_keeps_no_other_file(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=60_000))
     log.trimmer.apply_retention(1201)
     stubborn, remove = f"{FOLDER}/00000000000000000000.log.deleted", disk.remove
@@ -259,7 +259,7 @@ def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: F
     assert not [name for name in disk.list(FOLDER) if name.endswith(".deleted")]
 
 
-def test_a_segment_of_which_one_file_could_not_be_renamed_goes_the_next_time(disk: FaultyDisk) -> None:
+def test_a_segment_with_a_failed_rename_is_deleted_the_next_time(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=0))
     log.files.write_indexes()
     rename = disk.rename

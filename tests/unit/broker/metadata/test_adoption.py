@@ -141,7 +141,7 @@ def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk)
     assert found.next_producer_id == 2000
 
 
-def test_a_topic_that_was_recreated_has_none_of_its_old_overrides(disk: MemoryDisk) -> None:
+def test_a_recreated_topic_has_none_of_its_old_overrides(disk: MemoryDisk) -> None:
     log = batch(0, topic_record("t"), config_record(2, "t", "retention.ms", "5"), topic_record("t", OTHER_ID))
     write(disk, "__cluster_metadata-0/00000000000000000000.log", log)
     found = read_cluster_metadata(disk)
@@ -187,7 +187,7 @@ def test_a_metadata_log_that_cannot_be_read_is_refused(disk: MemoryDisk) -> None
         read_cluster_metadata(disk)
 
 
-def test_opening_takes_the_folder_over_once(disk: MemoryDisk, tmp_path: object) -> None:
+def test_opening_adopts_a_kafka_folder_once(disk: MemoryDisk, tmp_path: object) -> None:
     write_meta_properties(disk, MetaProperties(CLUSTER_ID, 4, ""))
     partition(disk, "t-0", epochs="0\n1\n3 0\n")
     write(

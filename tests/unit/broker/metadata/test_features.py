@@ -34,12 +34,12 @@ def test_a_new_cluster_has_the_highest_levels() -> None:
 
 @pytest.mark.parametrize("how", [SAFE, UNSAFE])
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_a_downgrade_of_either_kind_takes_the_level_or_leaves_it(level: int, how: int) -> None:
+def test_a_safe_or_unsafe_downgrade_sets_the_level_or_is_refused(level: int, how: int) -> None:
     assert update(BOTH, TRANSACTION, level, how) == {GROUP: 1, TRANSACTION: level}
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_an_upgrade_takes_the_level_or_leaves_it(level: int) -> None:
+def test_an_upgrade_sets_the_level_or_is_refused(level: int) -> None:
     assert update({GROUP: 0, TRANSACTION: 0}, TRANSACTION, level, UPGRADE) == {GROUP: 0, TRANSACTION: level}
 
 
@@ -70,7 +70,7 @@ def test_a_downgrade_does_not_raise_a_level(how: int) -> None:
     assert update({}, GROUP, 1, how) == "Can't downgrade to a newer version."
 
 
-def test_one_refusal_refuses_all() -> None:
+def test_one_refused_feature_refuses_the_whole_update() -> None:
     updates = {"nope": FeatureUpdate(1), TRANSACTION: FeatureUpdate(1, SAFE), GROUP: FeatureUpdate(0, SAFE)}
     result = updated(BOTH, updates, 7)
     assert isinstance(result, FeatureRefusal)

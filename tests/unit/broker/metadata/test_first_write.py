@@ -73,7 +73,7 @@ def test_damage_outside_the_torn_page_is_refused(tmp_path: Path, content: bytes)
     assert (tmp_path / "metadata.sqlite").read_bytes() == content
 
 
-def test_there_is_no_file_without_its_first_users(tmp_path: Path) -> None:
+def test_the_metadata_file_never_exists_without_its_first_users(tmp_path: Path) -> None:
     """A kill between the two would leave a folder that nobody can log in to: users are only taken for a new one."""
     alice = FirstUser("alice", 1, credential(1, 4096, b"s", b"p"))
     with closing(opened(tmp_path, alice)) as store:

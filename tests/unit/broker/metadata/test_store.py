@@ -89,7 +89,7 @@ def test_unknown_topics_are_refused_by_every_change(open_store: Open) -> None:
         assert refused.value.error is Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_an_epoch_of_an_election_is_passed_by_every_start_after_it(open_store: Open) -> None:
+def test_leader_epochs_after_a_start_exceed_those_of_earlier_elections(open_store: Open) -> None:
     store = open_store()
     store.create_topic("t", 2, {}, 0)
     for epoch in (1, 2, 3):
@@ -328,7 +328,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
         MetadataStore(str(tmp_path / "no" / "metadata.sqlite"), node_id=1, random=CountingRandom())
 
 
-def test_adoption_takes_ids_epochs_and_producer_ids_once(open_store: Open) -> None:
+def test_adoption_imports_ids_epochs_and_producer_ids_once(open_store: Open) -> None:
     store = open_store()
     assert not store.adopted
     store.adopt([AdoptedTopic("k", b"\x07" * 16, 2, 5, {"cleanup.policy": "compact"})], 3000, 9)
@@ -404,7 +404,7 @@ def test_changes_are_counted_over_restarts(open_store: Open) -> None:
     assert (again.starts, again.changes) == (1, 4)
 
 
-def test_a_change_that_did_not_get_the_file_leaves_the_next_one_whole(open_store: Open) -> None:
+def test_a_change_that_could_not_be_written_does_not_damage_the_next(open_store: Open) -> None:
     """Otherwise it would neither be undone on failure nor synced."""
 
     class Lock:

@@ -26,7 +26,7 @@ def test_an_argument_of_the_wrong_type_is_refused_by_name(given: dict[str, Any],
         Broker(**given)
 
 
-def test_a_folder_is_anything_that_names_one(tmp_path: Path) -> None:
+def test_a_folder_can_be_given_as_text_or_path(tmp_path: Path) -> None:
     class Folder:
         def __fspath__(self) -> str:
             return str(tmp_path)

@@ -43,7 +43,7 @@ def disk_goes_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-def test_a_neighbour_writes_while_the_disk_holds_a_change_up(
+def test_other_producers_write_while_the_disk_delays_a_metadata_change(
     tmp_path: Path, disk_goes_on: threading.Event, policy: str
 ) -> None:
     with oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy}) as broker:
@@ -63,7 +63,7 @@ def test_a_neighbour_writes_while_the_disk_holds_a_change_up(
             assert client.produce("new", batch(b"v")).error == 0
 
 
-def test_a_stop_does_not_leave_out_what_the_disk_held_up(tmp_path: Path, disk_goes_on: threading.Event) -> None:
+def test_a_stop_completes_changes_delayed_by_the_disk(tmp_path: Path, disk_goes_on: threading.Event) -> None:
     broker = oncelog.Broker(tmp_path)
     with broker:
         with RawConnection(broker.bootstrap_servers, timeout_s=60) as client:
@@ -78,7 +78,7 @@ def test_a_stop_does_not_leave_out_what_the_disk_held_up(tmp_path: Path, disk_go
         assert broker.on_loop(lambda nodes: nodes.server.broker.metadata.topic("new")) is not None
 
 
-def test_the_log_of_the_store_is_what_a_sync_has_to_reach(tmp_path: Path) -> None:
+def test_a_sync_of_the_store_syncs_its_log(tmp_path: Path) -> None:
     """A change is in that file before it is synced, and in no other."""
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
@@ -100,7 +100,7 @@ def test_a_log_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-def test_a_recreated_topic_between_two_crashes_keeps_what_it_took_in(tmp_path: Path, policy: str) -> None:
+def test_a_topic_recreated_between_two_crashes_keeps_its_records(tmp_path: Path, policy: str) -> None:
     """The old topic's log began at 8, according to the checkpoints of its last clean stop."""
     values = [b"%d" % number for number in range(3)]
 
@@ -128,7 +128,7 @@ def test_a_recreated_topic_between_two_crashes_keeps_what_it_took_in(tmp_path: P
             assert client.read_committed("t") == values
 
 
-def test_a_start_that_cannot_open_it_leaves_the_folder_to_the_next(
+def test_a_start_that_cannot_open_the_store_releases_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(file: ForeignFile, path: str) -> None:
@@ -145,7 +145,7 @@ def test_a_start_that_cannot_open_it_leaves_the_folder_to_the_next(
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_simulated_power_failure_leaves_what_was_synced_and_the_first_of_the_rest(tmp_path: Path, seed: int) -> None:
+def test_a_simulated_power_failure_keeps_synced_data_and_a_prefix_of_the_rest(tmp_path: Path, seed: int) -> None:
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
     store.file.leave_sync_to(lambda: None)

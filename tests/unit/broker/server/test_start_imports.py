@@ -133,11 +133,11 @@ def of_a_start() -> Sequence[str]:
         *FOR_OTHERS,
     ],
 )
-def test_a_broker_in_memory_starts_and_stops_without(module: str, of_a_start: Sequence[str]) -> None:
+def test_a_broker_in_memory_starts_and_stops_without_importing(module: str, of_a_start: Sequence[str]) -> None:
     assert module not in of_a_start
 
 
-def test_a_broker_in_memory_loads_what_it_runs_with(of_a_start: Sequence[str]) -> None:
+def test_a_broker_in_memory_imports_the_modules_that_it_needs(of_a_start: Sequence[str]) -> None:
     assert {"oncelog.broker.core.broker", "oncelog.broker.server.server", "oncelog.broker.metadata.store"} <= set(
         of_a_start
     )
@@ -206,7 +206,7 @@ def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Cost:
     "module",
     ["cramjam", "ctypes", "oncelog.broker.metadata.adoption", "oncelog.records", "pathlib", "shutil", "urllib"],
 )
-def test_the_first_answer_of_a_new_data_folder_needs_not(module: str, of_first_answer: Cost) -> None:
+def test_the_first_answer_of_a_new_data_folder_does_not_import(module: str, of_first_answer: Cost) -> None:
     assert module not in of_first_answer.modules
     assert "oncelog.broker.server.disk.os_disk" in of_first_answer.modules
 

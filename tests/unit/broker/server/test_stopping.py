@@ -56,7 +56,7 @@ def log_end(broker: oncelog.Broker, index: int = 0) -> int:
 
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop(policy: str, tmp_path: Path) -> None:
+def test_a_stop_does_not_start_a_request_that_waits_for_earlier_answers(policy: str, tmp_path: Path) -> None:
     """Otherwise it is written to a log that was closed as cleanly stopped."""
     asked = FetchTopic(topic="t", partitions=[FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)])
     fetch = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=1000, session_epoch=-1, topics=[asked])
@@ -102,7 +102,7 @@ def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("checks_wait")
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
+def test_a_stop_carries_out_a_complete_request_for_many_partitions(policy: str, tmp_path: Path) -> None:
     """A part of it is being checked by then, and the rest waits for its turn."""
     wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, partitions=100)
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
@@ -186,7 +186,7 @@ async def _begin(server: Server, work: Generator[None, None, None]) -> None:
     server.end_iteration_soon()
 
 
-def test_no_timer_rings_in_a_broker_that_is_over() -> None:
+def test_no_timer_fires_in_a_stopped_broker() -> None:
     def act(nodes: Nodes) -> tuple[bool, list[int]]:
         server, rung = nodes.server, list[int]()
         server.broker.timers.schedule(server.now_ms(), rung.append)
@@ -240,7 +240,7 @@ def test_a_worker_keeps_nothing_of_what_it_has_done() -> None:
     loop.close()
 
 
-def test_a_file_that_was_cut_shifts_no_answer() -> None:
+def test_sending_a_truncated_file_raises_a_storage_error() -> None:
     sending = Sending(cast(Server, _Loop()))
     cut = FileSlice(MemoryFile("file", bytearray(50_000)), 0, 60_000)
     sending._out.append(cut)

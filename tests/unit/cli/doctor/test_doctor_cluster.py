@@ -50,7 +50,7 @@ def reported(admin: Any) -> list[tuple[Status, str, str]]:
     return [(found.status, found.found, found.todo) for found in doctor_cluster._transactions(admin)]
 
 
-def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
+def test_a_hanging_transaction_in_an_internal_topic_is_reported_as_bad() -> None:
     ((status, found, todo),) = reported(Hung(lists=True))
     assert status is Status.BAD and f"{OFFSETS} has a transaction of producer 7" in found
     assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")

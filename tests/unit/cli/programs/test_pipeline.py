@@ -49,7 +49,7 @@ def test_a_jvm_that_does_not_start_is_not_reported_as_killed(monkeypatch: pytest
         _run(PySparkRuntimeError("[CANNOT_CONFIGURE_SPARK_CONNECT_MASTER] Spark Connect is asked for"))
 
 
-def test_a_jvm_that_does_not_start_is_reported_with_its_own_words(
+def test_a_jvm_that_does_not_start_is_reported_with_its_own_output(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Those of this run: the log may hold older ones."""
@@ -104,7 +104,7 @@ def test_folders_that_cannot_be_made_are_refused_before_spark_starts(tmp_path: P
         pytest.fail("Spark would start")
 
 
-def test_a_reader_of_the_output_that_is_gone_says_nothing_of_the_jvm(
+def test_a_closed_output_pipe_is_not_reported_as_a_jvm_failure(
     jvm: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end waited ten seconds for a JVM that nobody had killed."""
@@ -122,7 +122,7 @@ def test_a_jvm_that_is_stopped_with_the_command_is_not_a_failure(
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_failure_of_a_jvm_that_lives_is_its_own(
+def test_a_failure_while_the_jvm_runs_is_reported_as_such(
     jvm: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, stopped: bool
 ) -> None:
     monkeypatch.setattr(pipeline, "JVM_ENDS_SECONDS", 0.01)
@@ -132,7 +132,7 @@ def test_a_failure_of_a_jvm_that_lives_is_its_own(
         _run(ConnectionRefusedError(111, "of the pipeline's own program"), stopped=stopped)
 
 
-def test_py4j_prints_no_traceback_meanwhile(caplog: pytest.LogCaptureFixture) -> None:
+def test_py4j_prints_no_traceback_when_the_jvm_is_killed(caplog: pytest.LogCaptureFixture) -> None:
     root = logging.getLogger()
     with pipeline._jvm_may_end(threading.Event(), Path("spark.log")):
         for path in ("/lib/py4j/java_gateway.py", "/lib/other/program.py"):

@@ -71,7 +71,7 @@ def test_outcomes_above_the_last_stable_offset_are_those_of_the_next_marker(step
 
 
 @given(STEPS, st.integers(0, 40))
-def test_outcomes_below_it_follow_the_brokers_list_of_aborted_transactions(
+def test_outcomes_below_the_last_stable_offset_follow_the_brokers_list_of_aborted_transactions(
     steps: list[tuple[int, str]], start: int
 ) -> None:
     log = _log(steps)

@@ -20,7 +20,7 @@ def test_timeouts_that_are_too_long_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.1", "30", str(LONGEST_S)])
-def test_seconds_are_taken(text: str) -> None:
+def test_timeouts_in_seconds_are_accepted(text: str) -> None:
     assert math.isclose(Seconds(0.1).convert(text, None, None), float(text))
 
 
@@ -35,7 +35,7 @@ def test_seconds_are_taken(text: str) -> None:
         ("demo", "--seconds", "inf"),
     ],
 )
-def test_every_command_refuses_it_before_it_asks_anybody(words: tuple[str, ...]) -> None:
+def test_every_command_refuses_a_bad_timeout_before_connecting(words: tuple[str, ...]) -> None:
     refused = call(*words)
     assert refused.code == 2
     assert f"invalid value for '{words[-2]}'" in refused.sentence()
@@ -66,7 +66,7 @@ def _parameters(group: click.Command) -> list[click.Parameter]:
     return [*group.params, *(parameter for item in inner for parameter in _parameters(item))]
 
 
-def test_no_text_is_taken_unseen() -> None:
+def test_every_text_option_is_checked() -> None:
     found = [
         parameter
         for name in COMMANDS
@@ -76,7 +76,7 @@ def test_no_text_is_taken_unseen() -> None:
     assert not [parameter for parameter in found if parameter.type is click.STRING]
 
 
-def test_words_that_lack_their_command_name_commands_that_exist() -> None:
+def test_an_incomplete_command_is_refused_with_existing_commands() -> None:
     for name, words in SUBCOMMANDS.items():
         group = command.get_command(click.Context(command), name)
         assert isinstance(group, click.Group)

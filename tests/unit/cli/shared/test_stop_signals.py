@@ -26,7 +26,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)]
 )
-def test_a_second_signal_ends_a_command_whose_output_nobody_reads(number: signal.Signals, status: int) -> None:
+def test_a_second_signal_ends_a_command_whose_output_is_not_read(number: signal.Signals, status: int) -> None:
     def as_in_a_terminal() -> None:  # the tests may run under nohup, and children inherit that
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
@@ -99,7 +99,7 @@ print("reloaded")
 """
 
 
-def test_a_hangup_before_serve_can_take_it_is_taken_later() -> None:
+def test_sighup_before_serve_is_ready_is_handled_later() -> None:
     reported = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, timeout=120, check=False)
     assert (reported.returncode, reported.stdout) == (0, "reloaded\n"), reported.stderr
 
@@ -115,7 +115,7 @@ program.main(["topics"])
 """
 
 
-def test_an_interrupted_command_does_not_wait_for_whoever_reads_its_output() -> None:
+def test_an_interrupted_command_does_not_wait_for_the_reader_of_its_output() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     try:

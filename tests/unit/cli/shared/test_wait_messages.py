@@ -47,7 +47,7 @@ def test_each_of_two_clusters_is_named(capsys: pytest.CaptureFixture[str]) -> No
     assert second.startswith("still waiting for one:1,two:2 (describe_cluster)")
 
 
-def test_a_wait_that_nobody_gives_up_is_reported_with_its_error_or_once_its_cause_may_be_guessed(
+def test_an_endless_wait_is_reported_with_its_error_or_after_a_delay(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with waits_reported():
@@ -75,7 +75,7 @@ def test_an_error_from_before_the_wait_is_not_its_cause(
     )
 
 
-def test_without_a_command_nobody_is_informed_and_nothing_is_counted() -> None:
+def test_waits_outside_a_command_are_not_reported() -> None:
     assert not asked_for()
     with waits_reported():
         assert asked_for()

@@ -10,7 +10,7 @@ import pytest
 from oncelog.client.aio.polling import Polling
 
 
-def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
+def test_a_request_from_a_wrong_thread_does_not_stop_polling() -> None:
     """In debug mode the loop refuses the call; no turn followed, and the client hung."""
     turns: list[int] = []
 
@@ -36,7 +36,7 @@ def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
     assert turns == [1]
 
 
-def test_a_turn_that_comes_before_the_wish_has_returned_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polling_continues_if_it_runs_before_the_request_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     """This can happen if another thread makes the request: the turn then counted as pending forever."""
     turns: list[int] = []
 

@@ -123,7 +123,7 @@ def test_the_first_transaction_of_the_partition_decides(limits: pytest.MonkeyPat
     assert of(ends(cluster, limits), ONE) == [4]
 
 
-def test_beside_an_open_transaction_another_partition_is_waited_for(limits: pytest.MonkeyPatch) -> None:
+def test_a_partition_is_waited_for_despite_an_open_transaction_in_another(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4, TWO: 5}, 9, {0: "Ongoing", 1: "PrepareCommit"})
     settled = ends(cluster, limits)
 
@@ -136,7 +136,7 @@ def test_beside_an_open_transaction_another_partition_is_waited_for(limits: pyte
     assert of(settled, ONE, TWO) == [4, 9]
 
 
-def test_a_transaction_that_ended_between_two_questions_is_read(limits: pytest.MonkeyPatch) -> None:
+def test_a_transaction_that_ended_between_two_requests_is_read(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})  # of the next transaction of this producer
     cluster.moves = 0
     assert of(ends(cluster, limits), ONE) == [9]
@@ -163,7 +163,7 @@ def test_a_transaction_of_unknown_state_is_waited_for_once(
     assert of(settled, ONE) == [9]
 
 
-def test_markers_that_do_not_come_end_the_wait_with_a_warning(
+def test_missing_markers_end_the_wait_with_a_warning(
     limits: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     limits.setattr(settled_ends, "WAIT_FOR_MARKERS_S", 0.001)
@@ -172,7 +172,7 @@ def test_markers_that_do_not_come_end_the_wait_with_a_warning(
     assert "the records of t-0 from offset 4 on are left for a later read" in caplog.text
 
 
-def test_nothing_is_waited_for_while_there_is_something_else_to_read(limits: pytest.MonkeyPatch) -> None:
+def test_settled_ends_do_not_wait_while_other_records_are_available(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4, TWO: 8}, 9, {0: "PrepareCommit", 1: "PrepareCommit"})
     settled = ends(cluster, limits)
     assert of(settled, ONE, TWO, read={ONE: 4, TWO: 7}) == [4, 8]
@@ -181,7 +181,7 @@ def test_nothing_is_waited_for_while_there_is_something_else_to_read(limits: pyt
     assert of(settled, ONE, TWO, read={ONE: 4, TWO: 8}) == [9, 9]
 
 
-def test_a_refusal_of_the_ends_is_raised(limits: pytest.MonkeyPatch) -> None:
+def test_an_error_of_list_offsets_is_raised(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4}, 9, KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "t-0 does not exist"))
     with pytest.raises(KafkaError, match="does not exist"):
         of(ends(cluster, limits), ONE)

@@ -28,7 +28,7 @@ HERE = TopicPartition("t", 0)
 
 
 @pytest.mark.parametrize("number", [np.int64(0), np.int32(0), np.uint8(0)])
-def test_the_number_of_a_partition_may_be_of_another_library(number: Any) -> None:
+def test_a_partition_number_can_be_of_another_integer_type(number: Any) -> None:
     for found in (arguments.partition(TopicPartition("t", number)), arguments.partition(("t", number))):
         assert found == HERE
         assert type(found.partition) is int
@@ -48,7 +48,7 @@ def test_a_number_out_of_range_is_an_error_of_the_client_and_a_value_error() -> 
         assert isinstance(reported.value, ValueError)
 
 
-def test_a_position_needs_no_text() -> None:
+def test_an_offset_needs_no_metadata() -> None:
     without: Any = OffsetAndMetadata(5, None)  # type: ignore[arg-type]
     assert arguments.offsets({HERE: without}) == {HERE: OffsetAndMetadata(5, "")}
 
@@ -64,7 +64,7 @@ def test_a_pattern_that_is_compiled_keeps_its_flags() -> None:
 
 
 @pytest.mark.parametrize("headers", [(pair for pair in [("a", b"1")]), zip("a", [b"1"], strict=True), map(str, "a")])
-def test_headers_that_can_be_walked_only_once_are_refused(headers: Any) -> None:
+def test_headers_given_as_an_iterator_are_refused(headers: Any) -> None:
     with pytest.raises(TypeError, match=r"headers must be a list of \(name, bytes\), not"):
         largest_size(None, b"", headers)
     with pytest.raises(TypeError, match=r"headers must be a list of \(name, bytes\), not"):
@@ -77,7 +77,7 @@ def test_an_invalid_header_is_named(wrong: Any) -> None:
         largest_size(None, b"", [("good", b""), wrong])
 
 
-def test_a_header_that_can_be_walked_only_once_is_refused() -> None:
+def test_a_header_given_as_an_iterator_is_refused() -> None:
     once: Any = iter(("a", b"1"))
     with pytest.raises(TypeError, match=r"headers must be a list of \(name, bytes\), not one with <tuple_iterator"):
         largest_size(None, b"", [once])
@@ -119,7 +119,7 @@ def test_columns_may_be_arrays() -> None:
     assert (rows.values, rows.keys, rows.headers) == ([b"k1", b"k2"], [b"k1", b"k2"], [None, None])
 
 
-def test_only_what_makes_its_items_while_it_is_walked_is_walked_at_once() -> None:
+def test_only_iterators_are_consumed_at_once() -> None:
     given = [HERE]
     assert arguments.walked(given) is given
     assert arguments.walked("text") == "text"
@@ -139,7 +139,7 @@ def test_only_what_makes_its_items_while_it_is_walked_is_walked_at_once() -> Non
         AIOKafkaProducer,
     ],
 )
-def test_a_class_takes_fewer_types_than_it_has(generic: Any) -> None:
+def test_a_client_class_can_have_fewer_type_arguments(generic: Any) -> None:
     """Annotations may contain such types and be evaluated at run time."""
     assert get_args(generic[str]) == (str, bytes)
     assert get_args(generic[str, int]) == (str, int)
@@ -147,7 +147,7 @@ def test_a_class_takes_fewer_types_than_it_has(generic: Any) -> None:
         generic[str, int, float]
 
 
-def test_a_class_that_a_program_makes_of_one_takes_its_own_types() -> None:
+def test_a_subclass_of_a_client_has_its_own_type_arguments() -> None:
     mine = TypeVar("mine")
 
     class Values(aio.Consumer[bytes, mine]):

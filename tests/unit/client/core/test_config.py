@@ -29,7 +29,7 @@ from oncelog.errors import ConfigError
         ({"security.protocol": "SASL_PLAINTEXT"}, r"sasl\.username"),
     ],
 )
-def test_a_producer_refuses(properties: dict[str, str], text: str) -> None:
+def test_a_producer_refuses_invalid_settings(properties: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ProducerConfig.from_properties(properties)
 
@@ -44,7 +44,7 @@ def test_an_address_may_name_its_protocol_as_javas_clients_take_it() -> None:
         ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka"})
 
 
-def test_idempotence_that_nobody_asked_for_gives_way() -> None:
+def test_implicit_idempotence_is_disabled_by_conflicting_settings() -> None:
     assert not ProducerConfig.from_properties({"acks": "1"}).enable_idempotence
     assert not ProducerConfig.from_properties({"retries": "0"}).enable_idempotence
     assert ProducerConfig.from_properties({}).enable_idempotence
@@ -83,7 +83,7 @@ def test_javas_class_names_are_understood() -> None:
         ({"auto.offset.reset": "first"}, r"auto\.offset\.reset: .*earliest, latest, none"),
     ],
 )
-def test_a_consumer_refuses(properties: dict[str, str], text: str) -> None:
+def test_a_consumer_refuses_invalid_settings(properties: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ConsumerConfig.from_properties(properties)
 
@@ -101,7 +101,9 @@ JAVAS_FILE = {
 
 
 @pytest.mark.parametrize("kind", [AdminConfig, ConsumerConfig, ProducerConfig])
-def test_a_file_for_javas_clients_is_taken(kind: type[ClientConfig], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_properties_file_of_javas_clients_is_accepted(
+    kind: type[ClientConfig], caplog: pytest.LogCaptureFixture
+) -> None:
     config = kind.from_properties(JAVAS_FILE)
     assert config.bootstrap_servers == ("kafka:9092",)
     assert [record.getMessage().partition("=")[0] for record in caplog.records] == [
@@ -118,6 +120,6 @@ def test_settings_of_other_clients_are_ignored(caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.parametrize("kind", [AdminConfig, ConsumerConfig, ProducerConfig])
-def test_a_slip_of_the_pen_is_refused_with_what_was_meant(kind: type[ClientConfig]) -> None:
+def test_a_misspelt_setting_is_refused_with_the_nearest_name(kind: type[ClientConfig]) -> None:
     with pytest.raises(ConfigError, match=r"client\.idd.*client\.id"):
         kind.from_properties({"client.idd": "x"})

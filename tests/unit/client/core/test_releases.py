@@ -36,7 +36,7 @@ def test_the_release_that_first_had_a_version_is_named(key: ApiKey, version: int
     assert first_with(key, version) == release
 
 
-def test_brokers_before_2_5_are_known_by_their_offsets_in_transactions() -> None:
+def test_brokers_before_2_5_are_recognised_by_txn_offset_commit_versions() -> None:
     """TxnOffsetCommit 3 came with KIP-447."""
     assert is_too_old({key: (0, version) for key, version in KAFKA_2_4.items()})
     assert not is_too_old({key: (0, version) for key, version in KAFKA_2_8.items()})
@@ -52,5 +52,5 @@ def test_the_release_of_a_broker_follows_from_its_api_versions() -> None:
     assert [release for release in ("3.0", "3.6", "3.7", "3.9", "4.0") if is_since(offered, release)] == ["3.0", "3.6"]
 
 
-def test_every_release_that_a_check_names_is_shown_by_a_version() -> None:
+def test_every_release_named_in_a_message_is_recognised_by_a_version() -> None:
     assert all(shown_by(check.since) for check in all_checks() if check.since)

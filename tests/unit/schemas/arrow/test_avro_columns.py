@@ -102,7 +102,7 @@ MORNING = datetime.datetime(2026, 1, 31, 12, 0, 0, 1000, datetime.UTC)
         (record({"type": "array", "items": record("int", name="Inner")}), {"a": [{"a": 1}, {"a": 2}]}, None),
     ],
 )  # fmt: skip
-def test_value_of_each_type(engine: Any, schema: Any, value: Any, kind: pa.DataType | None) -> None:
+def test_a_value_of_each_type_is_read(engine: Any, schema: Any, value: Any, kind: pa.DataType | None) -> None:
     (found,) = through(engine, schema, schema, value)
     expected = list(value.items()) if isinstance(value, dict) and "values" in schema else value
     assert found == expected
@@ -155,7 +155,7 @@ def test_value_is_resolved_into_the_readers_schema(
         (record("int", {"name": "b", "type": "string", "default": "d"}, name="Inner"), {"a": 1}, {"a": 1, "b": "d"}),
     ],
 )
-def test_field_that_was_not_written_has_its_default(engine: Any, kind: Any, default: Any, expected: Any) -> None:
+def test_an_unwritten_field_gets_its_default(engine: Any, kind: Any, default: Any, expected: Any) -> None:
     reader = record("int")
     reader["fields"].append({"name": "new", "type": kind, "default": default})
     assert through(engine, record("int"), reader, {"a": 1}, {"a": 2}) == [
@@ -256,12 +256,12 @@ def test_moment_outside_of_sparks_range_is_refused(engine: Any) -> None:
         read(engine, millis, millis, codec_of("long").encode(2**62))
 
 
-def test_value_that_is_nothing_but_bytes_has_no_length(engine: Any) -> None:
+def test_a_value_of_type_bytes_has_no_length_prefix(engine: Any) -> None:
     assert read(engine, "bytes", "bytes", b"abc").to_pylist() == [b"abc"]
     assert read(engine, "bytes", ["null", "string"], b"abc").to_pylist() == ["abc"]
 
 
-def test_value_that_nests_deeply_where_it_is_left_out_is_refused(engine: Any) -> None:
+def test_a_deeply_nested_skipped_value_is_refused(engine: Any) -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}
     writer = {"type": "record", "name": "R", "fields": [{"name": "n", "type": node}, {"name": "a", "type": "int"}]}
     assert read(engine, writer, record("int"), b"\2" * 150 + b"\0\2").to_pylist() == [{"a": 1}]
@@ -335,7 +335,7 @@ def test_time_that_json_cannot_say_is_refused() -> None:
         ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(schema), JSON))).write(rows)
 
 
-def test_union_takes_the_structs_that_it_is_read_as() -> None:
+def test_a_union_accepts_the_structs_that_it_is_read_as() -> None:
     first = {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}]}
     schema = record(["null", first, {**first, "name": "B"}])
     writer = ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(schema))))

@@ -240,7 +240,7 @@ def test_message_that_contains_itself_is_refused() -> None:
         reader_of(Registry({1: protobuf_file()}), 1, "Node")
 
 
-def test_version_is_a_number_behind_the_last_colon() -> None:
+def test_a_version_is_the_number_after_the_last_colon() -> None:
     assert parse_version("orders-value") == ("orders-value", "latest")
     assert parse_version("orders-value:3") == ("orders-value", 3)
     assert parse_version("orders-value:latest") == ("orders-value", "latest")
@@ -335,7 +335,7 @@ def test_a_schema_that_is_not_a_record_has_one_column() -> None:
     assert columns_of(ReaderSchema("s", 1, 1, Schema('"long"'))) == pa.struct([("value", pa.int64())])
 
 
-def test_names_of_topics_become_names_of_records() -> None:
+def test_topic_names_become_valid_record_names() -> None:
     assert [avro_name(text) for text in ("orders", "late-orders.v2", "9lives", "")] == [
         "orders", "late_orders_v2", "_9lives", "_",
     ]  # fmt: skip

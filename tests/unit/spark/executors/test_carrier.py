@@ -23,11 +23,11 @@ ONE = RankReport(0, rows=10)
 TWO = replace(ONE, rank=1, rows=5)
 
 
-def test_report_is_the_same_after_its_way_through_spark() -> None:
+def test_a_report_survives_its_transport_through_spark() -> None:
     assert RankReport.decode(ONE.encode()) == ONE
 
 
-def test_reports_of_all_ranks_may_be_committed_in_any_order() -> None:
+def test_reports_of_all_ranks_can_arrive_in_any_order() -> None:
     check_reports([TWO, ONE], 2)
 
 
@@ -37,7 +37,7 @@ def test_reports_that_are_not_one_of_each_rank_are_never_committed(reports: list
         check_reports(reports, 2)
 
 
-def test_refusal_of_any_rank_refuses_the_batch() -> None:
+def test_a_refusal_by_any_rank_refuses_the_batch() -> None:
     with pytest.raises(SinkRefused, match="too large"):
         check_reports([ONE, replace(TWO, refusal="too large")], 2)
 
@@ -66,13 +66,13 @@ def test_failures_that_a_new_transaction_heals_are_retried(error: Error) -> None
         (Error.NOT_LEADER_OR_FOLLOWER, r"t-0 did not take a batch \[NOT_LEADER_OR_FOLLOWER\]"),
     ],
 )
-def test_refusal_says_what_may_be_behind_it_and_what_to_do(error: Error, says: str) -> None:
+def test_a_refusal_names_possible_causes_and_the_next_step(error: Error, says: str) -> None:
     with pytest.raises(KafkaError, match=says) as raised, with_advice(5000):
         raise KafkaError(error, "t-0 did not take a batch")
     assert raised.value.error is error
 
 
-def test_timeout_of_the_user_is_the_only_one_tried() -> None:
+def test_only_the_users_timeout_is_tried() -> None:
     at = {"kafka.bootstrap.servers": "b:1", "topic": "t"}
     assert timeouts_ms(parse_sink_options(at, streaming=False)) == (900_000, 60_000)
     given = at | {"kafka.transaction.timeout.ms": "5000"}
@@ -80,7 +80,7 @@ def test_timeout_of_the_user_is_the_only_one_tried() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "warns"), [(29.9, False), (30.1, True)])
-def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
+def test_a_write_that_takes_half_of_its_timeout_is_warned_about_with_the_setting(
     caplog: pytest.LogCaptureFixture, seconds: float, warns: bool
 ) -> None:
     carrier._warn_of_timeout(seconds, 60_000)
@@ -118,7 +118,7 @@ def test_more_writers_than_slots_are_refused(four_slots: None) -> None:
         choose_writers(spark, 5, 9)
 
 
-def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: None) -> None:
+def test_with_dynamic_allocation_the_driver_writes_or_the_query_is_refused(four_slots: None) -> None:
     spark: Any = Session(spark_dynamicAllocation_enabled="true")
     assert choose_writers(spark, None, 9) == 0
     assert choose_writers(spark, 0, 9) == 0

@@ -12,7 +12,7 @@ def share_after(size: BatchSize) -> Share | None:
     return sizes.take_share("q")
 
 
-def test_nothing_is_expected_of_a_sink_that_is_not_known_or_whose_next_batch_has_failed() -> None:
+def test_no_size_is_expected_of_an_unknown_sink_or_after_a_failed_batch() -> None:
     sizes = LastSizes()
     sizes.note("known", BatchSize(2, 10, 2000, 1000))
     assert sizes.take_share("unknown") is None
@@ -25,7 +25,7 @@ def test_a_batch_after_a_large_one_is_not_expected_to_be_small() -> None:
     assert share_after(BatchSize(2, 10, 10, EXPECTED_BYTES + 1)) is None
 
 
-def test_tasks_share_a_bound_and_rows_may_be_a_few_times_as_large() -> None:
+def test_tasks_share_a_bound_on_returned_bytes() -> None:
     assert share_after(BatchSize(200, 4000, 400_000, 400_000)) == Share(ALL_BYTES // (256 * 128), 16 * 128)
 
 
@@ -39,7 +39,7 @@ def test_batches_that_differ_little_have_one_share() -> None:
     assert len({share_after(BatchSize(2, rows, rows * 90, rows * 50)) for rows in range(150, 250, 7)}) == 1
 
 
-def test_an_empty_batch_and_one_of_huge_rows_have_a_share() -> None:
+def test_an_empty_batch_and_a_batch_of_huge_rows_have_a_share() -> None:
     assert share_after(BatchSize(0, 0, 0, 0)) == Share(1 << 17, 1024)
     huge = share_after(BatchSize(4000, 1, EXPECTED_BYTES, EXPECTED_BYTES))
     assert huge == Share(1, 16 * EXPECTED_BYTES)

@@ -7,7 +7,7 @@ import pytest
 from oncelog.spark.executors.ranks import hash_of, keys_of_ranks
 
 
-def test_hash_is_what_spark_says() -> None:
+def test_the_hash_equals_sparks() -> None:
     """``SELECT hash(id) FROM range(5)`` on Spark 3.5.9."""
     assert [hash_of(number) for number in range(5)] == [933211791, -559580957, 1765031574, -1823081949, -397064898]
 

@@ -78,7 +78,7 @@ def test_rows_are_computed_while_the_batch_is_planned_and_written_after_both(mon
     assert last_sizes().take_share("group") == Share(131072, 2048)
 
 
-def test_rows_that_cannot_be_computed_leave_no_fence_behind_that_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_row_computation_is_raised_after_the_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fence that came after the error would stop the writer of the repeated batch."""
     course = Course(monkeypatch, ValueError("rows"))
     with pytest.raises(ValueError, match="rows"):

@@ -75,7 +75,7 @@ def test_lanes_are_in_progress_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize(("size_bytes", "requests"), [(SMALL_BYTES // 7, 1), (SMALL_BYTES // 7 + 1, LANES)])
-def test_a_few_bytes_are_one_request(size_bytes: int, requests: int) -> None:
+def test_a_few_bytes_are_sent_in_one_request(size_bytes: int, requests: int) -> None:
     """Apache Kafka adds new partitions to a transaction for one request at a time."""
     sent: list[list[int]] = []
 
@@ -91,7 +91,7 @@ def test_a_few_bytes_are_one_request(size_bytes: int, requests: int) -> None:
 
 
 @pytest.mark.parametrize("by_source", [False, True])
-def test_failure_is_raised_when_nothing_is_in_progress_any_more(by_source: bool) -> None:
+def test_a_failure_is_raised_after_all_requests_have_ended(by_source: bool) -> None:
     """A caller that aborts then is not overtaken by a late batch."""
     requests: list[tuple[Request, Future[object]]] = []
     begun, raised = threading.Event(), []
@@ -149,9 +149,7 @@ def test_a_permanent_failure_is_raised_before_a_transient_one(fenced_lane: int, 
 
 
 @pytest.mark.parametrize("size_bytes", [1 << 20, 16 << 20])
-def test_lane_that_makes_no_progress_keeps_no_more_alive_than_the_window(
-    size_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stalled_lane_keeps_at_most_its_window_in_memory(size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One batch in ten belongs to its partition, and each keeps alive the chunk that it came in."""
     data, lanes, unsent, most = bytes(size_bytes), dict[Future[object], int](), dict[int, None](), 0
 

@@ -14,7 +14,7 @@ def test_items_arrive_in_order() -> None:
     assert list(run_ahead(iter(range(100)))) == list(range(100))
 
 
-def test_next_item_is_in_progress_before_it_is_asked_for() -> None:
+def test_the_next_item_is_prefetched() -> None:
     started = threading.Event()
 
     def items() -> Iterator[int]:
@@ -28,7 +28,7 @@ def test_next_item_is_in_progress_before_it_is_asked_for() -> None:
     assert list(ahead) == [2]
 
 
-def test_error_is_raised_where_it_would_have_been() -> None:
+def test_an_error_is_raised_at_its_item() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise OSError("gone")

@@ -34,7 +34,7 @@ def test_a_throttling_error_is_retriable() -> None:
     assert raised.value.error is Error.THROTTLING_QUOTA_EXCEEDED
 
 
-def test_new_leader_that_knows_no_epoch_is_read_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_continues_at_a_new_leader_without_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Apache Kafka before 4.0 answers like this for a topic whose records have the format of 0.10."""
     item = OffsetRange(TopicPartition("t", 0), 0, 10, leader_epoch=3)
 

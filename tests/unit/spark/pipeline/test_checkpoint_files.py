@@ -53,24 +53,24 @@ def classes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     this_process().close()
 
 
-def test_a_spark_without_that_class_chooses(tmp_path: Path, classes: list[str]) -> None:
+def test_a_spark_without_the_checkpoint_class_keeps_its_default(tmp_path: Path, classes: list[str]) -> None:
     classes.clear()
     assert _while_it_starts(_Session(), Checkpoint.open(str(tmp_path))) is None
 
 
-def test_only_the_query_on_the_local_disk_has_the_plain_files(tmp_path: Path) -> None:
+def test_only_a_query_with_a_local_checkpoint_uses_plain_files(tmp_path: Path) -> None:
     session = _Session()
     assert _while_it_starts(session, Checkpoint.open(str(tmp_path))) == PLAIN_FILES
     assert session.settings == {}
 
 
-def test_a_session_that_chooses_itself_keeps_its_choice(tmp_path: Path) -> None:
+def test_a_session_with_its_own_checkpoint_class_keeps_it(tmp_path: Path) -> None:
     session = _Session(**{CHECKPOINT_FILES: "own"})
     assert _while_it_starts(session, Checkpoint.open(f"file:{tmp_path}")) == "own"
     assert session.settings == {CHECKPOINT_FILES: "own"}
 
 
-def test_a_checkpoint_elsewhere_is_written_as_spark_chooses() -> None:
+def test_a_remote_checkpoint_keeps_sparks_default_class() -> None:
     from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
     elsewhere = Checkpoint("hdfs://a/b", SubTreeFileSystem("/", LocalFileSystem()), "/b")

@@ -47,20 +47,20 @@ def test_each_sink_reads_each_source_and_dead_letters_once_more() -> None:
     assert found == ["x__a", "y__a", "x__b", "y__b", "x__dead_letters", "y__dead_letters"]
 
 
-def test_one_more_sink_and_dead_letters_begin_where_the_others_of_the_source_are() -> None:
+def test_an_added_sink_and_dead_letters_begin_at_the_sources_other_reads() -> None:
     known = CheckpointReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
     begins = begins_of(made("a", "b", "c", dead="d"), known)
     assert begins == {SourceRead("orders", "c"): Place({P0: 6, P1: 5}), SourceRead("orders"): Place({P0: 6, P1: 5})}
     assert begins_of(made("a"), None) == {}
 
 
-def test_source_that_comes_new_begins_where_it_says() -> None:
+def test_a_new_source_begins_at_its_configured_offsets() -> None:
     assert (
         begins_of(made("a", sources=("orders", "refunds")), CheckpointReads({"orders__a": Place({P0: 7})}, False)) == {}
     )
 
 
-def test_sink_with_another_name_continues_where_all_are() -> None:
+def test_a_renamed_sink_continues_at_the_common_offsets() -> None:
     known = CheckpointReads({"orders__source": Place({P0: 7})}, repeats=False)
     assert begins_of(made("a", "b"), known) == {
         SourceRead("orders", "a"): Place({P0: 7}),
@@ -105,7 +105,7 @@ def wrote(folder: Path, batch: int, **ends: str) -> None:
 
 
 @pytest.mark.parametrize("left", [b"", bytes(45)])
-def test_an_id_of_the_query_that_a_power_failure_took_is_refused_before_a_start(tmp_path: Path, left: bytes) -> None:
+def test_a_query_id_lost_in_a_power_failure_is_refused_before_the_start(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "metadata").write_bytes(left)
     with pytest.raises(CheckpointError, match="holds a file metadata that Spark did not write: restore it"):
         known_reads(Checkpoint.open(str(tmp_path)))
@@ -138,7 +138,7 @@ def next_start(folder: Path, one: Pipeline) -> dict[str, int]:
     return {read.name: begin.offsets[P0] for read, begin in begins_of(one, known).items()}
 
 
-def test_read_that_was_taken_out_continues_where_it_was_when_it_comes_back(tmp_path: Path) -> None:
+def test_a_removed_read_continues_at_its_offsets_when_added_back(tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     both, fewer = made("a", "b", sources=("orders", "refunds")), made("a")
     runs: list[tuple[dict[str, int], Pipeline, dict[str, int]]] = [
@@ -154,7 +154,7 @@ def test_read_that_was_taken_out_continues_where_it_was_when_it_comes_back(tmp_p
         assert next_start(tmp_path, one) == begins
 
 
-def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_follows_that_batch(
+def test_a_read_added_during_a_repeated_batch_begins_with_that_batch(
     tmp_path: Path,
 ) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9, "from": {"0": 4}}}')
@@ -169,7 +169,7 @@ def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_fo
     }  # the batch was made without this read
 
 
-def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
+def test_a_renamed_sink_is_not_kept_under_its_old_name() -> None:
     known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 7}), "orders__dead_letters": Place({P0: 7})},
         repeats=False,
@@ -186,7 +186,7 @@ def test_a_removed_table_is_not_mistaken_for_an_added_sink() -> None:
     assert kept_of(made("a", "c"), known) == {"orders__x_2d_y": ReadStart(Place({P0: 7}))}
 
 
-def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
+def test_a_sink_that_drops_a_source_does_not_count_as_new() -> None:
     known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8}), "refunds__r": Place({P0: 3})}, repeats=False
     )
@@ -195,7 +195,7 @@ def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
     assert begins_of(one, known)[SourceRead("orders", "r")] == Place({P0: 7})
 
 
-def test_first_batch_of_a_read_that_had_nothing_is_repeated_where_it_began(tmp_path: Path) -> None:
+def test_the_first_batch_of_an_empty_read_is_repeated_at_its_start(tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     wrote(tmp_path, 0, orders__a='{"t": {"0": 5}}')
     (tmp_path / "commits" / "0").write_text("v1\n{}")
@@ -292,7 +292,7 @@ def test_start_names_exactly_the_partitions_that_are_read() -> None:
     assert json.loads(text) == {"t": {"0": 3, "1": -2, "id": "A", "epochs": {"0": 2}}}
 
 
-def test_read_that_comes_new_or_back_says_in_which_log_it_begins(tmp_path: Path) -> None:
+def test_a_new_or_returning_read_records_the_log_in_which_it_begins(tmp_path: Path) -> None:
     """So the source tells whether its topic was deleted and made again meanwhile."""
     mark = [8, 8, -1, -1, -1, 1, 5, 77]
     line = {"t": {"0": 9, "1": 5, "id": "A", "epochs": {"0": 3, "1": 4}, "marks": {"0": mark}}}
@@ -310,7 +310,7 @@ def test_read_that_comes_new_or_back_says_in_which_log_it_begins(tmp_path: Path)
     assert texts["refunds__a"] == texts["refunds__c"] == line
 
 
-def test_start_of_a_read_takes_the_place_of_the_sources_own() -> None:
+def test_the_start_of_a_read_overrides_the_start_of_its_source() -> None:
     source = Source("t", options={"startingOffsetsByTimestamp": '{"t": {"0": 1}}', "STARTINGTIMESTAMP": 5})
     assert source.reader_options("h:1")["startingOffsetsByTimestamp"]
     found = source.reader_options("h:1", '{"t": {"0": 3}}')

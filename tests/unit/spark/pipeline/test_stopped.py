@@ -20,12 +20,12 @@ def spark_has(folder: Path, planned: int, ended: int) -> str:
     return str(folder)
 
 
-def test_run_that_has_finished_nothing(tmp_path: Path) -> None:
+def test_a_run_without_a_finished_batch_is_summarised(tmp_path: Path) -> None:
     reported = Finished().describe("late", str(tmp_path))
     assert reported == "late: stopped, no batch was finished in this run; the next start begins with batch 0"
 
 
-def test_finished_batches_and_rows_of_each_sink(tmp_path: Path) -> None:
+def test_the_summary_counts_finished_batches_and_rows_of_each_sink(tmp_path: Path) -> None:
     finished = Finished()
     finished.add(written(3, table=1000, topic=2))
     assert "stopped, batch 3 is finished (1,000 rows to table, 2 rows to topic)" in finished.describe(

@@ -84,7 +84,7 @@ def test_failures_of_an_existing_private_api_are_raised(caplog: pytest.LogCaptur
     assert not caplog.records
 
 
-def test_whether_spark_has_it_is_asked_once() -> None:
+def test_the_presence_of_a_private_api_is_checked_once() -> None:
     there, missing = Spark(None), Spark(ApiMissing())
     use = use_of(there)
     assert [use.is_missing(1), use.is_missing(1), use(2), there.asked] == [False, False, "private 2", 2]

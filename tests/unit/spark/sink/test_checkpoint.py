@@ -28,7 +28,7 @@ def spark_writes(root: Path, batch_id: int, *, at_ms: int = 7, offset: int = 10,
         (root / "commits" / str(batch_id)).write_text('v1\n{"nextBatchWatermarkMs":0}')
 
 
-def test_plan_holds_what_spark_wrote(tmp_path: Path) -> None:
+def test_a_plan_contains_the_offsets_that_spark_wrote(tmp_path: Path) -> None:
     spark_writes(tmp_path, 0)
     spark_writes(tmp_path, 1, at_ms=99, offset=20, ended=False)
     checkpoint = Checkpoint.open(str(tmp_path))
@@ -52,7 +52,7 @@ def test_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
     assert len(prints) == 3
 
 
-def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
+def test_a_previous_batch_that_spark_removed_or_did_not_end_is_recognised(tmp_path: Path) -> None:
     spark_writes(tmp_path, 7)
     plan = plan_of(Checkpoint.open(str(tmp_path)), 7, "g", FACTS, OnMissingMarker.FAIL)
     assert plan.previous is not None
@@ -101,7 +101,7 @@ def test_named_source_that_spark_has_forgotten_is_refused_unless_it_begins_where
     assert planned(3) == 3  # a pipeline places its reads itself
 
 
-def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
+def test_the_memory_file_name_of_the_longest_topic_fits(tmp_path: Path) -> None:
     """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
     checkpoint = Checkpoint.open(str(tmp_path))
     groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
@@ -113,7 +113,7 @@ def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
     assert {one.group for one in checkpoint.last_writes()} == set(groups)
 
 
-def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
+def test_the_memory_file_is_kept_per_group_and_replaced(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     assert checkpoint.remembered("a/b:c") is None
     checkpoint.remember(LastWrite("one", "a/b:c", 0))
@@ -144,7 +144,7 @@ def test_the_first_batch_detects_an_unrelated_group(tmp_path: Path) -> None:
     assert elsewhere(0, ()) == ""
 
 
-def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: Path) -> None:
+def test_a_memory_file_without_a_marker_topic_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "oncelog"
     folder.mkdir()
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
@@ -155,13 +155,13 @@ def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: P
 
 
 @pytest.mark.parametrize("spelling", ["{}", "{}/", "file:{}", "file://{}", "file://localhost{}"])
-def test_location_is_taken_in_all_of_hadoops_spellings(tmp_path: Path, spelling: str) -> None:
+def test_a_checkpoint_location_is_accepted_in_all_of_hadoops_spellings(tmp_path: Path, spelling: str) -> None:
     root = tmp_path / "a%20b#c"
     spark_writes(root, 0)
     assert Checkpoint.open(spelling.format(root)).query_id() == "84d98cca"
 
 
-def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_location_is_resolved_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spark_writes(tmp_path / "ck", 0)
     monkeypatch.chdir(tmp_path)
     assert Checkpoint.open("ck").query_id() == "84d98cca"
@@ -228,7 +228,7 @@ def test_object_stores_are_reached_under_hadoops_names() -> None:
     assert Checkpoint.open("s3a://key:word@bucket/a/b/?region=eu-west-1")._root == "bucket/a/b"
 
 
-def test_destination_is_part_of_the_group_and_names_never_meet() -> None:
+def test_the_group_contains_the_destination_and_names_never_collide() -> None:
     groups = [
         marker_group("p-", "q", ""),
         marker_group("p-", "q", "t"),

@@ -63,7 +63,7 @@ def test_deleted_topic_of_the_last_marker_is_reported(checkpoint: Checkpoint) ->
     assert "topic markers, into which" in gone.reason
 
 
-def test_query_that_rests_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_an_idle_query_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
     spark_writes(tmp_path, 2, at_ms=LONG_AGO, offset=20)
     goes_on = diagnose(checkpoint, GROUP, log_of(), NOW)
     assert (goes_on.next_batch, goes_on.repeats, goes_on.verdict) == (3, False, "write")
@@ -81,7 +81,7 @@ def test_checkpoint_that_is_older_than_the_log_is_reported_before_a_batch_is_pla
     assert "not planned yet" not in refused.reason
 
 
-def test_new_query_begins(tmp_path: Path) -> None:
+def test_a_new_query_is_described_as_new(tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"84d98cca"}')
     begins = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")

@@ -39,7 +39,7 @@ def counts(monkeypatch: pytest.MonkeyPatch, cluster: Topics, **given: str) -> Ma
     return sink.encoding_for(BY_ROWS, parse_sink_options(base | given, streaming=True)).partition_counts
 
 
-def test_marker_topic_that_a_list_of_all_leaves_out_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_topic_missing_from_the_list_is_requested_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a missing right is reported as such; a list omits what may not be seen, and internal topics."""
     with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
         counts(monkeypatch, Topics({"out": 3}, {"m": Error.TOPIC_AUTHORIZATION_FAILED}))

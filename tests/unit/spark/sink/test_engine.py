@@ -225,7 +225,7 @@ def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
     assert broker.visible == EXPECTED
 
 
-def test_missing_marker_counts_only_under_the_fence() -> None:
+def test_a_missing_marker_is_trusted_only_after_fencing() -> None:
     engine = ModelEngine(ModelBroker())
     commit(batch_write(0), engine)
     assert engine.calls == ["look", "init", "offsets", *["produce"] * 4, "add", "commit"]
@@ -233,7 +233,7 @@ def test_missing_marker_counts_only_under_the_fence() -> None:
 
 @pytest.mark.parametrize("text", ["", "another plan"])
 @pytest.mark.parametrize("batch_id", [0, 1])
-def test_late_run_fences_nobody(batch_id: int, text: str) -> None:
+def test_a_late_run_fences_no_other_run(batch_id: int, text: str) -> None:
     """A second run of a query, or a copy of its checkpoint: it may not write, and the first is in its next batch."""
     broker = ModelBroker()
     run(broker, batch_write(0))
@@ -297,7 +297,7 @@ def test_a_slow_batch_is_written_once_if_the_retention_is_unknown(batch_id: int)
     assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is BatchOutcome.WRITTEN
 
 
-def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written() -> None:
+def test_a_proof_is_kept_only_if_the_plan_proves_the_batch_unwritten() -> None:
     """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
     plan = slow(5).plan
     assert isinstance(plan, BatchPlan)
@@ -321,7 +321,7 @@ def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written(
     assert refusing.calls[-1] == "abort"
 
 
-def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
+def test_a_fenced_run_keeps_no_proof() -> None:
     """Its successor has written the batch before the proof is committed."""
     broker = ModelBroker()
     first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
@@ -351,7 +351,7 @@ def test_write_with_an_id_is_written_once() -> None:
     assert broker.visible == EXPECTED
 
 
-def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_reported() -> None:
+def test_a_broker_with_little_offset_metadata_gets_a_marker_without_offsets_or_is_reported() -> None:
     """``offset.metadata.max.bytes`` is below what offsets of many partitions need."""
     plan = plan_of(0)
     long = replace(batch_write(0), plan=replace(plan, batch=replace(plan.batch, offsets="x" * 2000)))
@@ -392,7 +392,7 @@ def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
     assert kept == [MEMORY]
 
 
-def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
+def test_a_batch_declared_written_leaves_a_marker_and_no_record() -> None:
     broker = ModelBroker()
     unknown = replace(plan_of(3), remembered=None, on_missing=OnMissingMarker.SKIP)
     assert run(broker, replace(batch_write(3), plan=unknown)) is BatchOutcome.SKIPPED
@@ -403,9 +403,7 @@ def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
 
 @pytest.mark.parametrize("known", [None, MEMORY, LastWrite("cluster", "group", 0, MarkerTopic("markers", "old"))])
 @pytest.mark.parametrize("before", [False, True], ids=["no-marker", "marker-of-batch-before"])
-def test_batch_taken_as_written_stays_so_where_the_run_that_took_it_was_killed(
-    known: LastWrite | None, before: bool
-) -> None:
+def test_a_batch_declared_written_stays_so_after_a_kill(known: LastWrite | None, before: bool) -> None:
     """What the checkpoint remembers by then must not tell the next run that the batch cannot be in."""
     broker, kept = ModelBroker(), list[LastWrite]()
     plan = replace(plan_of(3), remembered=known, on_missing=OnMissingMarker.SKIP)
@@ -436,7 +434,7 @@ def test_clock_is_read_after_the_marker() -> None:
         commit_batch(batch_write(1), engine, ignore, lambda text: None, clock, lambda memory: None)
 
 
-def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
+def test_the_newest_marker_counts_after_the_marker_topic_has_changed() -> None:
     broker = ModelBroker()
     broker.offsets = {
         TopicPartition("a-new", 0): OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode()),
@@ -456,7 +454,7 @@ def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -
 
 @pytest.mark.parametrize("plan", [plan_of(0), plan_of(3), NamedWrite("daily:7:out", "daily", 7)])
 @pytest.mark.parametrize("wanted", [OnMissingMarker.SKIP, OnMissingMarker.WRITE])
-def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
+def test_the_way_out_named_in_the_refusal_of_a_foreign_offset_works(
     plan: BatchPlan | NamedWrite, wanted: OnMissingMarker
 ) -> None:
     """Also for a first batch and a batch write, which without any offset would be known to be missing."""

@@ -111,7 +111,7 @@ def test_first_batch_is_skipped_only_by_its_own_plan(age_ms: int) -> None:
     assert isinstance(decide(plan(0, age_ms=age_ms), marker(7), NOW), Refuse)
 
 
-def test_marker_counts_where_spark_has_removed_the_plan_of_the_batch_before() -> None:
+def test_a_marker_is_used_after_spark_removed_the_previous_plan() -> None:
     one = replace(plan(5), previous=PreviousBatch(None, True))
     assert isinstance(decide(one, marker(4, other="x"), NOW), Write)
 
@@ -134,7 +134,7 @@ MEMORIES = {
 
 
 @pytest.mark.parametrize(("age", "before", "memory"), list(product(AGES, BEFORE, MEMORIES)))
-def test_missing_marker_is_no_riddle_only_where_none_could_have_expired(age: str, before: str, memory: str) -> None:
+def test_a_missing_marker_is_conclusive_only_if_none_could_have_expired(age: str, before: str, memory: str) -> None:
     """The one row that writes: planned now, by the checkpoint that wrote here last, after a batch that ended.
 
     And the marker of that batch is missing for a reason: it is old, or it was not this group's.
@@ -172,7 +172,7 @@ def test_missing_marker_is_no_riddle_only_where_none_could_have_expired(age: str
         ("from the future", "none", Refuse),
     ],
 )
-def test_first_batch_without_a_marker(age: str, memory: str, expected: type) -> None:
+def test_a_first_batch_without_a_marker_is_written_or_refused(age: str, memory: str, expected: type) -> None:
     assert type(decide(plan(0, age_ms=AGES[age], remembered=MEMORIES[memory]), None, NOW)) is expected
 
 
@@ -197,7 +197,7 @@ def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused()
         (replace(plan(5), previous=PreviousBatch(None, True)), "/ck holds no offsets/4 any more"),
     ],
 )
-def test_refusal_says_why_it_cannot_be_known(one: BatchPlan, says: str) -> None:
+def test_a_refusal_explains_why_the_outcome_is_unknown(one: BatchPlan, says: str) -> None:
     decision = decide(one, None, NOW)
     assert isinstance(decision, Refuse)
     assert says in decision.reason
@@ -260,13 +260,13 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
     assert "already written with 4 rows and has 9 now" in warned.warning
 
 
-def test_memory_names_the_first_batch_written_there_without_a_break() -> None:
+def test_the_memory_file_names_the_first_batch_of_the_unbroken_series() -> None:
     assert plan(5).last_write(skipped=False) == HERE
     assert plan(5, remembered=None).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
     assert plan(5, remembered=LastWrite("old", GROUP, 2)).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
 
 
-def test_memory_says_that_a_batch_is_taken_as_written_until_the_next_one() -> None:
+def test_the_memory_file_records_a_batch_declared_written_until_the_next() -> None:
     skipped = plan(5).last_write(skipped=True)
     assert skipped == replace(HERE, skipping=plan(5).batch.fingerprint)
     assert plan(6, remembered=skipped).last_write(skipped=False) == HERE
@@ -278,7 +278,7 @@ def test_marker_survives_its_metadata_and_a_plan_survives_pickling() -> None:
     assert pickle.loads(pickle.dumps(one)) == one
 
 
-def test_marker_fits_into_the_metadata_of_an_offset_however_long_the_plan() -> None:
+def test_a_marker_fits_into_offset_metadata_for_any_length_of_plan() -> None:
     long = replace(plan(5), batch=replace(planned(5), offsets="é" * OFFSETS_IN_MARKER))
     assert Marker.of(long, 3).offsets == ""
     most = replace(plan(5), query_id="q" * 36, batch=replace(planned(5), offsets='"' * 1499, fingerprint="f" * 64))
@@ -356,7 +356,7 @@ def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
     assert elsewhere.last_write(skipped=False) == LastWrite("another", GROUP, 5, NEW)
 
 
-def test_topics_of_another_cluster_say_nothing() -> None:
+def test_topic_ids_of_another_cluster_are_ignored() -> None:
     """A copy of a cluster may give its topics other ids; a different cluster is recognised when no marker is found."""
     one = replace(plan(5, remembered=LastWrite("old cluster", GROUP, 0, NEW)), cluster_id="cluster")
     assert one.with_marker_topic("new", lambda names: {"new": "7"}).deleted_topic == ""

@@ -30,7 +30,7 @@ def test_offsets_are_reported_as_starting_offsets_takes_them() -> None:
     ]
 
 
-def test_message_that_leaves_offsets_out_says_where_all_are() -> None:
+def test_a_shortened_message_says_where_all_offsets_are() -> None:
     reported = plan_description(0, line("orders", 200)[0], "f" * 64)
     assert len(reported) < 1300
     assert reported.endswith(
@@ -43,7 +43,7 @@ def test_lines_of_other_sources_stay_unchanged() -> None:
     assert bare_offsets(others) == others
 
 
-def test_marker_holds_the_offsets_of_many_partitions_without_what_is_beside_them() -> None:
+def test_a_marker_holds_only_offsets_of_many_partitions() -> None:
     text, offsets = line("orders", 120)
     assert len(text) > OFFSETS_IN_MARKER
     marker = Marker.of(replace(plan(5), batch=OffsetLogEntry(5, "f" * 64, 0, text)), 1)

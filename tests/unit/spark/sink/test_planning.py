@@ -24,7 +24,7 @@ class Asked:
         return ClusterFacts("id", 3_600_000)
 
 
-def test_the_retention_of_a_cluster_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_offsets_retention_of_a_cluster_is_requested_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "metadata").write_text('{"id":"q"}')
     cluster = Asked()
     monkeypatch.setattr(planning, "cluster_for", lambda options: cluster)

@@ -106,7 +106,7 @@ def test_partition_that_does_not_exist_is_refused(partition: int) -> None:
         encode("value binary, partition int", columns, {"t": 3}, "t")
 
 
-def test_rows_without_a_key_reach_every_partition_whatever_task_writes_them() -> None:
+def test_rows_without_a_key_reach_every_partition_from_any_task() -> None:
     many = encode("value string", {"value": pa.array(["v"] * 10_000)}, {"t": 4}, "t")
     assert {partition for _, partition in many} == {0, 1, 2, 3}
     few = [encode("value string", {"value": pa.array(["v"])}, {"t": 4}, "t", seed=seed) for seed in range(4)]

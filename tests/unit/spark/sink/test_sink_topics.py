@@ -39,7 +39,7 @@ def test_misspelt_topic_is_refused_with_the_nearest_one() -> None:
     )
 
 
-def test_topic_that_is_like_none_is_refused() -> None:
+def test_a_topic_without_a_similar_name_is_refused() -> None:
     with pytest.raises(ConfigError, match="Topic 'x' does not exist at h:1: correct the name, or have it created"):
         found(Topics(late_flights=3), topics="late_flights,x")
 
@@ -74,11 +74,11 @@ WRONG = (
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_creation_says_what_it_takes(text: str) -> None:
+def test_option_create_topics_lists_its_valid_entries(text: str) -> None:
     with pytest.raises(ConfigError, match="for option createTopics: it takes partitions, replication"):
         found(Topics(), topic="a", createTopics=text)
 
 
-def test_creation_needs_names() -> None:
+def test_option_create_topics_needs_named_topics() -> None:
     with pytest.raises(ConfigError, match="createTopics creates the topics that the option topic or topics names"):
         found(Topics(), createTopics='{"partitions": 3}')

@@ -37,12 +37,14 @@ def begun() -> StreamWriter:
     return begin_stream(StructType([StructField("value", StringType())]), OPTIONS, ignore)
 
 
-def test_the_worker_that_begins_a_batch_asks_and_then_passes_over_what_it_imported(calls: list[str]) -> None:
+def test_the_first_worker_of_a_batch_resolves_its_address_and_then_reuses_imports(calls: list[str]) -> None:
     begun()
     assert calls == ["encoding_for", "begin_micro_batch", "pass_over_imports"]
 
 
-def test_the_worker_that_commits_begins_nothing_again(calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_committing_worker_does_not_begin_the_batch_again(
+    calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = "pyspark.sql.worker.python_streaming_sink_runner"
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     writer = begun()

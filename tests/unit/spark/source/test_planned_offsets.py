@@ -41,7 +41,7 @@ def test_checkpoint_holds_the_topics_ids_and_where_the_first_batch_began() -> No
     assert Place.of(json) == Place({A0: 9, B0: 7}, {"a": "id-a", "b": "id-b"}, {A0: 5})
 
 
-def test_topic_is_recreated_when_its_id_changes_and_unknown_ids_tell_nothing() -> None:
+def test_a_changed_topic_id_shows_a_recreation_and_an_unknown_id_does_not() -> None:
     assert remade_topics({"a": "1", "b": "2", "c": "3"}, {"a": "9", "b": "2", "d": "4"}) == ["a"]
     assert remade_topics({}, {"a": "1"}) == []
 
@@ -105,7 +105,7 @@ def test_position_names_exactly_the_partitions_that_are_read() -> None:
         positions_to_ask(position, [])
 
 
-def test_exact_offsets_need_no_question() -> None:
+def test_exact_offsets_need_no_request() -> None:
     position = OffsetsOption(offsets={A0: 3, A1: EARLIEST, B0: LATEST}, option="startingOffsets")
     assert positions_to_ask(position, [A0, A1, B0]) == {A1: EARLIEST, B0: LATEST}
     answers = {A1: 10, B0: 99}
@@ -180,7 +180,7 @@ def test_batch_of_another_log_is_distinguished_from_a_compacted_one(found: Batch
     assert BatchMark.of(PLANNED).may_be(found) == same
 
 
-def test_marks_come_back_from_the_checkpoint_and_are_no_offsets() -> None:
+def test_fingerprints_are_restored_from_the_checkpoint_and_are_not_offsets() -> None:
     place = Place({A0: 100}, marks={A0: BatchMark.of(PLANNED)})
     json = place.as_json()
     assert json == {"a": {"0": 100, "marks": {"0": [90, 99, 5, 1, 20, 10, 1000, 77]}}}

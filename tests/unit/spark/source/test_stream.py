@@ -209,7 +209,7 @@ def test_a_batch_ends_at_the_limit_and_the_next_batch_continues() -> None:
     assert stream.latestOffset(first, ReadAllAvailable()) == {"a": {"0": 100, "1": 100}}
 
 
-def test_too_few_records_wait_for_more_until_the_delay_is_over() -> None:
+def test_min_offsets_per_trigger_waits_until_max_trigger_delay() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxTriggerDelay="60s")
     limit = stream.getDefaultReadLimit()
@@ -286,7 +286,7 @@ def test_new_topic_of_a_pattern_is_found() -> None:
     assert stream.latestOffset({"a1": {"0": 3}}, ReadAllAvailable()) == {"a1": {"0": 3}, "a2": {"0": 4}}
 
 
-def test_tasks_are_cut_as_the_options_ask() -> None:
+def test_tasks_are_divided_as_the_options_require() -> None:
     stream, _ = reader(FakeCluster(a=[10]), maxRecordsPerPartition="4")
     parts = ranges(stream.partitions({"a": {"0": 0}}, {"a": {"0": 10}}))
     assert parts == [(0, 0, 3), (0, 3, 6), (0, 6, 10)]
@@ -688,7 +688,7 @@ def test_a_log_with_only_older_epochs_was_replaced(caplog: pytest.LogCaptureFixt
         reader(cluster)[0].latestOffset(start, ReadAllAvailable())
 
 
-def test_leader_of_a_newer_epoch_that_knows_none_cannot_tell() -> None:
+def test_a_newer_leader_without_epochs_is_inconclusive() -> None:
     """Apache Kafka before 4.0 answers like this for a topic whose records have the format of 0.10."""
 
     class Formerly(FakeCluster):
@@ -704,7 +704,7 @@ def test_leader_of_a_newer_epoch_that_knows_none_cannot_tell() -> None:
     assert ranges(stream.partitions(start, end)) == [(0, 100, 120)]
 
 
-def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
+def test_the_epoch_is_kept_when_the_query_is_beyond_an_older_answer() -> None:
     """Trigger.AvailableNow from the end on, which another leader reported after the target was fixed."""
     cluster = FakeCluster(a=[60, 10])
     cluster.epochs = {A0: [(3, 0)], TopicPartition("a", 1): [(3, 0)]}
@@ -741,7 +741,7 @@ def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_
         strict.partitions(start, end)
 
 
-def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch_on() -> None:
+def test_a_checkpoint_without_epochs_sends_no_request_and_gets_epochs_with_the_next_batch() -> None:
     """A checkpoint of Spark's own connector."""
     cluster, stream, clock, _ = led(100)
     elected(cluster, clock)
@@ -809,7 +809,7 @@ def test_a_batch_of_a_topic_without_id_reads_nothing_of_its_recreation() -> None
         strict.partitions(start, end)
 
 
-def test_topic_without_id_that_stays_is_read_on_and_asked_only_when_there_is_more() -> None:
+def test_an_unchanged_topic_without_id_is_read_on_and_checked_only_for_new_records() -> None:
     cluster, stream, clock, end = without_ids()
     asked = cluster.header_questions
     for _ in range(5):
@@ -827,7 +827,7 @@ def test_log_of_a_topic_without_id_whose_read_part_was_deleted_is_read_on() -> N
     assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 100, 130)]
 
 
-def test_topic_with_an_id_needs_no_marks() -> None:
+def test_a_topic_with_an_id_needs_no_fingerprints() -> None:
     cluster = FakeCluster(a=[100])
     cluster.ids, cluster.logs = {"a": "id"}, {"a": 1}
     stream, _ = reader(cluster, startingOffsets="earliest")
@@ -850,7 +850,7 @@ def test_new_log_of_a_cut_one_without_id_is_read_from_where_it_was_cut_if_losses
 # --- transactions that are being ended
 
 
-def test_only_reads_up_to_everything_wait_for_open_transactions() -> None:
+def test_only_reads_to_the_end_wait_for_ending_transactions() -> None:
     cluster = FakeCluster(a=[5, 7])
     one, _ = reader(cluster, startingOffsets="earliest")
     start = one.initialOffset()

@@ -37,7 +37,7 @@ def begun(cluster: FakeCluster, **options: str) -> tuple[UnlimitedReader, Json, 
     return one, start, end
 
 
-def test_new_query_reads_everything_and_then_at_most_what_it_may() -> None:
+def test_a_new_query_reads_everything_first_and_then_respects_max_offsets_per_trigger() -> None:
     cluster = FakeCluster(a=[100])
     one, _, end = begun(cluster, maxOffsetsPerTrigger="10")
     cluster.end[A0] = 150
@@ -79,7 +79,7 @@ def test_repeated_first_batch_of_latest_reads_the_same_records() -> None:
     assert ranges(again.partitions(end, logged(again.latestOffset()))) == [(0, 120, 150)]
 
 
-def test_end_that_was_fixed_before_the_position_was_known_is_checked_against_it() -> None:
+def test_an_end_fixed_before_the_position_is_checked_against_the_position() -> None:
     """Trigger.AvailableNow asks first; a log that lost its end meanwhile must not pass for one with nothing new."""
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
@@ -101,7 +101,7 @@ def test_end_that_was_fixed_first_does_not_take_a_restart_for_a_beginning() -> N
     assert ranges(again.partitions(end, target)) == [(0, 100, 150)]
 
 
-def test_run_that_ends_after_a_repeated_batch_says_that_it_has_looked_for_nothing_new(
+def test_a_run_that_ends_after_a_repeated_batch_reports_that_it_did_not_look_for_new_records(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = FakeCluster(a=[100])

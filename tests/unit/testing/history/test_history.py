@@ -153,7 +153,7 @@ SOUND: dict[str, list[Event]] = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_sound_history_has_no_breach(name: str) -> None:
+def test_a_correct_history_has_no_anomaly(name: str) -> None:
     assert check(History(SOUND[name])) == []
 
 
@@ -171,7 +171,7 @@ def test_history_is_kept_in_a_file(tmp_path: Path) -> None:
     assert loaded.begin("p") == 2
 
 
-def test_edn_has_an_operation_for_each_transaction_and_reader() -> None:
+def test_edn_contains_an_operation_for_each_transaction_and_reader() -> None:
     """The form that Elle's ``list_append`` checks: appends of numbers to keys, and reads of whole lists."""
     history = [*COMMITTED, Sent(b"c", P, "q"), Read("all", P, 0, A), Read("all", Q, 0, B), *ALL]
     assert to_edn(history).splitlines() == [
@@ -226,7 +226,7 @@ def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
     assert kinds(check(history)) == ["out-of-order"]
 
 
-def test_positions_of_two_that_commit_at_once_have_no_order() -> None:
+def test_positions_of_two_concurrent_commits_have_no_order() -> None:
     class Committing:
         def commit(self, offsets: Any) -> None:
             if offsets[P] == 5:

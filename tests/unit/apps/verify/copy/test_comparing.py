@@ -95,13 +95,13 @@ CASES: dict[str, tuple[list[str], Rows]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fault_of_a_copy_is_found_under_its_name(tmp_path: Path, name: str) -> None:
+def test_each_fault_of_a_copy_is_reported_by_name(tmp_path: Path, name: str) -> None:
     wanted, dest = CASES[name]
     found = compare(tmp_path, SOURCE, dest)
     assert (found.found, found.unknown, found.allowed) == (wanted, [], [])
 
 
-def test_equal_records_of_the_source_are_as_often_in_the_copy(tmp_path: Path) -> None:
+def test_equal_records_are_compared_by_count(tmp_path: Path) -> None:
     twice: Rows = [(0, 0, *A), (0, 1, *A)]
     assert compare(tmp_path, twice, twice).found == []
     assert compare(tmp_path, twice, twice[:1]).found == ["copy-missing"]
@@ -141,7 +141,7 @@ def test_a_record_that_an_open_transaction_may_hold_is_not_reported_missing(tmp_
         assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == reported
 
 
-def test_run_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_sort_run_is_refused(tmp_path: Path) -> None:
     runs = Runs(tmp_path, "some", 8, run_rows=100)
     for number in range(300):
         runs.add(number.to_bytes(8, "big"))
@@ -151,7 +151,7 @@ def test_run_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:
         list(runs.merged())
 
 
-def test_none_differs_from_empty(tmp_path: Path) -> None:
+def test_null_differs_from_empty(tmp_path: Path) -> None:
     found = compare(tmp_path, [(0, 0, b"k", None), (0, 1, None, b"")], [(0, 0, b"k", b""), (0, 1, b"", b"")])
     assert set(found.found) == {"copy-missing", "copy-extra"}
     assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}
@@ -238,7 +238,7 @@ def test_more_runs_than_may_be_open_are_merged_in_steps(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_records_are_recognised_as_the_user_says() -> None:
+def test_records_are_identified_as_the_user_chooses() -> None:
     def same(way: str, source: SourceRecord, *dest: object) -> bool:
         by = parse_by(way)
         identity = by.source(source.partition, source.offset, source.key, source.value, source.headers)
@@ -262,7 +262,7 @@ def test_records_are_recognised_as_the_user_says() -> None:
             parse_by(wrong)
 
 
-def test_mirrored_record_is_recognised_by_the_map() -> None:
+def test_a_mirrored_record_is_identified_by_the_offset_map() -> None:
     mapped = MirroredOffsets({0: [Run(10, 0, 5), Run(20, 7, 2)]})
     for offset, source in ((0, 10), (4, 14), (7, 20), (8, 21)):
         assert mapped.identify(0, offset, None, None, ()) == by_place(0, source, None, None, ())
@@ -271,7 +271,7 @@ def test_mirrored_record_is_recognised_by_the_map() -> None:
     assert by_place(0, 5, None, None, ()) not in no_source
 
 
-def test_transform_may_return_nothing_one_or_several() -> None:
+def test_a_transform_may_return_no_record_one_or_several() -> None:
     record = SourceRecord("a", 0, 1, 0, b"k", b"v", (("h", b"1"),))
     assert made_by(lambda one: None, record) == []
     assert made_by(lambda one: one, record) == [(b"k", b"v", (("h", b"1"),))]

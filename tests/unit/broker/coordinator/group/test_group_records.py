@@ -169,7 +169,7 @@ def load(*written: CoordinatorRecord, group_id: str = "g") -> MemoryGroupHost:
     return host
 
 
-def test_a_classic_group_is_what_it_was_after_loading() -> None:
+def test_a_loaded_classic_group_equals_the_stored_group() -> None:
     host = load(KAFKA["a new classic group"][0], KAFKA["a generation of a classic group"][0], group_id="classic1")
     group = host.shard("classic1").groups["classic1"]
     assert isinstance(group, ClassicGroup)
@@ -178,7 +178,7 @@ def test_a_classic_group_is_what_it_was_after_loading() -> None:
     assert group.subscribed_topics == frozenset({"a", "b"})
 
 
-def test_a_consumer_group_is_what_it_was_after_loading() -> None:
+def test_a_loaded_consumer_group_equals_the_stored_group() -> None:
     host = load(
         KAFKA["a subscription by names"][0],
         records.member_subscription("cons1", member(OTHER)),
@@ -287,13 +287,13 @@ CONSUMER_TOMBSTONES = records.consumer_group_tombstones(
 )
 
 
-def test_ends_of_what_a_log_no_longer_has_are_ignored() -> None:
+def test_tombstones_of_records_no_longer_in_the_log_are_ignored() -> None:
     """Compaction has removed the records, and not yet their tombstones."""
     host = load(*CONSUMER_TOMBSTONES, records.group_tombstone("g"))
     assert host.shard("g").groups == {}
 
 
-def test_ends_of_members_that_a_group_does_not_have_change_nothing() -> None:
+def test_tombstones_of_unknown_members_change_nothing() -> None:
     host = load(
         records.consumer_epoch("g", 3, 0), records.target_epoch("g", 3, 5), *CONSUMER_TOMBSTONES[:-1],
         records.group_tombstone("g"),

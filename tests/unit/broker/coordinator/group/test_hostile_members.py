@@ -19,7 +19,9 @@ def g() -> GroupClient:
     return GroupClient(MemoryGroupHost({"t": 3}))
 
 
-def test_a_member_that_repeats_its_requests_thousands_of_times_is_answered_ten_times(g: GroupClient) -> None:
+def test_a_member_that_repeats_a_request_thousands_of_times_has_a_limited_number_of_pending_answers(
+    g: GroupClient,
+) -> None:
     """Each repetition used to pass its answer on to the previous one, until the interpreter's stack was full."""
     lead, follower = g.stable(2)
     joins = [g.join(lead) for _ in range(3000)]
@@ -65,7 +67,7 @@ def test_all_groups_take_no_more_metadata_than_there_is_memory_for(monkeypatch: 
     assert not clients[3].join(protocols=large, version=3).done
 
 
-def test_ids_that_nobody_joins_with_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_pending_member_ids_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """An id contains its client's, which may be 32 KB long, and lasts for a session: up to half an hour."""
     monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})
@@ -116,7 +118,7 @@ def test_topics_that_members_name_take_no_more_than_there_is_memory_for(monkeypa
     assert 2 * MB < before == taken() < 3 * MB
 
 
-def test_a_group_that_nobody_joins_is_gone_with_the_id_that_was_delivered() -> None:
+def test_a_group_without_a_join_is_removed_with_its_pending_id() -> None:
     """Thirty thousand, of 2 KB each, waited for the next check for expired offsets, ten minutes at most."""
     host = MemoryGroupHost({"t": 3})
     for number in range(50):

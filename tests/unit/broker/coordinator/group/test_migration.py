@@ -234,7 +234,7 @@ def test_groups_that_are_not_consumers_or_have_their_own_assignor_are_not_upgrad
     assert "custom assignor" in refused.error_message
 
 
-def test_empty_groups_change_hands_at_once(g: GroupClient) -> None:
+def test_empty_groups_change_their_protocol_at_once(g: GroupClient) -> None:
     (member_id,) = g.stable(1)
     g.commit(5, member_id=member_id, generation=1)
     g.leave((member_id, None))

@@ -114,7 +114,7 @@ def test_metadata_above_the_limit_refuses_its_partition(g: GroupClient, metadata
         (Error.RECORD_LIST_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_errors_of_the_log_are_reported_in_a_coordinators_words(g: GroupClient, logged: Error, reported: Error) -> None:
+def test_log_errors_are_mapped_to_coordinator_errors(g: GroupClient, logged: Error, reported: Error) -> None:
     g.host.append_error = logged
     assert g.commit(1).value == reported
     g.host.append_error = Error.NONE
@@ -262,7 +262,7 @@ def test_a_transactional_commit_with_a_member_id_needs_a_current_member(g: Group
     assert commit(1, A).value == Error.NONE
 
 
-def test_the_groups_state_does_not_matter_in_a_transaction(g: GroupClient) -> None:
+def test_transactional_commits_ignore_the_state_of_the_group(g: GroupClient) -> None:
     lead, _ = g.joined()
     g.host.pass_time(0)
     assert g.commit_in_transaction(1, A, member_id=lead, generation=1).value == Error.NONE
@@ -408,7 +408,7 @@ def test_offsets_of_a_topic_that_is_read_are_not_deleted(g: GroupClient) -> None
     assert (g.offset(), g.offset("u")) == (1, -1)
 
 
-def test_deleting_offsets_of_groups_that_do_not_exist_or_no_consumers(g: GroupClient) -> None:
+def test_deleting_offsets_of_missing_or_non_consumer_groups_is_refused(g: GroupClient) -> None:
     assert delete_offsets(g, "t", 0).error_code == Error.GROUP_ID_NOT_FOUND
     g.joined(protocol_type="connect", protocols={"default": b""})
     g.host.pass_time(0)
@@ -473,7 +473,7 @@ def left(host: MemoryGroupHost) -> int:
     return sum(len(shard.groups) for shard in host.coordinator.runtime.shards())
 
 
-def test_groups_expire_in_pieces_and_one_used_meanwhile_stays(host: MemoryGroupHost) -> None:
+def test_groups_expire_in_chunks_and_a_group_used_meanwhile_stays(host: MemoryGroupHost) -> None:
     clients = many(host, 400)
     host.now_ms += WEEK_MS
     works = [shard.expire(host.now_ms) for shard in host.coordinator.runtime.shards()]

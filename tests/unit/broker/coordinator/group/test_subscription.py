@@ -23,20 +23,20 @@ def test_an_unreadable_subscription_is_empty(data: bytes) -> None:
     assert data == b"" or decode_assignment(data) is None
 
 
-def test_no_assignment_is_an_empty_one() -> None:
+def test_a_null_assignment_is_read_as_empty() -> None:
     found = decode_assignment(b"")
     assert found is not None and found.assigned_partitions == []
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_every_version_names_its_topics(version: int) -> None:
+def test_topics_are_read_from_every_subscription_version(version: int) -> None:
     data = subscription("a", "b", version=version)
     found = parse_subscription(data)
     assert found is not None and found.topics == ["a", "b"] == subscribed_topics(data)
     assert version_of(data) == version
 
 
-def test_a_version_to_come_is_read_as_the_newest_known_one() -> None:
+def test_a_future_subscription_version_is_read_as_the_newest_known() -> None:
     data = NEWER.to_bytes(2, "big") + subscription("a", version=3)[2:] + b"more"
     found = parse_subscription(data)
     assert found is not None and found.topics == ["a"]

@@ -88,7 +88,7 @@ def test_older_epochs_are_fenced() -> None:
     assert decide(state, Initialize(1, 0), NOW_MS, MAX_UPDATES) is FENCED_STATE
 
 
-def test_a_snapshot_follows_a_number_of_updates_and_holds_all_of_them() -> None:
+def test_a_snapshot_is_written_after_a_number_of_updates_and_contains_them() -> None:
     state = fold(Initialize(1, 0), *[write(2 * n, 2 * n) for n in range(MAX_UPDATES)])
     assert state is not None
     assert state.updates == MAX_UPDATES
@@ -116,7 +116,7 @@ BATCHES = st.lists(
 
 
 @given(BATCHES, st.integers(0, 40))
-def test_merged_batches_say_of_each_offset_what_was_said_last(batches: list[StateBatch], start: int) -> None:
+def test_merged_batches_keep_the_latest_state_of_each_offset(batches: list[StateBatch], start: int) -> None:
     printed = {
         offset: (batch.state, batch.deliveries)
         for batch in batches

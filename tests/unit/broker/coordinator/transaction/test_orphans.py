@@ -37,7 +37,7 @@ def txn(state: TransactionState, epoch: int, *, version: int = 2) -> Txn:
         (txn(S.EMPTY, 4), 5, HERE, True),
     ],
 )
-def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_epoch(
+def test_a_transaction_is_hanging_only_if_its_coordinator_does_not_know_it(
     known: Txn | None, epoch: int, partition: TopicPartition, orphan: bool
 ) -> None:
     held = PartitionProducer(partition, ProducerIdAndEpoch(7, epoch), 3, open=True)
@@ -47,7 +47,7 @@ def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_
 
 
 @pytest.mark.parametrize(("epoch", "outrun"), [(4, False), (5, False), (6, True)])
-def test_an_id_is_outrun_where_a_partition_knows_a_newer_epoch(epoch: int, outrun: bool) -> None:
+def test_an_id_is_behind_where_a_partition_knows_a_newer_epoch(epoch: int, outrun: bool) -> None:
     held = PartitionProducer(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
     assert find_orphans([held], [txn(S.COMPLETE_ABORT, 5)]) == ([], ["id"] if outrun else [])
 
@@ -70,7 +70,7 @@ def test_a_disowned_producer_has_used_up_its_epochs(state: TransactionState, aft
     assert value.partitions == (frozenset({HERE}) if after is S.PREPARE_ABORT else frozenset())
 
 
-def test_after_that_the_id_gets_a_new_producer_id() -> None:
+def test_a_disowned_id_gets_a_new_producer_id() -> None:
     disowned = decide(txn(S.COMPLETE_COMMIT, 5), ForgetProducer(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
     assert renewed.producer == ProducerIdAndEpoch(8, 0)

@@ -38,7 +38,7 @@ PREPARED = Txn(
 )
 
 
-def test_key_is_type_zero_and_the_id() -> None:
+def test_a_transaction_key_has_type_zero_and_the_id() -> None:
     assert encode_key("exp") == b"\x00\x00\x00\x03exp"
     assert decode_key(b"\x00\x00\x00\x03exp") == "exp"
 

@@ -103,7 +103,7 @@ def test_a_value_is_a_valid_transition_and_changes_nothing_in_place(state: Trans
         assert state in MAY_FOLLOW[S.DEAD]
 
 
-def test_states_that_are_never_held_are_bugs() -> None:
+def test_a_transient_state_in_memory_is_a_bug() -> None:
     with pytest.raises(InvariantError, match="PrepareEpochFence"):
         decide(txn(S.PREPARE_EPOCH_FENCE), EndTxn(OWNER, True), NOW)
 
@@ -117,7 +117,7 @@ def test_unknown_id_asks_for_a_producer_id_and_starts_with_epoch_zero() -> None:
     assert value == Txn("id", NEW_PID, 0, 5_000, S.EMPTY, last_update_ms=NOW, previous_producer_id=NEW_PID)
 
 
-def test_unknown_id_gives_a_fresh_producer_even_to_one_that_names_another() -> None:
+def test_init_of_an_unknown_id_ignores_the_given_producer_id() -> None:
     event = InitProducerId("id", 5_000, ProducerIdAndEpoch(5, 5), fresh_producer_id=NEW_PID)
     assert decide(None, event, NOW).producer == (NEW_PID, 0)
 
@@ -188,7 +188,7 @@ def test_epoch_before_the_last_one_is_given_out() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_init_during_a_transaction_fences_aborts_and_asks_to_come_again(version: int) -> None:
+def test_init_during_a_transaction_fences_aborts_and_asks_for_a_retry(version: int) -> None:
     decision = decide(txn(S.ONGOING), InitProducerId("id", 1, transaction_version=version), NOW)
     value = written(decision)
     assert decision.error is Error.CONCURRENT_TRANSACTIONS
@@ -256,7 +256,7 @@ def test_partition_that_is_in_the_transaction_is_not_written_again() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
-def test_add_while_a_transaction_ends_has_to_wait_whoever_asks(state: TransactionState) -> None:
+def test_adding_partitions_while_a_transaction_ends_is_concurrent(state: TransactionState) -> None:
     for producer in (OWNER, ProducerIdAndEpoch(NEW_PID, 0)):
         decision = decide(txn(state), AddPartitions(producer, frozenset({P0})), NOW)
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
@@ -296,7 +296,9 @@ NONE, AGAIN, INVALID = Error.NONE, Error.CONCURRENT_TRANSACTIONS, Error.INVALID_
         (S.COMPLETE_ABORT, INVALID, NONE),
     ],
 )
-def test_end_outside_a_transaction(state: TransactionState, commit: Error, abort: Error) -> None:
+def test_end_outside_a_transaction_is_refused_or_repeats_the_outcome(
+    state: TransactionState, commit: Error, abort: Error
+) -> None:
     for outcome, expected in ((True, commit), (False, abort)):
         decision = decide(txn(state), EndTxn(OWNER, outcome), NOW)
         assert (decision.error, decision.value) == (expected, None)
@@ -310,7 +312,7 @@ def test_end_prepares_with_the_same_epoch(commit: bool, state: TransactionState)
     assert (value.state, value.producer, value.partitions, value.start_ms) == (state, OWNER, frozenset({P0}), 9_000)
 
 
-def test_end_by_unknown_id_stranger_or_zombie() -> None:
+def test_end_by_an_unknown_id_another_producer_or_a_zombie_is_refused() -> None:
     assert decide(None, EndTxn(OWNER, True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     for state in (S.EMPTY, S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT, S.COMPLETE_COMMIT, S.COMPLETE_ABORT):
         stranger, zombie = ProducerIdAndEpoch(PID + 1, EPOCH), ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -345,7 +347,7 @@ BUMPED_TABLE = [
 
 
 @pytest.mark.parametrize(("state", "commit", "abort", "retried_commit", "retried_abort"), BUMPED_TABLE)
-def test_end_with_bump_outside_a_transaction(
+def test_end_with_bump_outside_a_transaction_follows_the_last_outcome(
     state: TransactionState, commit: Error, abort: Error | str, retried_commit: Error, retried_abort: Error
 ) -> None:
     before = ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -363,7 +365,7 @@ def test_end_with_bump_outside_a_transaction(
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_end_with_bump_by_a_stranger_or_a_zombie(state: TransactionState) -> None:
+def test_end_with_bump_by_another_producer_or_a_zombie_is_refused(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(txn(state), EndTxnAndBump(ProducerIdAndEpoch(producer_id, epoch), True), NOW).error
 
@@ -377,7 +379,7 @@ def test_end_with_bump_during_a_transaction_with_the_epoch_before_is_fenced() ->
     assert decision == Decision(Error.PRODUCER_FENCED)
 
 
-def test_end_that_uses_up_the_epochs_hands_out_a_new_producer_id() -> None:
+def test_an_end_that_exhausts_the_epochs_returns_a_new_producer_id() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     event = EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True)
     assert decide(ongoing, event, NOW) == Decision(needs_producer_id=True)

@@ -119,7 +119,7 @@ def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: Transaction
     assert coordinator.runtime.partition_for("polygenelubricants").partition == 0
 
 
-def test_marker_in_the_transaction_log_means_nothing(
+def test_a_marker_in_the_transaction_log_is_ignored(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -423,7 +423,9 @@ def test_failed_append_is_reported_and_changes_nothing(
     assert end(coordinator, producer).value.error is Error.NONE
 
 
-def test_failed_fence_does_not_add_up(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_repeated_failed_fences_raise_the_epoch_once(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
     begun(coordinator)
     host.append_error = Error.NOT_ENOUGH_REPLICAS
     for _ in range(3):
@@ -498,7 +500,7 @@ def test_decision_that_was_appended_but_not_committed_is_written_until_it_is(
     assert end(coordinator, producer).value.producer == (1000, 1)
 
 
-def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
+def test_an_answer_without_a_write_waits_for_uncommitted_writes(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = init(coordinator).value.producer
@@ -684,7 +686,7 @@ def test_a_late_producer_id_is_applied_to_the_current_state(
     assert (first.value.producer, second.value.producer) == ((50, 0), (50, 1))
 
 
-def test_no_producer_id_to_be_had_is_reported(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_a_missing_producer_id_is_reported(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
     host.producer_ids_held = []
     waiting = [init(coordinator), coordinator.init_producer_id(None, 1, NO_PRODUCER, NOW, node_id=None)]
     for held in host.producer_ids_held:
@@ -770,7 +772,7 @@ def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator)
     assert coordinator.describe("nobody", node_id=None).error is Error.TRANSACTIONAL_ID_NOT_FOUND
 
 
-def test_list_filters(coordinator: TransactionCoordinator) -> None:
+def test_listed_transactions_are_filtered(coordinator: TransactionCoordinator) -> None:
     begun(coordinator)
     coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW, node_id=None)
     both = {ListedTransaction("id", 1000, S.ONGOING), ListedTransaction("idle", 1001, S.EMPTY)}
@@ -851,7 +853,7 @@ def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransac
     }
 
 
-def test_records_of_a_later_version_are_left_to_who_knows_them(
+def test_records_of_a_later_version_are_not_changed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     init(coordinator)

@@ -99,7 +99,7 @@ def lives(commit: bool, version: int) -> Iterator[tuple[Life, int]]:
 
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize("commit", [True, False])
-def test_loss_of_power_at_any_point_leaves_one_outcome_everywhere(commit: bool, version: int) -> None:
+def test_a_power_failure_at_any_point_leaves_one_outcome_in_all_partitions(commit: bool, version: int) -> None:
     count = 0
     for life, kept in lives(commit, version):
         count += 1

@@ -84,18 +84,18 @@ def test_each_producer_that_keeps_the_transaction_fences_the_previous_producer()
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_with_nothing_open_it_is_an_ordinary_start(state: TransactionState) -> None:
+def test_keeping_without_an_open_transaction_is_an_ordinary_init(state: TransactionState) -> None:
     before = ongoing(state=state, partitions=frozenset())
     decision = decide(before, keep(), NOW)
     assert (written(decision).state, decision.producer, decision.ongoing) == (S.EMPTY, (42, 101), NO_PRODUCER)
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
-def test_a_transaction_in_completion_is_awaited(state: TransactionState) -> None:
+def test_keeping_waits_for_a_transaction_in_completion(state: TransactionState) -> None:
     assert decide(ongoing(state=state), keep(), NOW).error is Error.CONCURRENT_TRANSACTIONS
 
 
-def test_an_unknown_id_is_created() -> None:
+def test_keeping_creates_an_unknown_id() -> None:
     decision = decide(None, keep(fresh=900), NOW)
     assert (decision.producer, decision.ongoing) == ((900, 0), NO_PRODUCER)
 
@@ -106,11 +106,11 @@ def test_a_producer_that_names_another_epoch_than_its_own_is_fenced() -> None:
     assert decide(value, keep(expected=ProducerIdAndEpoch(42, 101)), NOW).producer == (42, 102)
 
 
-def test_below_transaction_version_2_nothing_can_be_kept() -> None:
+def test_a_transaction_cannot_be_kept_below_transaction_version_2() -> None:
     assert decide(ongoing(), keep(transaction_version=1), NOW) == Decision(Error.UNSUPPORTED_VERSION)
 
 
-def test_two_phase_commit_takes_the_time_limit_off_and_its_absence_puts_none_on() -> None:
+def test_two_phase_commit_removes_the_timeout_and_a_plain_init_does_not_restore_it() -> None:
     assert kept(ongoing(timeout_ms=60_000)).timeout_ms == NO_TIME_LIMIT
     assert written(decide(ongoing(), keep(timeout_ms=5_000), NOW)).timeout_ms == NO_TIME_LIMIT
 
@@ -119,7 +119,7 @@ def test_two_phase_commit_takes_the_time_limit_off_and_its_absence_puts_none_on(
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_the_end_marks_with_the_transaction_s_epoch_and_moves_the_producer_on(commit: bool) -> None:
+def test_an_end_writes_markers_with_the_transactions_epoch_and_bumps_the_producer(commit: bool) -> None:
     decision = decide(kept(ongoing(), times=2), EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
     prepared = written(decision)
     assert prepared.producer == (42, 101), "the markers' epoch is the one after the data's"
@@ -137,7 +137,7 @@ def test_older_protocol_ends_a_kept_transaction_too() -> None:
     assert complete(written(decision), NOW).producer == (42, 101)
 
 
-def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() -> None:
+def test_the_older_protocol_neither_begins_nor_ends_a_two_phase_transaction() -> None:
     """Its epoch would stay, and so would the token: a database's decision on one transaction would apply to the
     next.
     """
@@ -163,7 +163,7 @@ def test_a_kept_transaction_takes_no_more_records() -> None:
             assert decide(value, VerifyPartitions(producer, frozenset({partition})), NOW).error is error
 
 
-def test_a_stranger_is_informed() -> None:
+def test_an_end_by_another_producer_is_refused() -> None:
     value = kept(ongoing())
     assert decide(value, EndTxn(ProducerIdAndEpoch(7, 101), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     assert decide(value, EndTxnAndBump(ProducerIdAndEpoch(7, 1), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
@@ -180,7 +180,7 @@ def test_an_ordinary_start_ends_a_kept_transaction_by_force() -> None:
     assert (after.producer, written(after).timeout_ms) == ((42, 104), 60_000)
 
 
-def test_without_a_time_limit_nothing_times_out_not_even_after_25_days() -> None:
+def test_a_transaction_without_a_timeout_does_not_expire_after_25_days() -> None:
     for value in (ongoing(), kept(ongoing())):
         assert decide(value, Timeout(), 2**31 + 10**9).value is None
     assert decide(ongoing(timeout_ms=60_000), Timeout(), 2**31).value is not None
@@ -233,14 +233,14 @@ def test_both_producer_ids_and_epochs_are_in_the_record_as_tags_1_and_3() -> Non
     assert decode_value("id", data) == value._replace(last_producer_epoch=-1)
 
 
-def test_data_of_a_kept_transaction_is_no_orphan() -> None:
+def test_a_kept_transaction_is_not_hanging() -> None:
     value = kept(ongoing())
     assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [value]) == ([], [])
     prepared = written(decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 101), True), NOW))
     assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [prepared]) == ([], [])
 
 
-def test_disowned_it_is_aborted_and_nobody_owns_it() -> None:
+def test_a_disowned_transaction_is_aborted_and_has_no_owner() -> None:
     value = written(decide(kept(ongoing()), ForgetProducer(), NOW))
     assert (value.state, value.kept, value.producer_epoch) == (S.PREPARE_ABORT, False, 32767)
 
@@ -325,12 +325,12 @@ def test_the_requested_end_survives_a_kill_after_each_record(kept_records: int) 
     assert (P0, True) in [(partition, marker.commit) for partition, marker in host.marked]
 
 
-def test_a_timeout_cannot_be_requested() -> None:
+def test_a_two_phase_transaction_cannot_be_expired_on_request() -> None:
     coordinator, _ = opened(MemoryTransactionHost({"t": 2}))
     assert not coordinator.expire("id", 5_000)
 
 
-def test_before_transaction_version_2_there_is_no_two_phase_commit() -> None:
+def test_two_phase_commit_is_refused_before_transaction_version_2() -> None:
     coordinator = MemoryTransactionHost({"t": 2}).coordinator(ENABLED, transaction_version=1)
     for two_phase, kept in ((True, False), (False, True)):
         result = coordinator.init_producer_id(

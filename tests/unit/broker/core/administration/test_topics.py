@@ -42,7 +42,7 @@ def test_a_topic_is_made_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, fa
     broker.stop(NOW_MS)
 
 
-def test_a_topic_whose_place_cannot_be_kept_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_whose_metadata_cannot_be_stored_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Admin().broker
 
     def fails(*_: object) -> Any:
@@ -117,7 +117,7 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
     broker.stop(NOW_MS)
 
 
-def test_a_partition_whose_files_cannot_be_put_aside_keeps_no_other_one_of_a_deleted_topic(
+def test_a_partition_whose_files_cannot_be_renamed_does_not_keep_others_of_a_deleted_topic(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its producers are told at once, and its files go, although the disk failed for the first one."""
@@ -138,7 +138,7 @@ def test_a_partition_whose_files_cannot_be_put_aside_keeps_no_other_one_of_a_del
 
 
 @pytest.mark.parametrize("name", ["t", CONSUMER_OFFSETS_TOPIC])
-def test_a_topic_that_a_full_disk_neither_makes_nor_forgets_is_whole_once_there_is_room(
+def test_a_topic_half_created_on_a_full_disk_is_completed_when_space_is_free(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     broker = Admin().broker

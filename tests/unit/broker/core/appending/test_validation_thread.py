@@ -182,7 +182,7 @@ def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> No
         ("packed", packed(LONG_BYTES, Compression.ZSTD), False),
     ],
 )
-def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch: bytes, worker: bool) -> None:
+def test_only_long_validations_run_on_the_thread(side: Side, topic: str, batch: bytes, worker: bool) -> None:
     peer = Peer()
     side.produce(peer, batch, topic=topic)
     assert bool(side.worker.jobs) is worker
@@ -208,7 +208,7 @@ def test_a_batch_with_a_false_small_size_is_validated_on_the_thread(side: Side) 
         assert [part.error_code for part in peer.parts()] == [outcome]
 
 
-def test_a_short_batch_of_gzip_that_is_damaged_is_refused_in_its_own_turn(side: Side) -> None:
+def test_a_damaged_short_gzip_batch_is_refused_on_the_event_loop(side: Side) -> None:
     batch, peer = bytearray(packed(LONG_GZIP_BYTES)), Peer()
     batch[-10] ^= 1
     batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
@@ -218,7 +218,7 @@ def test_a_short_batch_of_gzip_that_is_damaged_is_refused_in_its_own_turn(side: 
 
 @pytest.mark.parametrize("acks", [-1, 0, 1])
 @pytest.mark.parametrize("place", ["crc", "records", "base offset", "nothing"])
-def test_the_answer_is_that_of_a_broker_that_checks_in_its_own_turn(side: Side, place: str, acks: int) -> None:
+def test_the_thread_gives_the_same_answer_as_the_event_loop(side: Side, place: str, acks: int) -> None:
     batch = bytearray(packed())
     if place == "crc":
         batch[18] ^= 1
@@ -278,9 +278,7 @@ def test_complete_requests_are_served_although_the_connection_ends(side: Side) -
     assert side.broker.request_memory.taken_bytes == 0
 
 
-def test_a_check_that_fails_in_a_way_nobody_foresaw_ends_its_connection_and_nothing_else(
-    side: Side, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_validation_failure_ends_only_its_connection(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     peer, other = Peer(), Peer()
     with monkeypatch.context() as patch:
         patch.setattr("oncelog.records.validation.record_area", lambda *_: 1 // 0)
@@ -311,7 +309,7 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
     assert side.end_offset() == end
 
 
-def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_turn(side: Side) -> None:
+def test_batches_beyond_the_validation_limit_are_checked_on_the_event_loop(side: Side) -> None:
     """A client that sends, disconnects and reconnects does not fill a queue ahead of the others."""
     batch, most = packed(), MAX_IN_VALIDATION_BYTES // unpacked_limit(1_048_588)
     for _ in range(most):
@@ -407,7 +405,7 @@ def test_few_batches_of_a_request_for_many_partitions_are_parked(
 
 
 @pytest.mark.parametrize("refused", ["damaged", "unforeseen"])
-def test_nothing_of_an_idempotent_producer_precedes_what_was_refused(
+def test_no_batch_of_an_idempotent_producer_overtakes_a_refused_batch(
     side: Side, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next request's sequence shows a gap, as in Apache Kafka."""

@@ -57,7 +57,7 @@ def start(cluster: Cluster, node_id: int) -> None:
     cluster.join(node_id)
 
 
-def test_leaders_and_followers_go_round(cluster: Cluster) -> None:
+def test_leaders_and_followers_are_assigned_round_robin(cluster: Cluster) -> None:
     placed = cluster.place("orders", range(6), 2)
     assert sorted(replicas[0] for replicas in placed) == [1, 1, 2, 2, 3, 3]
     assert all(len(set(replicas)) == 2 for replicas in placed)
@@ -65,7 +65,7 @@ def test_leaders_and_followers_go_round(cluster: Cluster) -> None:
     assert [len(replicas) for replicas in cluster.place("orders", range(2), 5)] == [3, 3]
 
 
-def test_the_leader_goes_and_the_next_in_sync_leads(cluster: Cluster, logs: Logs) -> None:
+def test_when_the_leader_stops_the_next_in_sync_replica_leads(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 10
     kill(cluster, 1)
     replicas = cluster.replicas(T0)
@@ -77,7 +77,7 @@ def test_the_leader_goes_and_the_next_in_sync_leads(cluster: Cluster, logs: Logs
     assert logs.leaders == [(2, None)]
 
 
-def test_the_last_one_in_sync_is_waited_for(cluster: Cluster, logs: Logs) -> None:
+def test_a_partition_waits_for_its_last_in_sync_replica(cluster: Cluster, logs: Logs) -> None:
     kill(cluster, 3)
     kill(cluster, 2)
     kill(cluster, 1)
@@ -129,7 +129,7 @@ def test_a_follower_that_copies_nothing_holds_the_high_watermark_back(cluster: C
     assert (replicas.in_sync, replicas.committed(9)) == ([1, 2, 3], 9)
 
 
-def test_a_clean_leader_that_lags_cuts_what_only_the_old_one_had(cluster: Cluster, logs: Logs) -> None:
+def test_a_lagging_clean_leader_truncates_records_that_only_the_old_leader_had(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 7
     cluster.hold_back(2)
     cluster.hold_back(3)
@@ -138,13 +138,13 @@ def test_a_clean_leader_that_lags_cuts_what_only_the_old_one_had(cluster: Cluste
     assert logs.leaders == [(2, 7)]
 
 
-def test_fewer_in_sync_than_acks_all_needs() -> None:
+def test_acks_all_is_refused_with_too_few_in_sync_replicas() -> None:
     assert Replicas([1, 2, 3], [1]).is_short(2)
     assert not Replicas([1, 2, 3], [1, 2]).is_short(2)
     assert not Replicas([1], [1]).is_short(2)  # never more than there are
 
 
-def test_one_node_leads_a_partition(cluster: Cluster) -> None:
+def test_exactly_one_node_leads_a_partition(cluster: Cluster) -> None:
     assert [cluster.leads(T0, node_id) for node_id in (1, 2, 3)] == [True, False, False]
     assert cluster.leads(T0, None)
     for node_id in (2, 3, 1):
@@ -168,7 +168,7 @@ def test_leaders_move_to_replicas_in_sync(cluster: Cluster, logs: Logs) -> None:
         cluster.set_in_sync(T0, 1, in_sync=False)
 
 
-def test_other_replicas(cluster: Cluster, logs: Logs) -> None:
+def test_replicas_can_be_reassigned(cluster: Cluster, logs: Logs) -> None:
     cluster.reassign(T0, [3, 2])
     replicas = cluster.replicas(T0)
     assert (replicas.assigned, replicas.in_sync, replicas.leader) == ([3, 2], [3, 2], 3)
@@ -190,7 +190,7 @@ def test_a_partition_on_nodes_that_are_down_has_no_leader(cluster: Cluster) -> N
     assert replicas.leader == 2
 
 
-def test_a_partition_is_only_a_matter_of_its_own_nodes(cluster: Cluster, logs: Logs) -> None:
+def test_a_partition_is_not_affected_by_other_nodes(cluster: Cluster, logs: Logs) -> None:
     elsewhere = TopicPartition("t", 1)
     replicas = cluster.add(elsewhere, [2])
     for node_id in (1, 3):
@@ -212,7 +212,7 @@ def test_a_partition_that_was_removed_does_not_exist(cluster: Cluster) -> None:
         cluster.replicas(T0)
 
 
-def test_a_follower_that_has_everything_stays_in_sync_though_it_copies_nothing(cluster: Cluster) -> None:
+def test_a_follower_with_all_records_stays_in_sync_while_isolated(cluster: Cluster) -> None:
     cluster.hold_back(3)
     cluster.drop_lagging(3)
     assert cluster.replicas(T0).in_sync == [1, 2, 3]

@@ -164,7 +164,7 @@ def test_acks_all_needs_enough_replicas_and_acks_1_only_the_leader() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_a_coordinator_writes_nothing_while_replicas_lack() -> None:
+def test_a_coordinator_writes_nothing_with_too_few_in_sync_replicas() -> None:
     admin = start(**{"min.insync.replicas": "2"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     admin.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
@@ -235,7 +235,7 @@ def test_replicas_and_preferred_leaders_are_moved(admin: Admin) -> None:
     assert again.partition_result[0].error_code == Error.ELECTION_NOT_NEEDED
 
 
-def test_a_node_that_is_unknown_now_loses_its_replicas_at_the_start() -> None:
+def test_replicas_of_a_removed_node_are_dropped_at_the_start() -> None:
     disk = MemoryDisk()
     before = start(disk=disk)
     before.broker.topics.create("t", 3, {}, NOW_MS)

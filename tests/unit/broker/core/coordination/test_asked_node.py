@@ -114,7 +114,7 @@ def leader_of(admin: Admin, topic: str) -> int:
 
 
 @pytest.mark.parametrize("api", ABOUT_ONE)
-def test_only_the_coordinator_answers_for(api: str, admin: Admin) -> None:
+def test_only_the_coordinator_answers_each_request(api: str, admin: Admin) -> None:
     request, version, error_of = ABOUT_ONE[api]
     topic = TRANSACTION_STATE_TOPIC if "Txn" in api or "Transactions" in api or "Producer" in api else ""
     if api == "TxnOffsetCommit" or not topic:

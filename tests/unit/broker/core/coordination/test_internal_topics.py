@@ -12,7 +12,7 @@ from tests.unit.broker.core.conftest import NOW_MS, Admin
 SETTING = "transaction.state.log.num.partitions"
 
 
-def test_the_partitions_that_an_internal_topic_has_decide_and_not_the_setting(tmp_path: Path) -> None:
+def test_the_partition_count_of_an_internal_topic_overrides_the_setting(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.db")
     before = Admin(path, disk, **{SETTING: "5"})
     before.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)

@@ -88,7 +88,7 @@ def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.Monkey
     assert cache.open(many(6), False, 0) is not None
 
 
-def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_sessions_are_evicted_for_new_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that opened large sessions and left took their room from everybody else for good."""
     monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
@@ -107,7 +107,7 @@ def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.Mo
     assert cache.resume(second, 1, False, 130_000) is Error.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_exceeds_the_bound_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its fetcher starts over, as after a restart of the broker."""
     monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())
@@ -122,7 +122,7 @@ def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPat
     assert cache.open(many(10), False, 0) is not None
 
 
-def test_one_session_grows_only_as_far_as_its_partitions_are_read_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_holds_no_more_partitions_than_one_step_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS_OF_ONE", 10)
     cache = FetchSessionCache(4, CountingRandom())
     assert cache.open(many(11), uses_topic_ids=False, now_ms=0) is None

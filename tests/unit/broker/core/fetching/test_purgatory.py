@@ -35,7 +35,7 @@ class Fetch:
         return woken is None or self.enough
 
 
-def test_fetch_stays_until_there_is_enough() -> None:
+def test_a_fetch_stays_in_purgatory_until_min_bytes() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     fetch = Fetch(purgatory, FakeChannel(), A, B)
     purgatory.wake(A)

@@ -138,7 +138,7 @@ def test_a_request_for_one_coordinator_does_not_wait_for_memory(admin: Admin) ->
 
 
 @pytest.mark.parametrize("name", AGAIN)
-def test_answers_wait_for_each_other_and_all_come(admin: Admin, name: str) -> None:
+def test_answers_wait_for_memory_and_all_are_sent(admin: Admin, name: str) -> None:
     make, version = AGAIN[name]
     memory = admin.broker.request_memory
     peers, most = [send(admin, make(8), version) for _ in range(20)], 0
@@ -150,7 +150,7 @@ def test_answers_wait_for_each_other_and_all_come(admin: Admin, name: str) -> No
     assert memory.taken_bytes == 0
 
 
-def test_an_answer_that_nobody_waits_for_takes_nothing(admin: Admin) -> None:
+def test_an_answer_to_a_closed_connection_takes_no_memory(admin: Admin) -> None:
     peers = [send(admin, configs(15), 4) for _ in range(20)]
     for _ in range(100):
         admin.broker.tasks.step()
@@ -170,7 +170,7 @@ def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pyte
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
+def test_lists_of_all_resources_wait_for_each_other(admin: Admin) -> None:
     peers = [send(admin, MetadataRequest(topics=None), 12) for _ in range(50)]
     most = 0
     while admin.broker.tasks:
@@ -180,7 +180,7 @@ def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
 
 
-def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_named_many_times_is_counted_each_time(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     monkeypatch.setattr(PartitionLog, "active_producers", lambda _: [ProducerStateEntry(1, 0)])
     peer: Peer = send(admin, DescribeProducersRequest([TopicRequest("one", [0] * 20_000)]), 0)
@@ -189,7 +189,7 @@ def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: py
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
+def test_a_short_offset_request_does_not_wait_for_memory(admin: Admin) -> None:
     """It is answered in its own iteration, in which nobody else could free anything."""
     memory = admin.broker.request_memory
     memory.estimate(LIMIT_BYTES)
@@ -252,7 +252,7 @@ def test_a_task_that_waits_for_memory_is_not_scheduled() -> None:
     assert (memory.taken_bytes, memory.missing_bytes) == (0, -memory.limit_bytes)
 
 
-def test_a_release_of_requests_and_a_stop_let_those_continue_that_wait() -> None:
+def test_released_memory_and_a_stop_wake_waiting_answers() -> None:
     memory = RequestMemory(1_000_000, 1000)
     answers = AnswerMemory(memory)
     memory.count(900_000)

@@ -221,7 +221,7 @@ def test_no_more_long_requests_are_read_at_once_than_memory_allows(admin: Admin)
     assert memory.taken_bytes == 0
 
 
-def test_a_line_of_long_requests_moves_on_when_whoever_is_read_goes(admin: Admin) -> None:
+def test_queued_long_requests_continue_when_the_current_client_disconnects(admin: Admin) -> None:
     peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(5)]
     for peer in peers[:4]:
         admin.broker.tasks.step()
@@ -255,7 +255,7 @@ def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
 
-def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
+def test_many_requests_waiting_for_memory_are_all_answered(empty: Admin) -> None:
     """Each is answered in the turn in which it is read, and so lets the next one continue."""
     first = send(empty, DescribeGroupsRequest(groups=[""] * 20_000), 5)
     waiting = [send(empty, FindCoordinatorRequest("k" * 20_000), 2) for _ in range(500)]
@@ -277,7 +277,7 @@ def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
 
-def test_a_produce_that_is_read_at_once_lets_the_next_ones_of_its_connection_go_ahead() -> None:
+def test_a_produce_read_at_once_does_not_block_later_requests_of_its_connection() -> None:
     """Otherwise a producer to several partitions waits for each sync before its next request begins."""
     admin = Admin()
     admin.broker.topics.create("t", 2, {}, NOW_MS)
@@ -353,7 +353,7 @@ def test_a_coordinators_batch_that_cannot_fit_is_not_made(admin: Admin) -> None:
     assert [result.error for result in results] == [Error.MESSAGE_TOO_LARGE]
 
 
-def test_only_some_works_continue_side_by_side() -> None:
+def test_only_a_limited_number_of_tasks_run_concurrently() -> None:
     tasks, begun = Tasks(Ticks()), set[int]()
 
     def work(number: int) -> Work[int]:
@@ -372,7 +372,7 @@ def test_only_some_works_continue_side_by_side() -> None:
     assert [result.value for result in results] == list(range(3 * AT_A_TIME))
 
 
-def test_work_that_waits_for_a_later_one_does_not_wait_for_ever() -> None:
+def test_a_task_that_waits_for_a_later_task_does_not_wait_forever() -> None:
     tasks, done = Tasks(Ticks()), list[bool]()
 
     def waiting() -> Work[None]:

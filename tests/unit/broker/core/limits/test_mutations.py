@@ -66,7 +66,7 @@ def test_versions_that_know_the_error_are_refused_and_others_are_slowed_down(
     assert done.throttle_time_ms == throttled[-1] > refused.throttle_time_ms
 
 
-def test_without_a_quota_nothing_is_counted(throttled: list[int]) -> None:
+def test_mutations_are_not_counted_without_a_quota(throttled: list[int]) -> None:
     free = Admin()
     assert error_of(free.ask(CREATE, 7)) is Error.NONE
     assert throttled == []

@@ -12,7 +12,7 @@ class Connection:
         self.granted = True
 
 
-def test_memory_is_granted_in_the_order_of_waiting_even_if_a_later_one_needs_less() -> None:
+def test_memory_is_granted_in_order_even_if_a_later_request_needs_less() -> None:
     memory = RequestMemory(100, 0)
     first, large, small = Connection(), Connection(), Connection()
     assert memory.reserve(first, 80)

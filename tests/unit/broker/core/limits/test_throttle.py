@@ -66,7 +66,7 @@ def test_clients_of_a_user_share_the_users_quota_and_other_users_have_none() -> 
     assert use(owner, 10**9, user="bob") == 0
 
 
-def test_the_most_particular_quota_holds() -> None:
+def test_the_most_specific_quota_applies() -> None:
     quotas = {
         entity(client=None): 1.0,
         entity(client="c"): 2.0,
@@ -84,7 +84,7 @@ def test_the_most_particular_quota_holds() -> None:
 
 
 @pytest.mark.parametrize("one", [(("ip", "192.0.2.1"),), (("ip", None),)])
-def test_quotas_of_addresses_are_not_of_users(one: QuotaEntity) -> None:
+def test_quotas_of_addresses_do_not_apply_to_users(one: QuotaEntity) -> None:
     assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS, 1).is_needed
 
 
@@ -103,7 +103,7 @@ def test_a_strict_quota_counts_nothing_once_it_is_used_up() -> None:
     assert take(1, 109_000) == 1000
 
 
-def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
+def test_a_tiny_rate_causes_a_long_wait_and_no_overflow() -> None:
     owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 1000)
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_000) == LONGEST_WAIT_MS
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS
@@ -119,7 +119,7 @@ def test_invented_client_ids_take_no_more_memory_and_release_no_waiting_client()
     assert use(owner, 0, client="waits") == 8_000
 
 
-def test_room_for_more_owners_is_made_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evicting_quota_owners_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.core.limits import buckets
 
     made: list[int] = []
@@ -198,7 +198,7 @@ def test_work_of_a_request_in_later_iterations_counts(groups: int, monkeypatch: 
     assert worked / 4 < work_used(admin) <= worked, "with each tick a chunk begins or ends, or is asked for the time"
 
 
-def test_the_first_quota_finds_no_work_of_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_quota_does_not_count_earlier_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
     admin = Admin(work_clock=lambda: 3600 * 10**9)
     entry = EntryData([EntityData("user", "ANONYMOUS")], [OpData(REQUEST_PERCENTAGE, 1.0, False)])

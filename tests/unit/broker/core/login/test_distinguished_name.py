@@ -40,7 +40,7 @@ def subject(*parts: bytes) -> str:
 
 
 @pytest.mark.parametrize("version", [True, False])
-def test_the_last_part_comes_first(version: bool) -> None:
+def test_the_last_rdn_comes_first(version: bool) -> None:
     names = [element(SET, part(COUNTRY, "CH", PRINTABLE, "ascii")), element(SET, part(CN, "alice"))]
     assert subject_of(certificate(*names, version=version)) == "CN=alice,C=CH"
 

@@ -25,14 +25,14 @@ MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
         ("", {}),
     ],
 )
-def test_users_of_a_login_module(options: str, users: dict[str, str]) -> None:
+def test_users_of_a_login_module_are_read(options: str, users: dict[str, str]) -> None:
     found = parse_jaas("p", f"  {MODULE} required {options} ;\n")
     assert found.name == MODULE
     assert found.users == users
 
 
 @pytest.mark.parametrize("flag", ["required", "REQUISITE", "sufficient", "optional"])
-def test_flags(flag: str) -> None:
+def test_jaas_control_flags_are_read(flag: str) -> None:
     assert parse_jaas("p", f"{MODULE} {flag};").users == {}
 
 

@@ -30,7 +30,7 @@ def frame(message: Message, version: int) -> memoryview:
 
 
 @pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
-def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_ms: int) -> None:
+def test_the_lifetime_of_a_session_does_not_depend_on_the_wall_clock(step_ms: int) -> None:
     broker, channel = Admin().broker, RecordingChannel()
     authenticator = SaslAuthenticator(
         LoginResult({"PLAIN": lambda: PlainLogin({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0), broker
@@ -113,7 +113,7 @@ def client() -> Iterator[Callable[..., Client]]:
         one.broker.stop(NOW_MS)
 
 
-def test_a_request_in_place_of_a_token_is_answered_with_its_own_error(client: Callable[..., Client]) -> None:
+def test_a_request_instead_of_a_token_gets_the_error_of_its_api(client: Callable[..., Client]) -> None:
     """SaslServerAuthenticator.handleSaslToken; a request that cannot be read, or is not served, gets no answer."""
     one = client()
     assert one.send(HELLO, 1).error_code == Error.NONE
@@ -148,7 +148,7 @@ def test_versions_after_the_handshake_are_refused(client: Callable[..., Client],
         ((ApiVersionsRequest("c", "1"),), HeartbeatRequest("group", 1, "nobody"), 4),
     ],
 )
-def test_before_the_handshake_only_versions_are_asked_for_and_once(
+def test_only_one_api_versions_is_accepted_before_the_handshake(
     client: Callable[..., Client], before: tuple[Message, ...], message: Message, version: int
 ) -> None:
     """What is out of place there gets no answer."""
@@ -231,7 +231,7 @@ def test_after_a_handshake_of_version_0_tokens_come_without_requests(client: Cal
     assert one.works()
 
 
-def test_a_bare_token_that_is_wrong_gets_no_answer(client: Callable[..., Client]) -> None:
+def test_a_wrong_bare_token_gets_no_answer(client: Callable[..., Client]) -> None:
     """There is no place for an error."""
     one = client()
     one.send(HELLO, 0)
@@ -272,7 +272,7 @@ def test_a_session_ends_with_its_token_or_before(client: Callable[..., Client], 
     assert not one.works(after_ms=ends_ms + 1)
 
 
-def test_a_session_of_a_token_is_renewed_without_a_setting(client: Callable[..., Client]) -> None:
+def test_a_token_session_is_renewed_without_a_setting(client: Callable[..., Client]) -> None:
     one = client(token_ms=LIFETIME_MS).logged_in()
     assert one.send(HELLO, 1).error_code == Error.NONE
 

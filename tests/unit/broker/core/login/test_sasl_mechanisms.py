@@ -52,7 +52,7 @@ def test_a_client_with_the_password_is_authenticated_without_an_expiry(token: st
         ("bob\0alice\0wrong", "Authentication failed: Invalid username or password"),
     ],
 )
-def test_everybody_else_is_reported_what_plain_sasl_server_says(token: str, reported: str) -> None:
+def test_other_clients_get_the_messages_of_plain_sasl_server(token: str, reported: str) -> None:
     plain = PlainLogin(USERS)
     with pytest.raises(LoginRefused) as refused:
         plain.respond(token.encode(), NOW_MS)
@@ -61,7 +61,7 @@ def test_everybody_else_is_reported_what_plain_sasl_server_says(token: str, repo
     assert "secret" not in refused.value.reason
 
 
-def test_a_user_without_a_password_is_let_in_by_none() -> None:
+def test_no_password_authenticates_a_user_without_credentials() -> None:
     with pytest.raises(LoginRefused, match="password not specified"):
         PlainLogin({"alice": ""}).respond(b"\0alice\0", NOW_MS)
 
@@ -161,7 +161,7 @@ CREDENTIALS: dict[tuple[str, int], ScramCredential] = {
         (b"n,a=bob,n=alice,r=abc", "an authorization id that differs"),
     ],
 )
-def test_a_first_scram_message_that_is_wrong_is_refused(first: bytes, reason: str) -> None:
+def test_an_invalid_first_scram_message_is_refused(first: bytes, reason: str) -> None:
     """Among them mandatory extensions, which RFC 5802 has refused, and channel binding, which Kafka does not know."""
     with pytest.raises(LoginRefused, match=reason):
         Scram("SCRAM-SHA-256", CREDENTIALS, b"server").respond(first, NOW_MS)
@@ -183,7 +183,7 @@ def test_a_scram_user_with_comma_and_equals_sign_is_challenged(first: bytes) -> 
         (b"c=biws,r=abcc2VydmVy,p=" + b"A" * 43 + b"=", "wrong password"),
     ],
 )
-def test_a_last_scram_message_that_is_wrong_is_refused(last: bytes, reason: str) -> None:
+def test_an_invalid_final_scram_message_is_refused(last: bytes, reason: str) -> None:
     scram = Scram("SCRAM-SHA-256", CREDENTIALS, b"server")
     scram.respond(b"n,,n=alice,r=abc", NOW_MS)
     with pytest.raises(LoginRefused, match=reason) as refused:

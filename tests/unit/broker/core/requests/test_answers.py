@@ -31,7 +31,7 @@ def topics(count: int, message: str) -> CreateTopicsResponse:
     )
 
 
-def test_a_message_that_no_text_can_hold_is_cut_and_all_else_stays() -> None:
+def test_an_overlong_error_message_is_truncated_and_the_answer_stays() -> None:
     """A text of version 4 has at most 32,767 bytes; messages may repeat what a client has sent."""
     asked = context(ApiKey.CREATE_TOPICS, 4)
     for long, expected in (("m" * 40_000, "m" * LONGEST_MESSAGE), ("short", "short")):
@@ -44,7 +44,7 @@ def test_a_message_that_no_text_can_hold_is_cut_and_all_else_stays() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 20, 21, 47])
 @pytest.mark.parametrize("version", [0, 5])
-def test_a_list_is_written_in_chunks_as_at_once(count: int, version: int) -> None:
+def test_a_list_written_in_chunks_has_the_same_bytes(count: int, version: int) -> None:
     answer = ListGroupsResponse(groups=[ListedGroup(f"g{number}", "consumer") for number in range(count)])
     asked = context(ApiKey.LIST_GROUPS, version)
     chunked = encoded_in_chunks(asked, answer, "groups")
@@ -52,6 +52,6 @@ def test_a_list_is_written_in_chunks_as_at_once(count: int, version: int) -> Non
     assert len(answer.groups) == count
 
 
-def test_each_list_of_state_is_an_array_of_its_answer() -> None:
+def test_each_chunked_list_is_an_array_of_its_answer() -> None:
     for api_key, name in LISTS.items():
         assert isinstance(getattr(response_type(api_key)(), name), list)

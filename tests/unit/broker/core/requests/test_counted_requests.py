@@ -92,7 +92,7 @@ def test_runs_of_batches_count_as_the_first_one_does(measured: Measured, acks: i
     assert remote.sum_ns == 0 and 0 < local.sum_ns == total.sum_ns
 
 
-def test_the_time_until_the_commit_is_no_work(synced: Measured) -> None:
+def test_the_wait_for_the_commit_does_not_count_as_work(synced: Measured) -> None:
     assert [synced.produce() for _ in range(2)] == [False, True]
     assert synced.channel.answers == [] and synced.metrics.errors == {}
     synced.flush()
@@ -127,7 +127,7 @@ def test_other_requests_count_for_each_error_in_their_answers(measured: Measured
     assert measured.metrics.errors == {(METADATA, Error.NONE): 1, (PRODUCE, Error.INVALID_REQUIRED_ACKS): 1}
 
 
-def test_a_request_that_fails_is_a_defect(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_raises_counts_as_a_defect(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError("a bug")
 

@@ -19,7 +19,7 @@ def request_of() -> Callable[[Peer], RequestContext]:
     return lambda peer: RequestContext(peer, 0, 0, 9, 1, "test", 0)
 
 
-def test_steps_that_wait_for_nothing_end_at_once() -> None:
+def test_steps_without_a_wait_complete_at_once() -> None:
     def steps() -> Work[int]:
         return 7
         yield
@@ -27,7 +27,7 @@ def test_steps_that_wait_for_nothing_end_at_once() -> None:
     assert carry_out(steps()).value == 7
 
 
-def test_carried_out_at_once_work_has_no_others_in_between() -> None:
+def test_work_run_at_once_is_not_interleaved_with_others() -> None:
     later: Deferred[int] = Deferred()
 
     def steps() -> Work[int]:
@@ -42,7 +42,7 @@ def test_carried_out_at_once_work_has_no_others_in_between() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_among_others_work_is_sent_the_value_too(known: bool) -> None:
+def test_interleaved_work_receives_the_value_too(known: bool) -> None:
     first: Deferred[int] = Deferred.of(2) if known else Deferred()
 
     def steps() -> Work[int]:
@@ -57,7 +57,7 @@ def test_among_others_work_is_sent_the_value_too(known: bool) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_among_others_work_gets_the_failure_too(known: bool) -> None:
+def test_interleaved_work_receives_the_failure_too(known: bool) -> None:
     first: Deferred[int] = Deferred.of_failure(ValueError("expected")) if known else Deferred()
 
     def steps() -> Work[str]:
@@ -75,7 +75,7 @@ def test_among_others_work_gets_the_failure_too(known: bool) -> None:
     assert result.value == "expected"
 
 
-def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
+def test_a_park_of_interleaved_work_holds_the_connection_until_the_work_continues(
     request_of: Callable[[Peer], RequestContext],
 ) -> None:
     peer, until = Peer(), Deferred[None]()
@@ -93,7 +93,7 @@ def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
     assert (held_after, peer.held, result.done) == ([1], 0, True)
 
 
-def test_a_value_that_is_known_is_sent_at_once_and_a_later_one_when_it_is_known() -> None:
+def test_a_known_value_is_sent_at_once_and_a_later_value_when_it_arrives() -> None:
     later: Deferred[int] = Deferred()
 
     def steps() -> Work[int]:
@@ -167,7 +167,7 @@ def test_between_two_parks_no_other_request_is_started(
     assert released == [0]
 
 
-def test_a_request_parks_only_so_often_at_once(request_of: Callable[[Peer], RequestContext]) -> None:
+def test_a_request_parks_a_limited_number_of_times_in_a_row(request_of: Callable[[Peer], RequestContext]) -> None:
     context = request_of(Peer())
     waits = [Deferred[None]() for _ in range(MAX_PARKS)]
     parks = [Park(context, ParkReason.VALIDATION, until) for until in waits]

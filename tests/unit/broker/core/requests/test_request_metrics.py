@@ -19,7 +19,7 @@ WANTED = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_quantiles_are_right_to_an_eighth(seed: int) -> None:
+def test_quantiles_are_accurate_to_an_eighth(seed: int) -> None:
     chance = random.Random(seed)
     values = [int(chance.lognormvariate(13, 2)) for _ in range(5000)]
     durations = Durations()
@@ -62,7 +62,7 @@ def test_a_run_counts_each_of_its_requests() -> None:
     assert list(remote.quantiles_ms([0.5])) == [0.0]
 
 
-def test_an_answer_counts_for_each_error_code_in_it() -> None:
+def test_an_answer_is_counted_for_each_of_its_error_codes() -> None:
     assert list(error_codes(EndTxnResponse(error_code=Error.INVALID_TXN_STATE))) == [Error.INVALID_TXN_STATE]
     assert list(error_codes(HeartbeatResponse())) == [Error.NONE]
     assert list(error_codes(FetchResponse(error_code=Error.FETCH_SESSION_ID_NOT_FOUND))) == [

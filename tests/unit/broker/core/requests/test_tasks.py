@@ -21,13 +21,13 @@ def counting(name: str, chunks: int, done: list[str]) -> Generator[None, None, s
     return name
 
 
-def test_short_work_is_done_in_its_own_turn() -> None:
+def test_short_work_runs_in_its_own_iteration() -> None:
     tasks = Tasks()
     assert tasks.begin(counting("a", AT_ONCE - 1, [])).value == "a"
     assert not tasks
 
 
-def test_long_tasks_take_turns() -> None:
+def test_long_tasks_alternate() -> None:
     tasks, done = Tasks(), list[str]()
     first = tasks.begin(counting("a", AT_ONCE + 2, done))
     second = tasks.begin(counting("b", AT_ONCE + 2, done))
@@ -38,7 +38,7 @@ def test_long_tasks_take_turns() -> None:
     assert (first.value, second.value) == ("a", "b")
 
 
-def test_a_defect_fails_its_own_work_alone() -> None:
+def test_an_exception_fails_only_its_own_work() -> None:
     def broken() -> Generator[None, None, str]:
         yield from counting("x", AT_ONCE, [])
         raise RuntimeError("no rule foresees this")
@@ -67,7 +67,7 @@ def test_the_end_of_a_connection_cancels_its_read_only_requests_alone() -> None:
     assert {ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS} <= READ_ONLY
 
 
-def test_work_within_work_of_a_request_counts_once() -> None:
+def test_nested_work_of_a_request_is_counted_once() -> None:
     now_ns = 0
 
     def inner() -> Work[None]:
@@ -123,7 +123,7 @@ def test_a_continued_task_does_not_queue_again() -> None:
     assert second.done
 
 
-def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> None:
+def test_a_request_starts_in_its_own_iteration_on_any_machine() -> None:
     """The time that one chunk may take is short; a look at the clock takes longer while others work."""
     tasks, done = Tasks(Ticks()), list[str]()
     assert tasks.begin(counting("a", 0, done)).value == "a"
@@ -141,7 +141,7 @@ def test_work_that_waits_for_what_exists_already_continues_at_once() -> None:
     assert Tasks().begin(work()).value == "done"
 
 
-def test_many_that_begin_before_others_have_their_turn_share_what_is_done_at_once() -> None:
+def test_many_tasks_started_in_one_iteration_share_its_budget() -> None:
     """Otherwise thirty connections with a request each hold the others up thirty times as long."""
     now_ns = 0
 

@@ -69,19 +69,19 @@ def test_an_acl_that_does_not_match_does_not_allow(rule: Acl) -> None:
     assert not allows(rule)
 
 
-def test_one_denial_outweighs_all_that_allow() -> None:
+def test_one_deny_acl_overrides_all_allow_acls() -> None:
     denial = acl(resource_name="o", pattern_type=PatternType.PREFIXED, permission=Permission.DENY)
     assert not allows(acl(), acl(Operation.ALL, resource_name="*"), denial)
 
 
 @pytest.mark.parametrize("operation", [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER])
-def test_describing_is_implied_by_allowing_and_not_by_denying(operation: Operation) -> None:
+def test_describe_is_implied_by_allow_acls_and_not_by_deny_acls(operation: Operation) -> None:
     assert allows(acl(operation), operation=Operation.DESCRIBE)
     denial = acl(operation, permission=Permission.DENY)
     assert allows(acl(Operation.DESCRIBE), denial, operation=Operation.DESCRIBE)
 
 
-def test_a_change_counts_at_once() -> None:
+def test_an_acl_change_applies_at_once() -> None:
     authorizer = Authorizer((), allow_without_acls=False)
     assert not authorizer.allows("User:alice", HOST, Operation.READ, TOPIC, "orders")
     authorizer.change(added=[acl()])
@@ -92,7 +92,7 @@ def test_a_change_counts_at_once() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_changes_one_after_the_other_decide_as_all_that_are_left_do(data: st.DataObject) -> None:
+def test_successive_acl_changes_decide_as_the_remaining_acls(data: st.DataObject) -> None:
     each = [
         acl(operation, resource_name=name, pattern_type=pattern, permission=permission)
         for operation in (Operation.READ, Operation.WRITE)
@@ -114,7 +114,7 @@ def test_changes_one_after_the_other_decide_as_all_that_are_left_do(data: st.Dat
             assert authorizer.allows_some(*question[:4]) == fresh.allows_some(*question[:4])
 
 
-def test_a_change_costs_what_is_changed_however_many_there_are() -> None:
+def test_the_cost_of_an_acl_change_does_not_depend_on_the_number_of_acls() -> None:
     def cost(others: int) -> int:
         many = [acl(resource_name=f"t{number}", pattern_type=PatternType.PREFIXED) for number in range(others)]
         authorizer = Authorizer((), allow_without_acls=False, acls=many)
@@ -125,7 +125,7 @@ def test_a_change_costs_what_is_changed_however_many_there_are() -> None:
     assert cost(5000) == cost(10)
 
 
-def test_any_resource_without_a_denial_is_enough() -> None:
+def test_permission_for_any_resource_is_enough() -> None:
     def some(*acls: Acl) -> bool:
         authorizer = Authorizer((), allow_without_acls=False, acls=acls)
         return authorizer.allows_some("User:alice", HOST, Operation.WRITE, TOPIC)

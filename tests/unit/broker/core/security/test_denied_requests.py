@@ -149,7 +149,7 @@ def allow(admin: Admin, *granted: tuple[AclResourceType, str, Operation]) -> Non
 
 
 @pytest.mark.parametrize("api", NOTHING_ALLOWED)
-def test_without_a_right_the_part_of_the_answer_is_reported(api: str, admin: Admin) -> None:
+def test_a_missing_permission_is_reported_in_its_part_of_the_answer(api: str, admin: Admin) -> None:
     request, version, error_of, refusal = NOTHING_ALLOWED[api]
     assert error_of(admin.ask(request, version, user="alice")) == refusal
     assert error_of(admin.ask(request, version, user="root")) != refusal
@@ -183,7 +183,7 @@ def test_topics_that_the_caller_may_not_describe_are_not_among_all_topics(admin:
     assert "orders" in [topic.name for topic in admin.ask(DescribeTopicPartitionsRequest(), 0, user="root").topics]
 
 
-def test_operations_on_the_cluster_are_those_that_are_allowed(admin: Admin) -> None:
+def test_authorized_cluster_operations_are_the_allowed_operations(admin: Admin) -> None:
     asked = DescribeClusterRequest(include_cluster_authorized_operations=True)
     of_metadata = MetadataRequest([], include_cluster_authorized_operations=True)
     assert admin.ask(asked, 1, user="alice").cluster_authorized_operations == 0
@@ -194,7 +194,7 @@ def test_operations_on_the_cluster_are_those_that_are_allowed(admin: Admin) -> N
     assert admin.ask(of_metadata, 10, user="alice").cluster_authorized_operations == bits
 
 
-def test_one_topic_without_a_right_is_enough_to_add_none_to_a_transaction(admin: Admin) -> None:
+def test_one_topic_without_permission_adds_no_topic_to_a_transaction(admin: Admin) -> None:
     admin.broker.topics.create("other", 1, {}, NOW_MS)
     allow(admin, (TXN_ID, "pay", Operation.WRITE), (TOPIC, "orders", Operation.WRITE))
     asked = [AddPartitionsToTxnTopic("orders", [0]), AddPartitionsToTxnTopic("other", [0])]
@@ -208,7 +208,7 @@ def test_one_topic_without_a_right_is_enough_to_add_none_to_a_transaction(admin:
     assert found == {"orders": Error.OPERATION_NOT_ATTEMPTED, "other": NO_TOPIC}
 
 
-def test_a_transaction_is_written_only_with_its_right_to_the_id(admin: Admin) -> None:
+def test_a_transactional_produce_needs_permission_for_the_transactional_id(admin: Admin) -> None:
     allow(admin, (TOPIC, "orders", Operation.WRITE))
     data = PartitionProduceData(0, bytes(batch(1, pid=1, seq=0, txn=True, timestamp=NOW_MS)))
     request = ProduceRequest("pay", -1, 1000, [TopicProduceData("orders", partition_data=[data])])

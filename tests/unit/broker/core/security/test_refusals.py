@@ -56,7 +56,7 @@ def test_every_request_can_be_refused_in_every_version(api_key: int, version: in
     assert errors(refused(request, version)) <= {ERROR, Error.NONE}
 
 
-def test_a_producer_that_wants_no_answer_is_refused_without_one() -> None:
+def test_a_denied_produce_without_acks_gets_no_answer() -> None:
     assert refusal(ApiKey.PRODUCE, 9, produce.ProduceRequest(None, 0, 1000, []), ERROR) is None
 
 
@@ -106,7 +106,7 @@ def test_coordinators_are_refused_one_by_one_from_version_4_on() -> None:
     assert (each.node_id, each.port) == (-1, -1)
 
 
-def test_topics_to_create_are_refused_with_the_reason_and_those_to_delete_without() -> None:
+def test_refused_creations_have_a_message_and_refused_deletions_do_not() -> None:
     created = create_topics.CreateTopicsRequest([create_topics.CreatableTopic("orders", 1, 1)], 1000)
     (topic,) = refused(created, 7).topics
     assert (topic.name, topic.error_code, topic.error_message) == ("orders", ERROR, MESSAGE)

@@ -55,7 +55,7 @@ def init(transactional_id: str | None = None, *, two_phase: bool = False) -> Any
         ([WRITE_AS, TWO_PHASE], init("t", two_phase=True), Error.NONE),
     ],
 )
-def test_permissions_for_a_producer_id(granted: list[Grant], request_: Any, error: Error) -> None:
+def test_init_producer_id_needs_its_permissions(granted: list[Grant], request_: Any, error: Error) -> None:
     assert request_rules.idempotent_write(ports(*granted), CONTEXT, request_) is error
 
 
@@ -76,13 +76,13 @@ def test_partitions_are_added_by_producers_and_from_version_4_on_by_brokers(
 
 
 @pytest.mark.parametrize("operation", [Operation.ALTER, Operation.CLUSTER_ACTION])
-def test_markers_are_written_by_brokers_and_by_whoever_may_alter_the_cluster(operation: Operation) -> None:
+def test_markers_need_cluster_action_or_alter_permission(operation: Operation) -> None:
     """KIP-664."""
     assert request_rules.cluster_action_or_alter(ports((operation, CLUSTER)), CONTEXT, None) is Error.NONE
     assert request_rules.cluster_action_or_alter(ports(), CONTEXT, None) is NO_CLUSTER
 
 
-def test_each_resource_has_an_error_of_its_own() -> None:
+def test_each_resource_type_has_its_own_authorization_error() -> None:
     asked = SimpleNamespace(group_id="g", transactional_id="t")
     rights = {
         request_rules.group(Operation.READ): ((Operation.READ, GROUP), Error.GROUP_AUTHORIZATION_FAILED),
@@ -94,7 +94,7 @@ def test_each_resource_has_an_error_of_its_own() -> None:
         assert right(ports(), CONTEXT, asked) is error
 
 
-def test_the_first_right_that_is_missing_is_the_answer() -> None:
+def test_the_first_missing_permission_is_the_error() -> None:
     request = InitProducerIdRequest(transactional_id="t")
     rights = (request_rules.transactional_id, request_rules.cluster(Operation.ALTER))
     refused: Any = request_rules.refused_request(ports((Operation.ALTER, CLUSTER)), CONTEXT, request, rights)

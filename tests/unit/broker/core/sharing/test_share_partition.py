@@ -44,7 +44,7 @@ def done(
     return None
 
 
-def test_acknowledged_records_never_come_back() -> None:
+def test_acknowledged_records_are_never_redelivered() -> None:
     partition = SharePartition(0)
     assert taken(partition, 0, 9) == [Acquired(0, 9, 1)]
     assert done(partition, 0, 9, ACCEPT) is None
@@ -67,7 +67,7 @@ def test_a_record_is_given_up_at_the_delivery_limit() -> None:
     assert (partition.start_offset, partition.next_offset()) == (1, 1)
 
 
-def test_a_lock_that_ends_makes_its_records_available() -> None:
+def test_an_expired_lock_makes_its_records_available() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)
     assert partition.next_lock_ms() == 1000
@@ -114,7 +114,7 @@ def test_several_batches_are_acknowledged_together_or_not_at_all() -> None:
     assert done(partition, 0, 4, ACCEPT) is None
 
 
-def test_an_offset_that_two_batches_name_is_acknowledged_by_neither() -> None:
+def test_an_offset_in_two_acknowledgement_batches_is_acknowledged_by_neither() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 2)
     found = partition.acknowledge("a", [AckBatch(0, 1, [ACCEPT]), AckBatch(1, 2, [ACCEPT])], LIMITS, 0)

@@ -97,7 +97,7 @@ def sharing(admin: Admin) -> Iterator[Sharing]:
     made.sharing.stop()
 
 
-def test_nothing_is_delivered_from_a_state_that_is_not_committed(sharing: Sharing) -> None:
+def test_no_record_is_delivered_from_an_uncommitted_state(sharing: Sharing) -> None:
     assert sharing.open() is None
     assert sharing.open() is None
     assert len(sharing.states.loads) == 1, "it is asked for once"
@@ -125,9 +125,7 @@ def test_a_state_that_is_replaced_while_it_is_read_is_read_again(sharing: Sharin
 
 
 @pytest.mark.parametrize("error", [NONE, Error.COORDINATOR_LOAD_IN_PROGRESS])
-def test_a_lock_that_ends_while_its_acknowledgement_is_written_ends_with_the_write(
-    sharing: Sharing, error: Error
-) -> None:
+def test_a_lock_that_expires_during_an_acknowledgement_ends_with_its_write(sharing: Sharing, error: Error) -> None:
     held = sharing.opened()
     assert sharing.acquire(held, "a") == [Acquired(0, 4, 1)]
     answers: list[AckRefusal | None] = []
@@ -142,7 +140,7 @@ def test_a_lock_that_ends_while_its_acknowledgement_is_written_ends_with_the_wri
     assert sharing.acquire(held, "b", NOW_MS + LOCK_MS) == expected
 
 
-def test_a_lock_that_ends_is_written_with_its_count(sharing: Sharing) -> None:
+def test_an_expired_lock_is_stored_with_its_delivery_count(sharing: Sharing) -> None:
     held = sharing.opened()
     sharing.acquire(held, "a")
     sharing.pass_time(NOW_MS + LOCK_MS)

@@ -71,7 +71,7 @@ class Folder:
         return next(header.base_offset for header, _ in self.logs[name].batches(0) if header.records_count)
 
 
-def test_a_log_that_is_clean_is_not_cleaned_again_until_more_comes() -> None:
+def test_a_clean_log_is_not_compacted_again_before_new_records() -> None:
     folder = Folder(A0)
     for _ in range(2):
         folder.write(A0)
@@ -91,7 +91,7 @@ def test_a_log_that_is_clean_is_not_cleaned_again_until_more_comes() -> None:
     assert folder.later.jobs
 
 
-def test_a_log_that_is_always_due_keeps_no_other_waiting() -> None:
+def test_a_log_that_is_always_due_does_not_delay_other_logs() -> None:
     folder = Folder(A0, B0)
     for _ in range(2):
         folder.write(A0)
@@ -120,7 +120,7 @@ def test_a_recreated_log_is_compacted_although_the_job_of_the_old_log_failed() -
     assert folder.first_offset(A0) == 1
 
 
-def test_a_log_that_cannot_be_looked_at_keeps_no_other_waiting() -> None:
+def test_an_unreadable_log_does_not_delay_other_logs() -> None:
     folder = Folder(A0, B0)
     for _ in range(2):
         folder.write(A0)
@@ -138,7 +138,7 @@ def test_a_log_that_cannot_be_looked_at_keeps_no_other_waiting() -> None:
     assert folder.first_offset(B0) == 1
 
 
-def test_a_tombstone_behind_a_cut_deletes_what_was_clean() -> None:
+def test_a_tombstone_after_a_truncation_deletes_compacted_records() -> None:
     folder = Folder(A0)
     for key in (b"a", b"b"):
         folder.write(A0, key, b"old")
@@ -153,7 +153,7 @@ def test_a_tombstone_behind_a_cut_deletes_what_was_clean() -> None:
     assert {key for _, key, _ in folder.records(A0)} == {b"b"}
 
 
-def test_a_compaction_of_a_log_that_was_cut_meanwhile_puts_nothing_in_place() -> None:
+def test_a_compaction_of_a_log_truncated_meanwhile_replaces_no_segment() -> None:
     folder = Folder(A0)
     folder.write(A0, b"a", b"old", rolls=False)
     folder.write(A0, b"b", b"old", rolls=False)
@@ -185,7 +185,7 @@ def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -
     assert [offset for offset, _, _ in found.records(A0)] == [clean_to - 1]
 
 
-def test_a_compaction_that_outlasts_its_broker_puts_nothing_in_place() -> None:
+def test_a_compaction_that_outlasts_its_broker_replaces_no_segment() -> None:
     """The folder may belong to another broker by then."""
     folder = Folder(A0, B0)
     for name in (A0, B0):
@@ -207,7 +207,7 @@ def dirty(*names: TopicPartition) -> Folder:
     return folder
 
 
-def test_a_log_for_which_the_disk_had_no_room_is_compacted_once_there_is_some() -> None:
+def test_a_log_refused_by_a_full_disk_is_compacted_when_space_is_free() -> None:
     folder = dirty(A0)
     folder.cleaner.clean(NOW_MS)
     folder.later.do_next(StorageError("cannot write a-0/0.log.cleaned: No space left on device"))
@@ -218,7 +218,7 @@ def test_a_log_for_which_the_disk_had_no_room_is_compacted_once_there_is_some() 
     assert folder.first_offset(A0) == 1
 
 
-def test_each_time_that_the_disk_refuses_a_log_waits_twice_as_long() -> None:
+def test_the_wait_of_a_log_doubles_with_each_refusal_of_the_disk() -> None:
     folder = dirty(A0)
     tries: list[int] = []
     for call in range(1, 12 * FIRST_PAUSE):
@@ -230,7 +230,7 @@ def test_each_time_that_the_disk_refuses_a_log_waits_twice_as_long() -> None:
 
 
 @pytest.mark.parametrize("fails", ["plan", "run", "finish", "discard"])
-def test_whatever_happens_to_one_log_the_next_is_compacted(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_one_log_does_not_stop_compaction_of_the_next(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = dirty(A0, B0)
 
     def broken(job: object, *_: object) -> None:

@@ -89,7 +89,7 @@ def _ask(admin: Admin, channel: Reader, request: FetchRequest) -> dict[int, Any]
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_a_reader_is_not_sent_past_a_damage_to_the_next_segment(kind: str, tmp_path: Path) -> None:
+def test_a_reader_does_not_skip_damage_into_the_next_segment(kind: str, tmp_path: Path) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", DAMAGES[kind]), Reader()
     found = _ask(admin, channel, _fetch(DAMAGED_AT + 1))
     assert (found[0].error_code, found[0].records) == (Error.CORRUPT_MESSAGE, b"")
@@ -113,7 +113,7 @@ def unreadable(tmp_path: Path) -> Iterator[Admin]:
         yield admin
 
 
-def test_a_disk_that_refuses_to_read_a_partition_is_reported_for_it_alone(unreadable: Admin) -> None:
+def test_a_read_error_of_the_disk_is_reported_for_its_partition_only(unreadable: Admin) -> None:
     found = _ask(unreadable, Reader(), _fetch(DAMAGED_AT))
     assert (found[0].error_code, found[1].error_code) == (Error.KAFKA_STORAGE_ERROR, Error.NONE)
     assert len(found[1].records) == (EACH - DAMAGED_AT) * SIZE
@@ -131,7 +131,7 @@ def test_a_transaction_index_that_is_damaged_is_reported_to_readers_of_what_is_c
     assert _ask(admin, channel, _fetch(0))[0].error_code == Error.NONE
 
 
-def test_offsets_by_time_of_a_damaged_partition_are_refused_for_it_alone(tmp_path: Path) -> None:
+def test_offsets_by_time_are_refused_only_for_a_damaged_partition(tmp_path: Path) -> None:
     admin = _opened_again(tmp_path / "metadata", DAMAGES["another format"])
     asked = [ListOffsetsPartition(index, -1, NOW_MS + DAMAGED_AT + 1) for index in range(2)]
     answer = admin.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", asked)]), 7)
@@ -189,7 +189,7 @@ def test_batches_before_one_whose_header_the_disk_refuses_are_read(tmp_path: Pat
             _read(log, DAMAGED_AT, EACH - 1)
 
 
-def test_a_batch_that_could_not_be_sent_is_refused_for_its_partition_alone_without_asking_the_disk_again(
+def test_an_unreadable_batch_is_refused_without_reading_the_disk_again(
     tmp_path: Path,
 ) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
@@ -221,7 +221,7 @@ def test_a_failed_sync_is_forgotten_when_the_log_is_truncated(tmp_path: Path) ->
     assert _read(log, 0, EACH) == 1, "nothing behind the file's end is promised to a reader"
 
 
-def test_a_lack_of_descriptors_and_files_that_are_gone_make_nothing_unreadable(tmp_path: Path) -> None:
+def test_missing_descriptors_and_files_mark_no_batch_as_unreadable(tmp_path: Path) -> None:
     admin = _opened_again(tmp_path / "metadata", lambda _: None)
     with mock.patch.object(MemoryFile, "read_at", side_effect=OutOfDescriptors("cannot open it")):
         admin.broker.logs.find_unreadable(CLOSED, 0, EACH * SIZE)

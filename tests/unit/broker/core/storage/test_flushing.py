@@ -47,7 +47,7 @@ def test_appends_during_the_syncs_of_an_interval_wait_for_the_next_interval() ->
     admin.broker.stop(NOW_MS)
 
 
-def test_a_partition_with_much_to_sync_waits_for_no_interval_and_takes_no_other_along() -> None:
+def test_a_partition_with_much_to_sync_is_synced_alone_before_the_interval() -> None:
     admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"})
     partitions, flushing = partitions_of(admin), admin.broker.flushing
     append(partitions)
@@ -69,7 +69,7 @@ def test_a_partition_with_much_to_sync_waits_for_no_interval_and_takes_no_other_
 
 
 @pytest.mark.parametrize("policy", ["none", "commit"])
-def test_only_syncs_at_intervals_come_early(policy: str) -> None:
+def test_only_interval_syncs_are_brought_forward(policy: str) -> None:
     admin = Admin(**{"oncelog.flush.policy": policy})
     partition, flushing = partitions_of(admin)[0], admin.broker.flushing
     for _ in range(EARLY_BYTES // 1_000_000 + 1):
@@ -114,7 +114,7 @@ def test_appends_that_wait_for_a_topics_sync_are_answered_before_the_interval_en
     assert answered.value is Error.NONE
 
 
-def test_a_setting_that_is_taken_back_lets_what_waits_go_with_its_sync() -> None:
+def test_waiting_appends_keep_their_sync_when_the_setting_is_removed() -> None:
     admin = Admin()
     admin.broker.topics.create("t", 1, {"flush.messages": "1"}, NOW_MS)
     partition = admin.broker.partition(TopicPartition("t", 0))
@@ -159,7 +159,7 @@ def test_waiters_for_a_failed_log_get_the_error() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_a_shorter_flush_ms_holds_for_what_waits_already() -> None:
+def test_a_shorter_flush_ms_applies_to_waiting_appends() -> None:
     admin = Admin()
     admin.broker.topics.create("t", 1, {"flush.ms": "600000"}, NOW_MS)
     partition = admin.broker.partition(TopicPartition("t", 0))
@@ -227,7 +227,7 @@ def test_a_partition_whose_log_has_failed_meanwhile_releases_its_waiters() -> No
     admin.broker.stop(NOW_MS)
 
 
-def test_a_sync_that_was_refused_for_now_comes_again_unless_the_topic_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_temporarily_refused_sync_is_retried_unless_the_topic_is_deleted(caplog: pytest.LogCaptureFixture) -> None:
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     admin.broker.topics.create("gone", 1, {}, NOW_MS)

@@ -55,7 +55,7 @@ def test_folder_of_the_same_topic_continues() -> None:
     assert append(again, OLD_ID) == 1
 
 
-def test_folder_of_no_topic_is_set_aside_and_a_foreign_one_left_alone() -> None:
+def test_a_folder_without_a_topic_is_renamed_and_a_foreign_folder_kept() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)
@@ -137,7 +137,7 @@ def test_a_recreated_topic_ignores_the_checkpoints_of_its_predecessor() -> None:
 
 
 @pytest.mark.parametrize("made_by_the_start", [True, False])
-def test_checkpoints_that_a_kill_kept_from_forgetting_a_topic_say_nothing_of_the_next_one(
+def test_stale_checkpoints_of_a_deleted_topic_do_not_apply_to_its_recreation(
     made_by_the_start: bool,
 ) -> None:
     """The broker is killed just after that: the new topic's records lay before the log's supposed start."""
@@ -194,7 +194,7 @@ def test_retention_is_checked_as_often_as_the_setting_says(monkeypatch: pytest.M
     assert looked == [30_000, 37_000, 44_000, 51_000, 58_000]
 
 
-def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
+def test_a_producer_id_far_beyond_all_others_does_not_advance_the_counter() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     log = logs.open(T0, OLD_ID, TopicConfig(), 0)

@@ -122,7 +122,7 @@ def slow(tmp_path: Path) -> Slow:
     return Slow(tmp_path)
 
 
-def test_a_change_is_answered_when_it_is_synced_and_those_made_meanwhile_share_a_sync(slow: Slow) -> None:
+def test_a_change_is_answered_when_synced_and_concurrent_changes_share_a_sync(slow: Slow) -> None:
     first = slow.create("a")
     others = [slow.create("b"), slow.create("c", "d")]
     assert not first.answers and slow.syncs == 0
@@ -169,7 +169,7 @@ def test_requests_without_metadata_do_not_wait_for_its_sync(tmp_path: Path, poli
     assert not slow.syncs - 1
 
 
-def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: Slow) -> None:
+def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_lose(slow: Slow) -> None:
     slow.create("a")
     written = slow.produce("a")
     assert slow.flush() == [] and not written.answers
@@ -179,7 +179,7 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_take(slow: S
     assert error_of_produce(written) == 0
 
 
-def test_nor_to_partitions_that_are_added(slow: Slow) -> None:
+def test_nothing_is_committed_to_added_partitions_that_a_power_failure_would_lose(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     added = slow.send(CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], 1000, False))
@@ -190,7 +190,7 @@ def test_nor_to_partitions_that_are_added(slow: Slow) -> None:
     assert written.answers and added.answers
 
 
-def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slow) -> None:
+def test_files_of_a_deleted_topic_are_renamed_when_its_deletion_is_synced(slow: Slow) -> None:
     slow.create("a", partitions=2)
     slow.worker.do_next()
     deleted = slow.delete("a")
@@ -202,7 +202,7 @@ def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slo
     assert slow.synced_topics() == []
 
 
-def test_a_name_whose_end_is_not_synced_yet_is_recreated_after_it(slow: Slow) -> None:
+def test_a_topic_name_is_recreated_only_after_its_deletion_is_synced(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     slow.produce("a", acks=1)
@@ -218,7 +218,7 @@ def test_a_name_whose_end_is_not_synced_yet_is_recreated_after_it(slow: Slow) ->
     assert partition is not None and partition.log.log_end_offset == 0
 
 
-def test_a_failed_sync_ends_the_connections_of_those_who_waited_and_all_changes(slow: Slow) -> None:
+def test_a_failed_sync_ends_waiting_connections_and_refuses_all_changes(slow: Slow) -> None:
     slow.create("old")
     slow.worker.do_next()
     changed = slow.create("new")
@@ -260,7 +260,7 @@ def test_a_stop_syncs_and_answers_waiting_requests(slow: Slow) -> None:
     assert slow.synced_topics() == ["a"]
 
 
-def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> None:
+def test_no_producer_id_is_given_twice_after_a_power_failure(slow: Slow) -> None:
     given, reserved = list[int](), dict[int, int]()
     for _ in range(BLOCK_SIZE + 10):
         answered = slow.send(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0))
@@ -276,7 +276,7 @@ def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> Non
     assert slow.syncs == 1, "the second block was synced elsewhere, long before it was needed"
 
 
-def test_a_block_that_does_not_exist_when_it_is_needed_is_synced_in_its_turn(slow: Slow) -> None:
+def test_a_missing_producer_id_block_is_synced_when_needed(slow: Slow) -> None:
     ask = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
     for _ in range(BLOCK_SIZE):
         slow.send(ask)
@@ -288,7 +288,7 @@ def test_a_block_that_does_not_exist_when_it_is_needed_is_synced_in_its_turn(slo
     assert given == BLOCK_SIZE < int(text)
 
 
-def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_made(slow: Slow) -> None:
+def test_checkpoints_forget_a_deleted_topic_before_its_name_is_reused(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     slow.broker.logs.checkpoints.write_now()
@@ -305,7 +305,7 @@ def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_
     assert made.answers
 
 
-def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow: Slow) -> None:
+def test_a_topic_deleted_during_a_checkpoint_is_removed_by_the_next(slow: Slow) -> None:
     slow.create("a", "b")
     slow.drain()
     slow.delete("a")
@@ -327,7 +327,7 @@ def test_a_topic_deleted_while_checkpoints_are_written_is_in_the_next_ones(slow:
     assert topic.error_code == Error.TOPIC_ALREADY_EXISTS
 
 
-def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_mark_while_one_is(slow: Slow) -> None:
+def test_interval_checkpoints_run_on_a_thread_and_a_stop_waits_for_them(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     slow.broker.advance(NOW_MS + 60_000)
@@ -337,7 +337,7 @@ def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_m
     assert not slow.disk.exists(".kafka_cleanshutdown")
 
 
-def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_at_a_time(slow: Slow) -> None:
+def test_concurrent_creations_and_deletions_of_a_name_are_serialized(slow: Slow) -> None:
     """The second creation has waited for checkpoints; files of topics that were created and deleted since are still
     there.
     """
@@ -393,7 +393,7 @@ def test_a_stop_does_not_wait_for_a_coordinator_whose_topic_waits_for_a_disk_tha
     assert not slow.disk.exists(".kafka_cleanshutdown")
 
 
-def test_a_stop_writes_checkpoints_for_a_new_topic_in_its_turn(slow: Slow) -> None:
+def test_a_stop_writes_checkpoints_for_a_new_topic(slow: Slow) -> None:
     slow.create("a")
     slow.drain()
     slow.delete("a")
@@ -404,7 +404,7 @@ def test_a_stop_writes_checkpoints_for_a_new_topic_in_its_turn(slow: Slow) -> No
     assert made.answers and slow.synced_topics() == ["a"] and slow.disk.exists(".kafka_cleanshutdown")
 
 
-def test_producer_ids_of_half_a_block_are_given_though_no_next_block_can_be_had(slow: Slow) -> None:
+def test_producer_ids_of_the_current_block_are_given_if_no_next_block_is_available(slow: Slow) -> None:
     metadata, sync = slow.broker.metadata, slow.broker.metadata_sync
     given = [sync.producer_id()]
     metadata.file.fail("no space left on device")
@@ -414,7 +414,7 @@ def test_producer_ids_of_half_a_block_are_given_though_no_next_block_can_be_had(
         sync.producer_id()
 
 
-def test_a_topic_named_by_metadata_requests_is_made_once(slow: Slow) -> None:
+def test_a_topic_named_by_many_metadata_requests_is_created_once(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     slow.delete("a")
@@ -437,7 +437,7 @@ def test_every_request_that_changes_the_store_waits() -> None:
     }
 
 
-def test_without_a_thread_each_change_is_synced_in_its_turn(tmp_path: Path) -> None:
+def test_without_a_thread_each_change_is_synced_on_the_event_loop(tmp_path: Path) -> None:
     admin = Admin(str(tmp_path / FILE_NAME), **{"oncelog.flush.policy": "commit"})
     assert admin.broker.metadata_sync.is_settled
     admin.broker.topics.create("t", 1, {}, NOW_MS)

@@ -51,7 +51,7 @@ def _until_moving(slow: Slow) -> None:
 
 
 @pytest.mark.usefixtures("short_log")
-def test_the_log_of_the_store_is_moved_elsewhere_and_changes_wait_for_it(slow: Slow) -> None:
+def test_the_stores_log_is_checkpointed_on_a_thread_and_changes_wait(slow: Slow) -> None:
     _until_moving(slow)
     path = slow.store_path.with_name(f"{FILE_NAME}-wal")
     before = path.read_bytes()
@@ -73,7 +73,7 @@ def test_the_log_of_the_store_is_moved_elsewhere_and_changes_wait_for_it(slow: S
 
 
 @pytest.mark.usefixtures("short_log")
-def test_a_log_that_cannot_be_moved_is_reported_as_a_failed_sync_is(
+def test_a_failed_checkpoint_of_the_stores_log_is_reported_like_a_failed_sync(
     slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails() -> None:
@@ -92,7 +92,7 @@ def test_a_log_that_cannot_be_moved_is_reported_as_a_failed_sync_is(
 
 
 @pytest.mark.usefixtures("short_log")
-def test_a_stop_answers_requests_that_wait_for_the_log_to_be_moved(slow: Slow) -> None:
+def test_a_stop_answers_requests_that_wait_for_the_stores_checkpoint(slow: Slow) -> None:
     _until_moving(slow)
     made = slow.create("new")
     slow.broker.stop(NOW_MS)
@@ -115,7 +115,9 @@ def test_a_read_behind_a_pending_change_of_its_connection_sees_the_change(slow: 
     assert b"77" in shown and b"604800000" not in shown, changed
 
 
-def test_a_full_disk_leaves_the_log_as_it_is_and_what_it_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_leaves_the_stores_log_and_its_content_unchanged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """SQLite copies pages into the file, which cannot grow for now."""
     path = tmp_path / FILE_NAME
     with closing(MetadataStore(str(path), node_id=1, random=CountingRandom())) as opened:
@@ -136,7 +138,7 @@ def test_a_full_disk_leaves_the_log_as_it_is_and_what_it_says(tmp_path: Path, ca
         assert len(again.topics()) == 102
 
 
-def test_compactions_have_their_checkpoint_written_elsewhere(slow: Slow) -> None:
+def test_compaction_checkpoints_are_written_on_a_thread(slow: Slow) -> None:
     slow.create("a")
     slow.drain()
     logs = slow.broker.logs
@@ -153,7 +155,7 @@ def test_compactions_have_their_checkpoint_written_elsewhere(slow: Slow) -> None
     assert b"a 0" not in slow.disk.read("cleaner-offset-checkpoint")
 
 
-def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_path: Path) -> None:
+def test_reserving_producer_ids_at_the_start_delays_no_client(tmp_path: Path) -> None:
     slow = Slow(tmp_path, drained=False)
     assert slow.worker.jobs, "the first block is on its way to the disk"
     shown = slow.send(MetadataRequest(topics=[]))

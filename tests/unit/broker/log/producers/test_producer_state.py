@@ -104,7 +104,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_producers_batch_is_answered(case: Case) -> None:
+def test_a_producers_batch_is_judged_as_in_kafka(case: Case) -> None:
     state = manager()
     for seq in case.written:
         take(state, header(seq, txn=case.open_transaction))
@@ -119,7 +119,7 @@ def test_a_batch_across_the_wrap_is_followed_by_the_sequence_after_it() -> None:
     assert answer(state, header(MAX_SEQUENCE - 1, count=4)) == "duplicate"
 
 
-def test_a_duplicate_reports_the_offsets_of_the_first_time() -> None:
+def test_a_duplicate_returns_the_offsets_of_the_original() -> None:
     state = manager()
     state.skip_to(100)
     take(state, header(0, count=10))
@@ -178,7 +178,7 @@ def test_a_marker_is_checked_for_epoch_and_coordinator(
     assert (refusal and refusal.error) == expected
 
 
-def test_a_version_2_marker_may_come_again_when_its_transaction_is_over() -> None:
+def test_a_version_2_marker_can_be_repeated_after_its_transaction() -> None:
     state = manager()
     take(state, header(0, txn=True))
     end(state, epoch=4)
@@ -188,12 +188,12 @@ def test_a_version_2_marker_may_come_again_when_its_transaction_is_over() -> Non
     assert refusal.error is Error.INVALID_PRODUCER_EPOCH
 
 
-def test_a_marker_of_no_producer_is_refused() -> None:
+def test_a_marker_without_a_producer_id_is_refused() -> None:
     refusal = manager().check_marker(-1, 0, 0, 2)
     assert refusal is not None and refusal.error is Error.UNKNOWN_SERVER_ERROR
 
 
-def test_a_marker_of_an_unknown_producer_is_taken() -> None:
+def test_a_marker_of_an_unknown_producer_is_accepted() -> None:
     state = manager()
     assert state.check_marker(PID, 0, 0, 2) is None
     assert state.apply_marker(PID, 0, 9, True, 0, NOW_MS) is None
@@ -226,9 +226,7 @@ def test_a_guard_is_stale_once_the_transaction_was_ended() -> None:
 
 
 @pytest.mark.parametrize(("marker_epoch", "stays"), [(3, True), (4, True), (5, False)])
-def test_a_late_marker_of_version_2_does_not_end_what_is_verified_of_a_later_transaction(
-    marker_epoch: int, stays: bool
-) -> None:
+def test_a_late_version_2_marker_does_not_end_a_later_transaction(marker_epoch: int, stays: bool) -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 4, 0, True, NOW_MS)
     end(state, epoch=marker_epoch)
@@ -269,7 +267,7 @@ def test_a_newer_epoch_starts_the_waiting_sequences_again() -> None:
     assert answer(state, header(5, txn=True, epoch=4), guard) is Error.NONE
 
 
-def test_version_2_does_not_begin_in_the_middle_where_no_sequence_is_known() -> None:
+def test_version_2_does_not_begin_in_the_middle_without_a_known_sequence() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 5, True, NOW_MS)
     assert answer(state, header(5, txn=True), guard) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -60,7 +60,7 @@ def answers(connection: socket.socket, count: int) -> list[int]:
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 @pytest.mark.parametrize("seed", range(3))
-def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: str) -> None:
+def test_requests_are_answered_in_order_for_any_split_of_their_bytes(seed: int, policy: str) -> None:
     rng = Random(seed)
     with (
         oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker,
@@ -118,7 +118,7 @@ def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypat
         assert [count for count in at_end if count] == [len(clients)]
 
 
-def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_connections_are_served_after_each_long_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipeline of 256 short requests was a single turn of 22 ms."""
     started: list[int] = []
     start = Connection._start
@@ -147,9 +147,7 @@ def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch:
         ({"socket.receive.buffer.bytes": "32768", "socket.send.buffer.bytes": "65536"}, 32_768, 65_536),
     ],
 )
-def test_the_kernel_keeps_as_much_of_a_connection_as_is_configured(
-    settings: dict[str, str], receive_bytes: int, send_bytes: int
-) -> None:
+def test_socket_buffer_sizes_are_applied(settings: dict[str, str], receive_bytes: int, send_bytes: int) -> None:
     with (
         oncelog.Broker(settings=settings) as broker,
         socket.create_connection((broker.address.host, broker.address.port)) as connection,
@@ -162,7 +160,7 @@ def test_the_kernel_keeps_as_much_of_a_connection_as_is_configured(
     assert sizes in ([receive_bytes, send_bytes], [2 * receive_bytes, 2 * send_bytes])  # Linux counts its own part, too
 
 
-def test_a_large_answer_leaves_in_chunks_as_its_peer_reads_it() -> None:
+def test_a_large_answer_is_sent_in_chunks_as_its_peer_reads() -> None:
     """Many times what the kernel keeps, from the files of two partitions; nobody else waits meanwhile."""
     with (
         oncelog.Broker(settings={"socket.send.buffer.bytes": "8192"}) as broker,
@@ -290,7 +288,7 @@ def produce_errors(connection: socket.socket, count: int) -> list[int]:
     return found
 
 
-def test_a_slow_peer_for_which_there_is_no_descriptor_left_ends_nobody_elses_connection(
+def test_a_slow_peer_without_a_descriptor_ends_no_other_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its answer becomes ready in the turn of another connection, and waiting for it takes a descriptor."""

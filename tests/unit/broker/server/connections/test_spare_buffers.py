@@ -26,7 +26,7 @@ def test_a_returned_buffer_is_reused_at_once() -> None:
     assert spare.take(SIZE) is buffer
 
 
-def test_only_a_few_are_remembered_and_no_very_large_ones() -> None:
+def test_only_a_few_buffers_of_limited_size_are_kept() -> None:
     spare = SpareBuffers()
     buffers = [bytearray(SIZE) for _ in range(LENT_BUFFERS + 1)]
     for buffer in (*buffers, bytearray(SPARE_BYTES + 1)):

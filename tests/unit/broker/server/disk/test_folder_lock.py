@@ -27,7 +27,7 @@ def is_locked_for_others(folder: Path) -> bool:
     return "BlockingIOError" in done.stderr
 
 
-def test_another_process_that_has_the_lock_keeps_the_folder(tmp_path: Path) -> None:
+def test_a_folder_locked_by_another_process_is_refused(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / LOCK_FILE)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
@@ -42,7 +42,7 @@ def test_another_process_that_has_the_lock_keeps_the_folder(tmp_path: Path) -> N
     FolderLock(tmp_path).release()
 
 
-def test_a_second_one_in_the_same_process_does_not_end_the_first_ones_lock(tmp_path: Path) -> None:
+def test_a_second_lock_in_the_same_process_does_not_release_the_first(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     lock = FolderLock(tmp_path)
     for folder in (tmp_path, tmp_path / "link"):
@@ -53,13 +53,13 @@ def test_a_second_one_in_the_same_process_does_not_end_the_first_ones_lock(tmp_p
     assert not is_locked_for_others(tmp_path)
 
 
-def test_a_broker_has_its_folder_until_it_has_stopped(tmp_path: Path) -> None:
+def test_a_broker_locks_its_folder_until_it_has_stopped(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path):
         assert is_locked_for_others(tmp_path)
     assert not is_locked_for_others(tmp_path)
 
 
-def test_a_broker_that_could_not_start_leaves_the_folder_to_others(tmp_path: Path) -> None:
+def test_a_broker_that_could_not_start_releases_the_folder_lock(tmp_path: Path) -> None:
     with oncelog.Broker() as one, pytest.raises(oncelog.errors.OncelogError, match="in use by another program"):
         oncelog.Broker(tmp_path, listen=one.bootstrap_servers).start()
     FolderLock(tmp_path).release()

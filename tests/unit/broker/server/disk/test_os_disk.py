@@ -93,7 +93,7 @@ def test_an_atomic_write_replaces_the_file(disk: Disk) -> None:
     assert list(disk.list("")) == ["f"]
 
 
-def test_a_rename_replaces_and_an_open_file_follows(disk: Disk) -> None:
+def test_a_rename_replaces_the_target_and_open_files_stay_valid(disk: Disk) -> None:
     file = disk.open("old", create=True)
     file.append([b"ab"])
     disk.open("new", create=True)
@@ -407,7 +407,7 @@ def test_an_append_that_cannot_be_undone_is_reported(os_disk: OsDisk, monkeypatc
         file.append([b"abc"])
 
 
-def test_more_unsynced_files_than_descriptors_are_synced_before_they_let_go(
+def test_unsynced_files_beyond_the_descriptors_are_synced_before_they_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=4)
@@ -422,9 +422,7 @@ def test_more_unsynced_files_than_descriptors_are_synced_before_they_let_go(
     assert [file.read_at(0, 1) for file in files] == [b"x"] * 50
 
 
-def test_a_failed_sync_of_a_file_that_had_to_let_go_is_reported_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_sync_of_an_evicted_file_is_reported_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=1)
     first = disk.open("first", create=True)
     first.append([b"x"])
@@ -441,7 +439,7 @@ def test_a_failed_sync_of_a_file_that_had_to_let_go_is_reported_later(
     second.sync()
 
 
-def test_without_descriptors_others_are_let_go_of_and_the_disk_is_not_blamed(
+def test_without_descriptors_other_files_are_closed_and_no_disk_failure_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = OsDisk(str(tmp_path))
@@ -482,7 +480,7 @@ def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
     assert not disk.exists("gone") and disk.exists("kept")
 
 
-def test_a_folder_reports_of_its_volume(tmp_path: Path) -> None:
+def test_a_folder_reports_the_size_of_its_volume(tmp_path: Path) -> None:
     space = OsDisk(str(tmp_path)).space()
     assert space is not None
     total, usable = space
@@ -491,7 +489,7 @@ def test_a_folder_reports_of_its_volume(tmp_path: Path) -> None:
     assert OsDisk(str(tmp_path / "gone")).space() is None
 
 
-def test_a_file_that_could_not_be_replaced_leaves_nothing_beside_it(
+def test_a_failed_atomic_write_leaves_no_temporary_file(
     os_disk: OsDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os_disk.write_atomic("f", b"old")

@@ -69,7 +69,9 @@ def test_reserved_space_is_no_part_of_the_file_and_is_released(disk: OsDisk, tmp
     assert disk.read("f") == 5 * CHUNK + b"!"
 
 
-def test_a_part_of_a_log_is_set_aside_and_never_very_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_reserved_space_is_a_fraction_of_the_log_with_an_upper_bound(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked = []
     monkeypatch.setattr(reserving, "_has_room", lambda _: True)
     monkeypatch.setattr(reserving, "_fallocate", lambda: lambda *arguments: asked.append(arguments[1:]))
@@ -83,7 +85,7 @@ def test_a_part_of_a_log_is_set_aside_and_never_very_much(monkeypatch: pytest.Mo
     assert asked == [(1, 4 * MB, 5 * MB), (1, 39 * MB, 11 * MB), (1, 999 * MB, 17 * MB)]
 
 
-def test_a_disk_that_is_nearly_full_is_left_to_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_space_is_reserved_on_a_nearly_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
     monkeypatch.setattr(reserving, "_LEFT_FREE_BYTES", 1 << 62)
     monkeypatch.setattr(reserving, "_fallocate", lambda: lambda *arguments: asked.append(arguments))
@@ -105,7 +107,7 @@ def test_a_disk_keeps_two_gigabytes_and_a_tenth_of_itself_free(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's own")
-def test_linux_has_the_call() -> None:
+def test_linux_has_fallocate() -> None:
     """Otherwise the tests above hold without anything being reserved."""
     assert reserving._fallocate() is not None
 
@@ -119,7 +121,7 @@ def unknown_call() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("unknown_call")
-def test_a_python_that_cannot_call_it_writes_as_ever(disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_fallocate_writes_without_reserving(disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctypes", None)  # built without libffi
     file = disk.open("f", create=True)
     _fill(file, 6)
@@ -129,7 +131,9 @@ def test_a_python_that_cannot_call_it_writes_as_ever(disk: OsDisk, monkeypatch: 
 
 
 @pytest.mark.usefixtures("unknown_call")
-def test_the_call_is_looked_up_again_if_there_was_no_descriptor(disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fallocate_is_looked_up_again_after_a_lack_of_descriptors(
+    disk: OsDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_descriptor(_: None) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
@@ -141,9 +145,7 @@ def test_the_call_is_looked_up_again_if_there_was_no_descriptor(disk: OsDisk, mo
     assert (reserving._fallocate() is not None) is (sys.platform == "linux")
 
 
-def test_a_log_gives_room_back_when_it_rests_when_it_begins_a_segment_and_what_a_crash_left(
-    disk: OsDisk, tmp_path: Path
-) -> None:
+def test_reserved_space_is_released_when_idle_at_a_new_segment_and_after_a_crash(disk: OsDisk, tmp_path: Path) -> None:
     def fill() -> Path:
         for _ in range(6):
             assert append(log, batch(size=1_000_000)).error is Error.NONE

@@ -92,7 +92,7 @@ class Shell:
 
 
 @pytest.mark.parametrize("last", range(3))
-def test_nothing_is_committed_before_the_last_thread_is_done(last: int) -> None:
+def test_nothing_is_committed_before_the_last_sync_thread_is_done(last: int) -> None:
     shell = Shell(3)
     shell.append()
     for thread in shell.threads[:last] + shell.threads[last + 1 :]:
@@ -131,7 +131,7 @@ def test_a_sync_that_fails_on_one_thread_stops_its_partition_alone() -> None:
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(1, [5]), (2, [3, 2]), (4, [2, 1, 1, 1]), (8, [1, 1, 1, 1, 1])])
-def test_a_job_is_shared_out_without_an_empty_part(count: int, sizes: list[int]) -> None:
+def test_a_sync_job_is_divided_without_an_empty_share(count: int, sizes: list[int]) -> None:
     shell = Shell(1)
     shell.append()
     job = shell.broker.flushing.take(NOW_MS)
@@ -144,7 +144,7 @@ def test_a_job_is_shared_out_without_an_empty_part(count: int, sizes: list[int])
     assert shared == {partition for partition, _ in whole.tickets}
 
 
-def test_small_syncs_run_on_the_loop_for_as_long_as_the_disk_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_syncs_run_on_the_event_loop_while_the_disk_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = takes_s = 0.0
     sync = MemoryFile.sync
 

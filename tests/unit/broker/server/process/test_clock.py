@@ -106,7 +106,7 @@ def test_a_set_clock_is_noticed_once_and_a_drifting_clock_never(monkeypatch: pyt
     assert [round(step / 1000) for step in steps] == [-3600, 3600]
 
 
-def test_a_delay_between_reading_both_clocks_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delay_between_reading_both_clocks_is_not_a_clock_step(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 5 * 10**9
     waits = [0]
 
@@ -127,7 +127,9 @@ def test_a_delay_between_reading_both_clocks_is_no_step(monkeypatch: pytest.Monk
 # --- what begins in the moment after it was set
 
 
-def test_a_fetch_waits(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
+def test_a_fetch_keeps_its_deadline_when_the_clock_is_set(
+    broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
+) -> None:
     clocks.set_on(step_ms)
     sent = client.send_fetch({("t", 0): RawFetchPosition(0)}, max_wait_ms=TIMEOUT_S * 1000)
     eventually(lambda: broker.on_loop(lambda nodes: len(nodes.server.broker.fetches)))
@@ -137,7 +139,9 @@ def test_a_fetch_waits(broker: oncelog.Broker, client: RawConnection, clocks: Cl
     assert client.receive_fetch(sent).partitions["t", 0].batches == []
 
 
-def test_a_transaction_is_open(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
+def test_a_transaction_keeps_its_timeout_when_the_clock_is_set(
+    broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
+) -> None:
     def state() -> str:
         answer = client.ask(DescribeTransactionsRequest(["txn"]), 0)
         found: str = answer.transaction_states[0].transaction_state
@@ -160,7 +164,9 @@ def test_a_transaction_is_open(broker: oncelog.Broker, client: RawConnection, cl
     eventually(lambda: state() == "CompleteAbort")
 
 
-def test_a_member_is_in_its_group(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
+def test_a_member_keeps_its_session_when_the_clock_is_set(
+    broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
+) -> None:
     def members() -> int:
         return len(client.ask(DescribeGroupsRequest(["g"]), 4).groups[0].members)
 
@@ -179,7 +185,7 @@ def test_a_member_is_in_its_group(broker: oncelog.Broker, client: RawConnection,
     assert members() == 0
 
 
-def test_a_client_that_has_used_up_its_quota_waits(
+def test_a_throttled_client_keeps_its_wait_when_the_clock_is_set(
     broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
 ) -> None:
     def waits(nodes: Any) -> int:
@@ -196,7 +202,9 @@ def test_a_client_that_has_used_up_its_quota_waits(
     assert 0 < broker.on_loop(waits) <= before + 1000 * TIMEOUT_S
 
 
-def test_a_client_that_connects_too_often_waits(broker: oncelog.Broker, clocks: Clocks, step_ms: int) -> None:
+def test_a_throttled_connection_keeps_its_wait_when_the_clock_is_set(
+    broker: oncelog.Broker, clocks: Clocks, step_ms: int
+) -> None:
     def waits(nodes: Any) -> int:
         wait: int = nodes.server._limits[None].wait_ms("127.0.0.1", "PLAINTEXT", nodes.server.now_ms())
         return wait
@@ -209,7 +217,7 @@ def test_a_client_that_connects_too_often_waits(broker: oncelog.Broker, clocks: 
     assert 0 < broker.on_loop(waits) <= before + 1
 
 
-def test_the_next_sync_is_due(tmp_path: Path, clocks: Clocks, step_ms: int) -> None:
+def test_the_next_sync_keeps_its_time_when_the_clock_is_set(tmp_path: Path, clocks: Clocks, step_ms: int) -> None:
     """What is appended after the clock was set is synced when the interval is over, and no later."""
 
     def is_dirty(nodes: Any) -> bool:

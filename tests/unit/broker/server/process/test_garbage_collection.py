@@ -21,7 +21,7 @@ def heap() -> Iterator[GarbageCollection]:
     sys.setswitchinterval(interval)
 
 
-def test_new_partitions_are_set_aside(heap: GarbageCollection) -> None:
+def test_new_partitions_are_frozen_for_the_garbage_collector(heap: GarbageCollection) -> None:
     gc.unfreeze()  # what an earlier test has set aside may go meanwhile
     before = gc.get_freeze_count()
     kept = [[number] for number in range(1000)]

@@ -23,7 +23,7 @@ def test_a_message_is_one_line_without_control_characters(formatter: logging.For
     assert "\x1b" not in line
 
 
-def test_text_and_json_show_what_was_said() -> None:
+def test_text_and_json_lines_show_the_message() -> None:
     assert TextLines(TEXT).format(record("größe\t1")).endswith("größe\\x091")
     assert json.loads(JsonLines().format(record(FORGED)))["message"] == FORGED
 

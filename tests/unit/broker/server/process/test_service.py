@@ -39,7 +39,7 @@ def test_the_service_manager_learns_of_start_reload_and_stop(manager: socket.soc
     loop.close()
 
 
-def test_the_loop_feeds_the_watchdog_until_the_stop(manager: socket.socket) -> None:
+def test_the_event_loop_notifies_the_watchdog_until_the_stop(manager: socket.socket) -> None:
     service = ServiceManager({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "20000"})
 
     async def work() -> None:
@@ -55,7 +55,7 @@ def test_the_loop_feeds_the_watchdog_until_the_stop(manager: socket.socket) -> N
 @pytest.mark.parametrize(
     "environment", [{"WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "soon"}, {}]
 )
-def test_a_watchdog_of_another_process_is_not_fed(manager: socket.socket, environment: dict[str, str]) -> None:
+def test_a_watchdog_of_another_process_is_not_notified(manager: socket.socket, environment: dict[str, str]) -> None:
     async def work() -> None:
         ServiceManager({"NOTIFY_SOCKET": manager.getsockname(), **environment}).ready("", asyncio.get_running_loop())
 

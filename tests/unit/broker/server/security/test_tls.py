@@ -41,7 +41,7 @@ def settings(store: Path, **more: str) -> TlsSettings:
         ("TLSv1.2,TLSv1.1,TLSv1", OLD, OLD),  # the default of Apache Kafka 2
     ],
 )
-def test_enabled_protocols_are_those_that_are_spoken(
+def test_only_enabled_tls_protocols_are_spoken(
     identity: Identity, protocols: str, least: ssl.TLSVersion, most: ssl.TLSVersion
 ) -> None:
     context = new_context(settings(identity.store, ssl_enabled_protocols=protocols))
@@ -85,7 +85,7 @@ def test_an_unusable_key_pair_leaves_the_old_one_in_use(
     assert "listener SSL uses new certificates" in caplog.text
 
 
-def test_files_are_looked_at_once_a_second(authority: Authority, identity: Identity, tmp_path: Path) -> None:
+def test_key_files_are_checked_once_a_second(authority: Authority, identity: Identity, tmp_path: Path) -> None:
     renewing = Renewing(tmp_path / "store.pem", identity.store.read_bytes())
     first = renewing.contexts.current()
     renewing.store.write_bytes(authority.issue("later").store.read_bytes())
@@ -93,7 +93,7 @@ def test_files_are_looked_at_once_a_second(authority: Authority, identity: Ident
     assert renewing.after(lambda _: None) is not first
 
 
-def test_files_that_could_not_be_read_are_read_again_though_nothing_changes(
+def test_unreadable_key_files_are_read_again_without_a_change(
     authority: Authority, identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As if the process had no file descriptor left at that moment."""

@@ -39,7 +39,7 @@ def test_token_is_kept_until_its_refresh_window_and_then_replaced() -> None:
     assert asyncio.run(at(1000, 1079, 1081, 1160, 1162)) == [made[0], made[0], made[1], made[1], made[2]]
 
 
-def test_token_that_does_not_tell_its_end_is_asked_for_each_time() -> None:
+def test_a_token_without_an_expiry_is_requested_each_time() -> None:
     made: list[str] = []
 
     async def provider() -> str:

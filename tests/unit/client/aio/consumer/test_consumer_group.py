@@ -62,7 +62,7 @@ class Stay:
         self.subscription.state(ZERO).seek(0)
 
 
-def test_a_program_that_takes_records_at_hand_reads_though_it_never_waits() -> None:
+def test_a_program_that_never_waits_still_reads_records() -> None:
     """Otherwise ``max.poll.interval.ms`` would pass while it works on the records of one large batch."""
     stay = Stay()
     assert not stay.group.reading()
@@ -71,7 +71,7 @@ def test_a_program_that_takes_records_at_hand_reads_though_it_never_waits() -> N
     assert not stay.group.reading(), "it was asked for more only once"
 
 
-def test_a_program_that_takes_records_held_for_its_thread_reads_too() -> None:
+def test_a_program_that_takes_records_buffered_for_its_thread_reads_too() -> None:
     stay = Stay()
     stay.assign()
     stay.held.hold({ZERO: [record(0), record(1)]})
@@ -130,7 +130,7 @@ def test_a_membership_that_cannot_continue_is_reported_at_every_call_and_loses_i
         ({"auto_commit_interval_ms": 3_600_000}, 60_000),
     ],
 )
-def test_an_automatic_commit_has_time_however_often_it_happens_and_no_more_than_a_call(
+def test_an_automatic_commit_gets_the_timeout_of_one_call(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, int], limit_ms: int
 ) -> None:
     """Its limit was the interval: commits each millisecond failed, and a consumer whose commit was refused took as long
@@ -154,7 +154,7 @@ def test_an_automatic_commit_has_time_however_often_it_happens_and_no_more_than_
     assert limits == [limit_ms]
 
 
-def test_a_reader_by_hand_is_reported_once_that_it_cannot_commit_and_reads_on() -> None:
+def test_a_consumer_with_assigned_partitions_reports_once_that_it_cannot_commit_and_reads_on() -> None:
     stay = Stay()
     stay.subscription.assign([ZERO])
     stay.group.group_failed(KafkaError(Error.GROUP_AUTHORIZATION_FAILED, "not allowed"))

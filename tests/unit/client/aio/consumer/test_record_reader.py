@@ -59,12 +59,12 @@ class Reader:
         return asyncio.run(self.reading.records(partitions, 1, 0))
 
 
-def test_a_reader_of_nothing_is_refused() -> None:
+def test_reading_without_partitions_is_refused() -> None:
     with pytest.raises(IllegalStateError, match="reads nothing"):
         Reader().read()
 
 
-def test_positions_that_are_missing_are_looked_for_whenever_the_program_asks() -> None:
+def test_missing_positions_are_looked_up_whenever_the_program_reads() -> None:
     reader = Reader()
     reader.subscription.assign([ZERO])
     assert reader.read() == {}
@@ -93,7 +93,7 @@ def test_batches_that_cannot_be_made_into_one_table_are_read_again(how: str, mon
     assert [reader.subscription.state(name).position for name in (ZERO, ONE)] == [7, 8]
 
 
-def test_a_stuck_partition_is_reported_once_to_who_reads_others_too_and_each_time_to_who_reads_it_alone() -> None:
+def test_a_stuck_partition_is_reported_once_among_others_and_each_time_alone() -> None:
     reader = Reader()
     reader.subscription.assign([ZERO, ONE])
     stuck, fine = (reader.subscription.state(name) for name in (ZERO, ONE))

@@ -55,7 +55,7 @@ async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> No
 
 
 @on_loop
-async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> None:
+async def test_memory_freed_for_several_waiters_wakes_several() -> None:
     memory, appender = Memory(), _appender()
     tasks = await _waiting(appender, memory, 3)
     memory.room = 3
@@ -64,7 +64,7 @@ async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> No
 
 
 @on_loop
-async def test_nothing_is_queued_after_the_end() -> None:
+async def test_no_record_is_queued_after_the_producer_ends() -> None:
     """Nobody would send the record or resolve its future: ``send_many`` beside ``stop()`` waited forever."""
     memory, appender = Memory(), _appender()
     (woken,) = await _waiting(appender, memory, 1)

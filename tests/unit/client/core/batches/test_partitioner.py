@@ -25,12 +25,12 @@ def topic(*leaders: int) -> TopicImage:
         (b"abc", 479470107),
     ],
 )
-def test_a_key_goes_where_java_sends_it_available_or_not(key: bytes, hash_: int) -> None:
+def test_a_key_goes_to_javas_partition_available_or_not(key: bytes, hash_: int) -> None:
     image = topic(1, -1, 1, -1, 1, 1, 1)
     assert keyed(key, image) == (hash_ & 0x7FFFFFFF) % 7
 
 
-def test_round_robin_passes_over_partitions_without_leader_and_counts_by_topic() -> None:
+def test_round_robin_skips_partitions_without_a_leader_and_counts_by_topic() -> None:
     turns = RoundRobin()
     assert [turns.next(topic(1, -1, 1)) for _ in range(5)] == [0, 2, 0, 2, 0]
     other = TopicImage("other", bytes(16), False, [PartitionImage(1, 0, [], [])] * 2)
@@ -82,7 +82,7 @@ def test_sticky_prefers_partitions_with_a_leader() -> None:
         sticky.batch_ended(image, 200)
 
 
-def test_sticky_passes_over_what_it_is_asked_to_while_there_is_another() -> None:
+def test_sticky_skips_excluded_partitions_while_another_is_available() -> None:
     unwanted = {0, 2}
     sticky = UniformSticky(100, random.Random(5).randrange, lambda name: {}, passed_over=lambda topic: unwanted)
     image = topic(1, 1, 1)

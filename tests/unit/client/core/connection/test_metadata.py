@@ -58,7 +58,7 @@ def test_the_metadata_is_renewed_when_it_is_old_and_not_more_often_than_the_back
     assert wire.count(METADATA) == 1
 
 
-def test_a_lost_answer_is_asked_for_again_and_reported_to_the_waiting_caller() -> None:
+def test_a_lost_metadata_answer_is_requested_again_and_reported_to_the_caller() -> None:
     wire = FakeWire()
     metadata = known(wire)
     waiting = metadata.refresh()
@@ -114,7 +114,7 @@ def test_a_topic_wanted_while_an_answer_is_in_progress_is_asked_for_right_after_
     assert [topic.name for topic in wire.take(METADATA).message.topics] == [TOPIC, "new"]
 
 
-def test_a_topic_that_is_coming_into_being_is_asked_for_after_the_backoff_whoever_asks() -> None:
+def test_a_topic_being_created_is_requested_only_after_the_backoff() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.want(["new"])
@@ -129,7 +129,7 @@ def test_a_topic_that_is_coming_into_being_is_asked_for_after_the_backoff_whoeve
     assert wire.count(METADATA) == 1
 
 
-def test_a_partition_that_cannot_be_has_no_leader() -> None:
+def test_an_impossible_partition_has_no_leader() -> None:
     metadata = known(FakeWire())
     for number in (-1, 2):
         name = TopicPartition(TOPIC, number)

@@ -80,7 +80,7 @@ class Reader:
         return [(record.partition, record.offset) for records in found.values() for record in records]
 
 
-def test_a_fetch_asks_for_what_the_settings_say() -> None:
+def test_a_fetch_request_follows_the_settings() -> None:
     reader = Reader(
         fetch_max_bytes=1001,
         fetch_min_bytes=7,
@@ -127,7 +127,7 @@ def test_a_refused_record_keeps_the_fetched_records_of_paused_partitions() -> No
         (OncelogError("schemas need fastavro: pip install 'oncelog[schemas]'"), False),
     ],
 )
-def test_a_record_is_to_be_passed_over_only_if_the_fault_is_its_own(error: Exception, is_its_own: bool) -> None:
+def test_a_record_can_be_skipped_only_if_the_fault_is_its_own(error: Exception, is_its_own: bool) -> None:
     def refuse(value: bytes) -> bytes:
         raise error
 
@@ -140,7 +140,7 @@ def test_a_record_is_to_be_passed_over_only_if_the_fault_is_its_own(error: Excep
     assert str(refused.value).endswith(f"; {advice} [INVALID_RECORD]")
 
 
-def test_a_record_that_is_refused_costs_partitions_that_were_not_asked_for_nothing() -> None:
+def test_a_refused_record_does_not_affect_partitions_not_requested() -> None:
     reader = Reader(refuse_bad)
     reader.read(P0, P1)
     reader.answer((P0, 0, [b"a", b"b"]), (P1, 0, [b"bad"]))
@@ -176,7 +176,7 @@ def test_taking_records_at_hand_one_by_one_is_noted() -> None:
 
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH])
-def test_a_broker_that_leads_a_partition_no_more_is_asked_to_leave_it_out(error: Error) -> None:
+def test_a_former_leader_is_asked_to_forget_the_partition(error: Error) -> None:
     """Otherwise its fetch session repeats the refusal at once, again and again."""
     reader = Reader()
     reader.read(P0, P1)
@@ -204,7 +204,7 @@ def some(offset: int, *values: bytes) -> PartitionData:
     return PartitionData(partition_index=0, high_watermark=1000, records=records)
 
 
-def test_the_follower_that_the_leader_names_is_read_until_its_time_is_over() -> None:
+def test_a_preferred_read_replica_is_used_until_it_expires() -> None:
     """A leader that names a follower hands out no records itself (KIP-392)."""
     reader = Reader()
     reader.read(P0)

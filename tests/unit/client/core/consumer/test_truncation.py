@@ -73,19 +73,19 @@ class Reader:
         return int(partition.fetch_offset)
 
 
-def test_versions_that_need_a_right_to_the_cluster_are_not_spoken() -> None:
+def test_versions_that_need_cluster_permission_are_not_used() -> None:
     """At each new leader, Apache Kafka 2.1 and 2.2 would refuse a consumer that only has READ on its topics."""
     assert OFFSET_FOR_LEADER_EPOCH.lowest == 3
 
 
-def test_under_the_leader_that_wrote_the_last_batch_nothing_is_asked() -> None:
+def test_no_epoch_request_is_sent_under_the_same_leader() -> None:
     reader = Reader()
     reader.poll()
     assert reader.asked_to_fetch() == 10
     assert not reader.wire.count(OFFSET_FOR_LEADER_EPOCH)
 
 
-def test_a_position_without_an_epoch_is_not_looked_at() -> None:
+def test_a_position_without_an_epoch_is_not_validated() -> None:
     reader = Reader()
     reader.state.seek(10)
     reader.new_leader()
@@ -116,7 +116,7 @@ def test_reading_continues_where_the_logs_diverge_or_before(position: int, expec
     assert reader.asked_to_fetch() == expected
 
 
-def test_the_position_is_looked_up_if_the_leader_does_not_know_its_epoch() -> None:
+def test_an_unknown_epoch_leads_to_a_position_lookup() -> None:
     reader = Reader()
     reader.new_leader()
     reader.answer(-1, epoch=-1)
@@ -125,9 +125,7 @@ def test_the_position_is_looked_up_if_the_leader_does_not_know_its_epoch() -> No
 
 
 @pytest.mark.parametrize(("end_offset", "epoch", "reported"), [(7, 2, 7), (-1, -1, None)])
-def test_without_a_reset_policy_the_reader_is_reported_what_is_lost(
-    end_offset: int, epoch: int, reported: int | None
-) -> None:
+def test_without_a_reset_policy_lost_records_are_reported(end_offset: int, epoch: int, reported: int | None) -> None:
     reader = Reader(Reset.NONE)
     reader.new_leader()
     reader.answer(end_offset, epoch)

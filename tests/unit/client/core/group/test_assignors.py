@@ -84,13 +84,13 @@ def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, 
     assert kept == best
 
 
-def test_the_claim_of_the_later_generation_counts() -> None:
+def test_the_later_generations_claim_wins() -> None:
     both = tuple(t("x", 0, 1))
     members = [AssignedMember("a", ("x",), both, 4), AssignedMember("b", ("x",), (both[0],), 5)]
     assert assign_sticky({"x": 2}, members) == {"a": t("x", 1), "b": t("x", 0)}
 
 
-def test_cooperative_withholds_what_its_owner_has_not_given_up() -> None:
+def test_cooperative_withholds_partitions_that_their_owner_has_not_revoked() -> None:
     owner = AssignedMember("a", ("x",), tuple(t("x", 0, 1, 2, 3)), 1)
     joining = AssignedMember("b", ("x",))
     assert assign_cooperative({"x": 4}, [owner, joining]) == {"a": t("x", 0, 1), "b": []}
@@ -98,7 +98,7 @@ def test_cooperative_withholds_what_its_owner_has_not_given_up() -> None:
     assert assign_cooperative({"x": 4}, [given_up, joining]) == {"a": t("x", 0, 1), "b": t("x", 2, 3)}
 
 
-def test_user_data_is_javas() -> None:
+def test_user_data_has_javas_encoding() -> None:
     # StickyAssignor's schema: array of (string topic, array of int32), int32 generation
     java = bytes.fromhex("0000000100017800000002000000000000000300000007")
     assert encode_user_data("sticky", t("x", 0, 3), 7) == java

@@ -52,7 +52,7 @@ def test_a_new_assignment_waits_for_the_listener_that_hears_of_the_loss() -> Non
     assert not any(state.revoking for state in group.subscription.assigned.values())
 
 
-def test_a_member_that_stops_while_it_joins_says_farewell() -> None:
+def test_a_member_that_stops_while_joining_sends_a_leave_request() -> None:
     """Otherwise its partitions would wait for its session to end."""
     group = Group()
     joining = group.beat()
@@ -129,7 +129,7 @@ def test_a_member_asks_for_the_names_of_topics_that_it_does_not_know() -> None:
     assert [item.name for item in group.wire.take(METADATA).message.topics] == [TOPIC]
 
 
-def test_a_program_that_polls_now_and_then_stays_in_the_group() -> None:
+def test_a_program_that_polls_within_max_poll_interval_stays_in_the_group() -> None:
     group = Group(max_poll_interval_ms=3 * BEAT_MS)
     group.answer(1, [P0])
     group.program.stuck = True  # at no heartbeat does it wait for records
@@ -251,7 +251,7 @@ def test_a_member_goes_only_to_states_of_the_table(state: ClientMemberState, fol
     assert group.member.state is state
 
 
-def test_the_end_is_reached_from_every_state_and_not_left() -> None:
+def test_the_final_state_is_reachable_from_every_state_and_never_left() -> None:
     ends = {state for state in ClientMemberState if state.ended}
     assert all(ends <= set(following) for following in MAY_FOLLOW.values())
     assert all(set(MAY_FOLLOW[state]) == ends for state in ends)
@@ -367,7 +367,7 @@ def nothing_more_happens(group: Group, state: ClientMemberState) -> None:
 
 
 @in_each_state
-def test_leaving_is_the_end_in_every_state(state: ClientMemberState) -> None:
+def test_leaving_ends_the_membership_in_every_state(state: ClientMemberState) -> None:
     group = IN[state]()
     in_flight = group.beat() if not state.ended else None
     left = group.member.leave()
@@ -385,7 +385,7 @@ def test_leaving_is_the_end_in_every_state(state: ClientMemberState) -> None:
 
 
 @before_the_end
-def test_a_refusal_for_good_is_the_end_in_every_state(state: ClientMemberState) -> None:
+def test_a_fatal_error_ends_the_membership_in_every_state(state: ClientMemberState) -> None:
     group = IN[state]()
     group.refuse(Error.GROUP_AUTHORIZATION_FAILED)
     assert group.program.failure is not None

@@ -77,7 +77,7 @@ class Joined:
         self.wire.take(FIND_COORDINATOR).answer(coordinator("g"))
 
 
-def test_a_member_beats_again_once_the_coordinator_is_found_however_long_it_was_silent() -> None:
+def test_a_member_sends_heartbeats_again_once_the_coordinator_is_found() -> None:
     group = Joined()
     group.wire.pass_time(BEAT_MS)
     group.wire.take(HEARTBEAT).lose()
@@ -104,7 +104,7 @@ def test_a_member_whose_commit_is_refused_loses_its_partitions_and_joins_again(e
     assert group.wire.take(JOIN_GROUP).message.member_id == member_id
 
 
-def test_a_commit_of_an_earlier_generation_says_nothing_about_the_member() -> None:
+def test_an_error_of_an_earlier_generations_commit_does_not_affect_the_member() -> None:
     group = Joined()
     earlier = group.member.identity._replace(generation_id=0)
     group.member.commit_refused(Error.ILLEGAL_GENERATION, earlier)

@@ -29,7 +29,7 @@ from tests.unit.client.core.producers import (
 )
 
 
-def test_sequences_are_assigned_when_batches_are_drained_and_count_on() -> None:
+def test_sequences_are_assigned_when_batches_are_drained() -> None:
     core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
@@ -180,7 +180,7 @@ def test_a_new_epoch_waits_until_nothing_of_the_partition_is_on_the_wire() -> No
     assert core.outcomes[0].error.error is Error.INVALID_RECORD
 
 
-def test_partitions_without_trouble_move_to_the_new_epoch_when_they_are_idle() -> None:
+def test_unaffected_partitions_move_to_the_new_epoch_when_idle() -> None:
     core = ProducerCore().start()
     core.send(b"calm", P1)
     calm = core.produced()
@@ -288,7 +288,7 @@ def test_a_new_leader_reported_in_the_refusal_is_used_without_asking() -> None:
     assert core.wire.count(METADATA) == 0
 
 
-def test_linger_waits_and_a_full_batch_does_not() -> None:
+def test_a_batch_waits_for_linger_unless_it_is_full() -> None:
     core = ProducerCore(linger_ms=50, max_batch_size=200, enable_idempotence=False)
     core.append(b"x" * 20)
     core.poll()
@@ -331,7 +331,7 @@ def test_retries_are_counted() -> None:
     assert core.outcomes[0].error.error is Error.NOT_ENOUGH_REPLICAS
 
 
-def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_timeout() -> None:
+def test_partitions_of_a_blocked_leader_are_skipped_after_the_timeout() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100).start()
     topic = core.metadata.topics[TOPIC]
     core.wire.not_ready.add(1)
@@ -345,7 +345,7 @@ def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_tim
     assert not core.sender.passed_over(topic)
 
 
-def test_a_leader_with_five_requests_in_progress_takes_nothing() -> None:
+def test_a_leader_with_five_requests_in_flight_gets_no_more() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100).start().meet()
     for n in range(6):
         core.send(b"%d" % n)
@@ -355,7 +355,7 @@ def test_a_leader_with_five_requests_in_progress_takes_nothing() -> None:
     assert not core.sender.passed_over(core.metadata.topics[TOPIC])
 
 
-def test_a_leader_without_anything_to_take_is_not_passed_over() -> None:
+def test_a_leader_without_batches_is_not_skipped() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100, delivery_timeout_ms=31_000).start()
     core.wire.not_ready.add(1)
     core.send(b"expires")

@@ -156,7 +156,7 @@ def test_a_topic_that_the_cluster_does_not_know_goes_by_name() -> None:
     assert world.commit().version == 5
 
 
-def test_metadata_that_cannot_be_had_is_no_reason_to_wait() -> None:
+def test_unavailable_metadata_does_not_delay_the_commit() -> None:
     world = World()
     world.send(A)
     world.wire.pass_time(200)
@@ -232,7 +232,7 @@ def test_offsets_of_a_former_member_are_abortable(error: Error) -> None:
     assert world.refused(result).error is error
 
 
-def test_without_transaction_version_2_nothing_is_asked() -> None:
+def test_without_transaction_version_2_no_metadata_is_requested() -> None:
     world = World(level=1)
     world.txn.send_offsets({A: OffsetAndMetadata(5)}, MEMBER)
     world.wire.pass_time(1000)

@@ -108,7 +108,7 @@ def test_errors_mean_what_kafkas_table_says(step: Step, error: Error, action: Er
     assert action_for(step, error) is action
 
 
-def test_v2_adds_nothing_and_adopts_the_next_epoch() -> None:
+def test_v2_adds_no_partitions_and_adopts_the_next_epoch() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"v")
@@ -330,7 +330,7 @@ def test_offsets_of_a_stale_member_are_abortable() -> None:
 @pytest.mark.parametrize(
     "error", [Error.ILLEGAL_GENERATION, Error.GROUP_AUTHORIZATION_FAILED, Error.NOT_COORDINATOR, Error.NONE]
 )
-def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Error) -> None:
+def test_offsets_overtaken_by_an_abort_do_not_block_it(error: Error) -> None:
     core = v2()
     core.txn.begin()
     offsets = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))

@@ -90,7 +90,7 @@ def test_settings_that_contradict_two_phase_commit_are_refused(settings: dict[st
         ProducerCore(**settings)
 
 
-def test_start_asks_for_both_and_for_nothing_older() -> None:
+def test_start_requests_both_two_phase_fields_and_no_older_version() -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x", two_phase_commit=True)
     core.txn.initialize()
     core.poll()
@@ -100,7 +100,7 @@ def test_start_asks_for_both_and_for_nothing_older() -> None:
     assert INIT_TWO_PHASE.lowest == 6, "an older version would abort what is prepared"
 
 
-def test_prepare_waits_for_what_was_sent_then_takes_no_more() -> None:
+def test_prepare_waits_for_sent_records_and_accepts_no_more() -> None:
     core, txn = with_a_record()
     result = txn.prepare()
     assert not result.done
@@ -158,7 +158,7 @@ def test_the_token_stored_in_the_database_decides_between_commit_and_abort(token
 
 
 @pytest.mark.parametrize(("token", "commit"), [("42:100", True), ("42:99", False), ("", False)])
-def test_after_a_restart_it_is_found_and_completed(token: str, commit: bool) -> None:
+def test_a_prepared_transaction_is_found_and_completed_after_a_restart(token: str, commit: bool) -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
     assert (txn.state, token_of(txn.prepared)) == (ClientTxnState.PREPARED, "42:100")
     for call in (txn.begin, txn.check_send):
@@ -173,14 +173,14 @@ def test_after_a_restart_it_is_found_and_completed(token: str, commit: bool) -> 
 
 
 @pytest.mark.parametrize("token", ["42:101", "43:0"])
-def test_a_token_that_this_id_never_had_ends_nothing(token: str) -> None:
+def test_a_foreign_token_completes_nothing(token: str) -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
     with pytest.raises(IllegalStateError, match="nothing was ended"):
         txn.complete(token)
     assert (txn.state, core.wire.count(END_TXN)) == (ClientTxnState.PREPARED, 0)
 
 
-def test_a_token_of_the_past_is_no_matter_where_nothing_is_prepared() -> None:
+def test_an_old_token_is_ignored_without_a_prepared_transaction() -> None:
     _, txn = started((42, 103))
     assert txn.complete("42:100").value is None
     with pytest.raises(IllegalStateError, match="nothing was ended"):
@@ -218,7 +218,7 @@ def test_an_end_during_a_prepare_is_reported_to_the_caller_of_prepare() -> None:
         (Error.UNSUPPORTED_VERSION, "this cluster cannot keep prepared transactions"),
     ],
 )
-def test_a_refused_start_says_what_to_do(error: Error, hint: str) -> None:
+def test_a_refused_start_names_the_next_step(error: Error, hint: str) -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x", two_phase_commit=True)
     result = core.txn.initialize()
     core.poll()

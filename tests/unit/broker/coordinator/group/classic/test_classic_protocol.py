@@ -97,7 +97,7 @@ def test_the_first_rebalance_waits_no_longer_than_the_rebalance_timeout() -> Non
     assert first.done
 
 
-def test_the_first_to_join_leads_and_alone_learns_who_the_members_are(g: GroupClient) -> None:
+def test_the_first_member_leads_and_only_the_leader_gets_the_members(g: GroupClient) -> None:
     lead, first = g.joined()
     other, second = g.joined()
     g.host.pass_time(0)
@@ -117,7 +117,7 @@ def test_members_vote_for_a_protocol_that_all_of_them_know(g: GroupClient) -> No
     assert g.joined(protocols={"a": b""})[1].value.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_a_rebalance_lets_in_whoever_came_in_time_and_drops_the_others(g: GroupClient) -> None:
+def test_a_rebalance_keeps_members_that_rejoined_in_time_and_drops_the_others(g: GroupClient) -> None:
     lead, follower = g.stable(2, rebalance_timeout_ms=MINUTE_MS, session_timeout_ms=300_000)
     new, joining = g.joined(rebalance_timeout_ms=MINUTE_MS, session_timeout_ms=300_000)
     assert g.heartbeat(follower, 1) == Error.REBALANCE_IN_PROGRESS
@@ -424,7 +424,7 @@ def test_a_static_member_that_changes_the_chosen_protocol_makes_the_group_rebala
     assert answer.value.protocol_name == "sticky"
 
 
-def test_a_group_whose_members_take_no_time_and_do_not_come_waits_outside_the_turn(g: GroupClient) -> None:
+def test_a_group_with_zero_rebalance_timeouts_waits_without_a_busy_timer(g: GroupClient) -> None:
     """Its timer was due again at once, in the turn in which it fired, forever."""
     waiting = g.join(instance_id="i", rebalance_timeout_ms=0)
     g.host.pass_time(0)
@@ -509,7 +509,7 @@ def test_a_group_whose_members_are_all_static_and_absent_waits_for_one(g: GroupC
 # Another coordinator
 
 
-def test_members_are_sent_away_by_a_coordinator_that_has_not_their_group(g: GroupClient) -> None:
+def test_a_coordinator_without_the_group_answers_not_coordinator(g: GroupClient) -> None:
     (lead,) = g.stable(1)
     g.host.unload()
     assert g.heartbeat(lead, 1) == Error.NOT_COORDINATOR

@@ -67,7 +67,7 @@ def test_uniform_gives_a_lone_member_everything() -> None:
     assert plain(uniform_assignor({"m": spec(A, B)}, {A: 2, B: 1})) == {"m": {A: [0, 1], B: [0]}}
 
 
-def test_uniform_takes_from_a_loaded_member_just_what_a_new_one_is_due() -> None:
+def test_uniform_moves_only_the_fair_share_to_a_new_member() -> None:
     members = {"old": spec(A, current={A: {0, 1, 2, 3}}), "new": spec(A)}
     assert plain(uniform_assignor(members, {A: 4})) == {"old": {A: [0, 1]}, "new": {A: [2, 3]}}
 
@@ -82,7 +82,7 @@ def test_uniform_gives_away_what_a_member_left_behind() -> None:
     assert plain(uniform_assignor(members, {A: 4})) == {"a": {A: [0, 1]}, "b": {A: [2, 3]}}
 
 
-def test_uniform_takes_topics_that_a_member_does_not_want_any_more() -> None:
+def test_uniform_revokes_topics_that_a_member_no_longer_subscribes_to() -> None:
     members = {"a": spec(B, current={A: {0}, B: {0}}), "b": spec(A, B, current={B: {1}})}
     target = plain(uniform_assignor(members, {A: 1, B: 2}))
     assert target == {"a": {B: [0]}, "b": {A: [0], B: [1]}}
@@ -219,7 +219,7 @@ def test_uniform_does_not_move_anything_when_nothing_changed(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.lists(st.integers(0, 4), min_size=8, max_size=8))
-def test_evening_out_moves_one_partition_after_the_other_from_the_most_to_the_least_loaded(
+def test_balancing_moves_partitions_from_the_most_to_the_least_loaded_member(
     owned: list[int], others: list[int]
 ) -> None:
     def world() -> tuple[list[str], dict[str, dict[bytes, set[int]]], dict[str, int]]:
@@ -247,7 +247,7 @@ def test_evening_out_moves_one_partition_after_the_other_from_the_most_to_the_le
     assert moved is (kept != world()[1])
 
 
-def test_evening_out_among_many_members_takes_no_look_at_all_of_them_for_each_partition() -> None:
+def test_balancing_many_members_does_not_scan_all_of_them_for_each_partition() -> None:
     """2,000 members have two different subscriptions, and one of them has all 2,000 partitions: this took seconds
     before.
     """

@@ -49,7 +49,7 @@ def two_members(g: GroupClient) -> None:
 # The table
 
 
-def test_the_table_of_heartbeats_is_total_and_kafkas() -> None:
+def test_the_heartbeat_table_is_total_and_equals_kafkas() -> None:
     fenced, unknown = MemberVerdict.FENCED_EPOCH, MemberVerdict.UNKNOWN
     j, c, p, o, n = EpochClaim.JOIN, EpochClaim.CURRENT, EpochClaim.PREVIOUS, EpochClaim.OLDER, EpochClaim.NEWER
     stay = {c: MemberVerdict.STAY, p: MemberVerdict.STAY, o: fenced, n: fenced}
@@ -129,7 +129,7 @@ def test_a_full_heartbeat_is_answered_in_full(g: GroupClient) -> None:
     assert g.assigned(answer) == {"t": [0, 1, 2, 3]}
 
 
-def test_an_unknown_group_or_member_is_informed(g: GroupClient) -> None:
+def test_a_heartbeat_of_an_unknown_group_or_member_is_refused(g: GroupClient) -> None:
     assert g.beat("a", 1).value.error_code == Error.GROUP_ID_NOT_FOUND
     assert g.beat("a", -1).value.error_code == Error.GROUP_ID_NOT_FOUND
     g.beat("a", 0)
@@ -137,7 +137,7 @@ def test_an_unknown_group_or_member_is_informed(g: GroupClient) -> None:
     assert g.beat("b", -1).value.error_code == Error.UNKNOWN_MEMBER_ID
 
 
-def test_a_full_group_takes_nobody_new() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     host = MemoryGroupHost({"t": 1}, {"group.consumer.max.size": "1"})
     g = GroupClient(host)
     g.beat("a", 0)
@@ -229,7 +229,7 @@ def test_the_previous_epoch_is_good_from_a_member_whose_answer_was_lost(g: Group
     assert g.beat("a", 2, owned={"t": [0, 1, 2]}).value.error_code == Error.FENCED_MEMBER_EPOCH
 
 
-def test_a_member_that_cannot_be_removed_is_tried_again(g: GroupClient) -> None:
+def test_a_failed_removal_of_a_member_is_retried(g: GroupClient) -> None:
     two_members(g)
     g.host.append_error = Error.NOT_ENOUGH_REPLICAS
     g.host.pass_time(46_000)
@@ -273,7 +273,7 @@ def test_a_member_that_leaves_frees_its_partitions_at_once(g: GroupClient) -> No
     assert (got.member_epoch, g.assigned(got)) == (4, {"t": [0, 1, 2, 3]})
 
 
-def test_a_member_that_joins_again_is_not_held_to_what_it_left(g: GroupClient) -> None:
+def test_a_rejoining_member_need_not_revoke_its_former_partitions(g: GroupClient) -> None:
     """Its former life had 30 s to give partitions up."""
     g.beat("a", 0, rebalance_timeout_ms=30_000)
     g.beat("b", 0)
@@ -331,7 +331,7 @@ def test_a_static_member_that_does_not_come_back_is_removed_when_its_session_end
     assert group_of(g).empty
 
 
-def test_a_static_member_that_left_for_a_while_has_nothing_to_give_up(g: GroupClient) -> None:
+def test_a_temporarily_absent_static_member_has_nothing_to_revoke(g: GroupClient) -> None:
     """It has until its session ends, however soon its rebalance timeout would be over."""
     g.beat("a", 0, instance_id="i", rebalance_timeout_ms=10_000)
     g.beat("b", 0)
@@ -362,7 +362,7 @@ def test_a_member_that_changes_its_topics_starts_a_new_epoch(g: GroupClient) -> 
     assert (answer.member_epoch, g.assigned(answer)) == (3, {"u": [0, 1]})
 
 
-def test_members_with_different_topics_get_theirs(g: GroupClient) -> None:
+def test_members_with_different_topics_get_partitions_of_their_own_topics(g: GroupClient) -> None:
     g.beat("a", 0, topics=["t"])
     answer = g.beat("b", 0, topics=["t", "u"]).value
     assert g.assigned(answer) == {"u": [0, 1]}
@@ -476,7 +476,7 @@ def test_an_older_epoch_may_commit_what_the_member_has_owned_since(g: GroupClien
     assert g.commit(1, member_id="b", generation=2, partition=2).value == Error.STALE_MEMBER_EPOCH
 
 
-def test_transactions_know_no_stale_epochs(g: GroupClient) -> None:
+def test_transactional_commits_refuse_stale_member_epochs(g: GroupClient) -> None:
     two_members(g)
     producer = ProducerIdAndEpoch(1, 0)
     commit = g.commit_in_transaction
@@ -503,7 +503,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 # Describing
 
 
-def test_a_described_group_reports_what_members_have_and_are_to_have(g: GroupClient) -> None:
+def test_a_described_group_shows_current_and_target_assignments(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("b", 0)
     (described,) = g.host.coordinator.consumer_group_describe(["g"], g.host.now_ms, node_id=None).value
@@ -584,7 +584,7 @@ def test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assi
     assert {(t, p) for mine in owned.values() for t, ps in mine.items() for p in ps} == everything
 
 
-def test_identities_of_tests_differ() -> None:
+def test_generated_member_ids_of_the_test_differ() -> None:
     random = CountingRandom()
     assert random.token(16) != random.token(16)
 
@@ -611,7 +611,7 @@ def crowd(count: int) -> GroupClient:
     return g
 
 
-def test_a_member_that_joins_looks_at_no_others() -> None:
+def test_a_joining_member_does_not_scan_other_members() -> None:
     few, many = crowd(30), crowd(600)
     calls = [calls_of(lambda g=g: g.beat("new", 0)) for g in (few, many)]  # type: ignore[misc]
     assert calls[1] <= calls[0] + 20
@@ -631,7 +631,7 @@ def test_members_whose_sessions_end_together_are_removed_together() -> None:
     assert not [name for name in g.host.shard("g").env.timers._by_group["g"] if name[2] != "stays"]
 
 
-def test_members_with_very_long_names_are_removed_in_batches_that_a_log_takes() -> None:
+def test_members_with_very_long_names_are_removed_in_batches_that_fit_the_log() -> None:
     g = GroupClient(MemoryGroupHost({"t": 4}, {"group.consumer.assignment.interval.ms": "15000"}))
     for number in range(60):
         g.beat(f"{number}" + "m" * 30_000, 0)

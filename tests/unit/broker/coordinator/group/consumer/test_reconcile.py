@@ -48,7 +48,7 @@ def goal(
     )
 
 
-def test_a_member_at_its_goal_stays_the_same_object() -> None:
+def test_a_member_with_its_target_assignment_is_returned_unchanged() -> None:
     one = member(assigned={T: {0: 5}})
     assert reconcile(one, goal({T: {0}})) is one
     assert reconcile(one, goal({T: {0}}, changed=True)) is one, "it still subscribes to all that it has"
@@ -63,7 +63,7 @@ def test_unrevoked_partitions_keep_the_member_at_its_epoch(reported: Mapping[byt
     assert reconcile(after, goal({T: {0, 2}}, epoch=6, reported=reported)) is after
 
 
-def test_once_it_is_given_up_the_member_gains_at_the_new_epoch() -> None:
+def test_after_revoking_a_partition_the_member_gets_new_partitions_at_the_new_epoch() -> None:
     waiting = member(MemberState.UNREVOKED_PARTITIONS, assigned={T: {0: 5}}, revoking={T: {1: 5}})
     after = reconcile(waiting, goal({T: {0, 2}}, epoch=6, owners={(T, 1): 5}, reported={T: {0}}))
     assert (after.state, after.epoch, after.previous_epoch) == (MemberState.STABLE, 6, 5)

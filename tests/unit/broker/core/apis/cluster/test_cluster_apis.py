@@ -51,7 +51,7 @@ def test_each_key_has_its_coordinator_and_the_internal_topic_is_made_for_it(port
     assert set(ports.made) == {TRANSACTION_STATE_TOPIC}
 
 
-def test_without_a_coordinator_clients_are_to_ask_again(ports: ClusterFakes) -> None:
+def test_without_a_coordinator_clients_get_a_retriable_error(ports: ClusterFakes) -> None:
     (found,) = ports.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6).coordinators
     assert (found.error_code, found.node_id, found.host, found.port) == (Error.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
     assert ports.made == [CONSUMER_OFFSETS_TOPIC]
@@ -64,7 +64,7 @@ def test_share_groups_have_no_coordinator_here(ports: ClusterFakes) -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_older_versions_ask_for_one_key_and_show_no_error_as_a_word(ports: ClusterFakes, version: int) -> None:
+def test_older_versions_request_one_key_and_have_no_error_message(ports: ClusterFakes, version: int) -> None:
     if version == 0:  # which knows groups only
         assert ports.ask(FindCoordinatorRequest(key="g"), 0).error_code == Error.COORDINATOR_NOT_AVAILABLE
         return
@@ -75,7 +75,9 @@ def test_older_versions_ask_for_one_key_and_show_no_error_as_a_word(ports: Clust
 @pytest.mark.parametrize(
     ("kind", "error"), [(2, Error.MISMATCHED_ENDPOINT_TYPE), (3, Error.UNSUPPORTED_ENDPOINT_TYPE), (1, Error.NONE)]
 )
-def test_only_brokers_answer_here(ports: ClusterFakes, kind: int, error: Error) -> None:
+def test_describe_cluster_refuses_endpoint_types_other_than_brokers(
+    ports: ClusterFakes, kind: int, error: Error
+) -> None:
     answer = ports.ask(DescribeClusterRequest(endpoint_type=kind), 1)
     assert answer.error_code == error
     assert len(answer.brokers) == (2 if error is Error.NONE else 0)

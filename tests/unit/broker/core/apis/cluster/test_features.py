@@ -52,7 +52,7 @@ def test_levels_are_reported_except_for_level_0(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_a_client_that_means_another_broker_has_to_bootstrap_again(admin: Admin, version: int) -> None:
+def test_a_client_that_addresses_another_node_must_rebootstrap(admin: Admin, version: int) -> None:
     """KIP-1242, as in Apache Kafka 4.4.0: a node alone says nothing; older versions cannot say it."""
     cluster = admin.broker.metadata.cluster_id
     asked = {(None, -1): 0, (None, 8): 0, (cluster, 1): 0, (cluster, 8): 129, (cluster, -1): 129, ("other", 1): 129}
@@ -74,12 +74,12 @@ def test_levels_and_epoch_survive_a_restart(tmp_path: Path) -> None:
     again.broker.stop(NOW_MS)
 
 
-def test_validation_changes_nothing(admin: Admin) -> None:
+def test_validate_only_changes_no_feature(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 0, SAFE), validate_only=True).error_code == 0
     assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
 
 
-def test_one_refusal_changes_nothing(admin: Admin) -> None:
+def test_one_refused_feature_changes_nothing(admin: Admin) -> None:
     answer = update(admin, (TRANSACTION, 1, SAFE), ("nope", 1, UPGRADE))
     assert answer.error_code == INVALID_UPDATE_VERSION
     assert answer.error_message == (
@@ -105,13 +105,13 @@ def test_the_last_level_of_a_repeated_feature_applies(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 2, UPGRADE), (TRANSACTION, 3, UPGRADE)).error_code == INVALID_UPDATE_VERSION
 
 
-def test_the_leave_to_downgrade_of_version_0_has_no_effect(admin: Admin) -> None:
+def test_allow_downgrade_of_version_0_has_no_effect(admin: Admin) -> None:
     key = FeatureUpdateKey(feature=TRANSACTION, max_version_level=1, allow_downgrade=True)
     assert admin.ask(UpdateFeaturesRequest(feature_updates=[key]), 0).error_code == INVALID_UPDATE_VERSION
     assert finalized(admin)[1][TRANSACTION] == 2
 
 
-def test_no_update_is_not_an_error(admin: Admin) -> None:
+def test_an_empty_feature_update_succeeds(admin: Admin) -> None:
     assert update(admin).error_code == 0
     assert finalized(admin)[0] == 0
 
@@ -136,7 +136,7 @@ def quorum(admin: Admin, *asked: tuple[str, list[int]], version: int = 2) -> Any
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_this_node_is_the_quorum(admin: Admin, version: int) -> None:
+def test_the_quorum_consists_of_this_node(admin: Admin, version: int) -> None:
     answer = quorum(admin, ("__cluster_metadata", [0]), version=version)
     (partition,) = answer.topics[0].partitions
     assert (partition.error_code, partition.leader_id, partition.leader_epoch) == (0, 1, 1)
@@ -180,7 +180,7 @@ def test_the_leader_epoch_of_the_quorum_grows_with_every_start(tmp_path: Path) -
         [],
     ],
 )
-def test_only_the_metadata_alone_has_a_quorum(admin: Admin, asked: list[tuple[str, list[int]]]) -> None:
+def test_only_the_metadata_partition_has_a_quorum(admin: Admin, asked: list[tuple[str, list[int]]]) -> None:
     answer = quorum(admin, *asked)
     reported = [
         (topic.topic_name, [(part.partition_index, part.error_code) for part in topic.partitions])
@@ -191,7 +191,7 @@ def test_only_the_metadata_alone_has_a_quorum(admin: Admin, asked: list[tuple[st
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_sasl_is_out_of_place(admin: Admin, version: int) -> None:
+def test_sasl_requests_on_an_authenticated_connection_are_refused(admin: Admin, version: int) -> None:
     answer = admin.ask(SaslAuthenticateRequest(b"\0user\0password"), version)
     assert answer.error_code == ILLEGAL_SASL_STATE
     assert answer.error_message == "SaslAuthenticate request received after successful authentication"
@@ -201,7 +201,7 @@ def test_sasl_is_out_of_place(admin: Admin, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_nobody_has_delegation_tokens(admin: Admin, version: int) -> None:
+def test_no_delegation_tokens_exist(admin: Admin, version: int) -> None:
     created = admin.ask(CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=-1), version)
     assert (created.error_code, created.principal_type, created.principal_name) == (NO_TOKEN, "User", "ANONYMOUS")
     asker = created.token_requester_principal_type, created.token_requester_principal_name

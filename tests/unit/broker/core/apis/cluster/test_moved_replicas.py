@@ -87,12 +87,12 @@ def test_an_impossible_reassignment_is_refused(
 
 
 @pytest.mark.parametrize("replicas", [[], [1, 1], [4]])
-def test_replicas_that_make_no_sense_are_refused(ports: ClusterFakes, replicas: list[int]) -> None:
+def test_invalid_replica_lists_are_refused(ports: ClusterFakes, replicas: list[int]) -> None:
     error, message = ports.move(0, replicas)
     assert (error, bool(message), ports.moved) == (Error.INVALID_REPLICA_ASSIGNMENT, True, [])
 
 
-def test_without_topics_nothing_is_moved(ports: ClusterFakes) -> None:
+def test_a_reassignment_without_topics_moves_nothing(ports: ClusterFakes) -> None:
     assert ports.ask(AlterPartitionReassignmentsRequest(1000, topics=[]), 0).responses == []
 
 
@@ -118,14 +118,14 @@ def test_an_election_of_several_nodes_says_what_came_of_it(ports: ClusterFakes) 
     assert asked == [(0, True), (1, True)]
 
 
-def test_an_election_of_no_known_kind_is_an_invalid_request(ports: ClusterFakes) -> None:
+def test_an_election_of_an_unknown_type_is_an_invalid_request(ports: ClusterFakes) -> None:
     refusal = (Error.INVALID_REQUEST, "Unknown election type 7")
     assert ports.elect(7, TopicPartitions("orders", [0])) == {"orders": [refusal]}
     answer = ports.ask(ElectLeadersRequest(7, None, 1000), 2)
     assert (answer.error_code, answer.replica_election_results) == (Error.NONE, [])
 
 
-def test_there_is_one_folder_that_a_replica_can_move_to(ports: ClusterFakes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replica_can_only_stay_in_the_single_log_folder(ports: ClusterFakes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "oncelog.broker.core.apis.data.alter_replica_log_dirs.log_dir", lambda metadata: metadata.log_dir
     )

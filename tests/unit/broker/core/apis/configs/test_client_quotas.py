@@ -122,9 +122,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("parts", "error", "message"), REFUSED)
-def test_a_filter_that_makes_no_sense_is_refused(
-    admin: Admin, parts: tuple[Part, ...], error: Error, message: str
-) -> None:
+def test_an_invalid_quota_filter_is_refused(admin: Admin, parts: tuple[Part, ...], error: Error, message: str) -> None:
     answer = admin.ask(asking(*parts))
     assert (answer.error_code, answer.error_message, answer.entries) == (error, message, None)
 

@@ -33,7 +33,7 @@ def test_version_0_lists_metrics_subscriptions_only(ports: HandlerPorts) -> None
     assert [row.resource_name for row in answer.config_resources] == ["m"]
 
 
-def test_all_kinds_are_listed_or_those_asked_for(ports: HandlerPorts) -> None:
+def test_all_or_the_requested_resource_types_are_listed(ports: HandlerPorts) -> None:
     everything = {(TOPIC, "t"), (TOPIC, "u"), (BROKER, "5"), (LOGGER, "5"), (METRICS, "m"), (GROUP, "g")}
     assert listed(ports, []) == everything
     assert listed(ports, [TOPIC, GROUP]) == {(TOPIC, "t"), (TOPIC, "u"), (GROUP, "g")}

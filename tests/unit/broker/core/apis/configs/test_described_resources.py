@@ -51,7 +51,7 @@ def several() -> Iterator[Admin]:
         (GROUP, "", Error.INVALID_REQUEST, "Group name must not be empty"),
     ],
 )
-def test_a_resource_that_does_not_exist(admin: Admin, kind: int, name: str, error: Error, message: str) -> None:
+def test_a_missing_resource_is_reported(admin: Admin, kind: int, name: str, error: Error, message: str) -> None:
     assert describe(admin, kind, name) == (error, message, {})
 
 
@@ -74,7 +74,7 @@ def test_each_node_of_several_is_described_by_its_own_settings(several: Admin) -
     assert [found["log.retention.ms"] == "7" for found in of_nodes] == [False, True]
 
 
-def test_the_leader_of_a_partition_lends_its_defaults_to_the_log(several: Admin) -> None:
+def test_a_log_uses_the_defaults_of_the_partitions_leader(several: Admin) -> None:
     """As in Apache Kafka, where each broker completes a topic's settings with its own."""
     several.broker.topics.create("t", 3, {}, NOW_MS)
     assert alter(several, BROKER, "2", "log.retention.ms", SET, "7") == (Error.NONE, "")

@@ -77,7 +77,7 @@ def log_config(admin: Admin, partition: int = 0) -> Any:
     return found.log.config
 
 
-def test_an_override_reaches_every_open_log_at_once(with_topic: Admin) -> None:
+def test_a_topic_override_applies_to_every_open_log_at_once(with_topic: Admin) -> None:
     assert alter(with_topic, TOPIC, "t", ("retention.ms", SET, "5")) == (0, None)
     assert [log_config(with_topic, index).retention_ms for index in (0, 1)] == [5, 5]
     assert alter(with_topic, TOPIC, "t", ("retention.ms", DELETE, None)) == (0, None)
@@ -117,7 +117,7 @@ def test_a_refused_change_changes_nothing(with_topic: Admin) -> None:
         ("(a|b)" * 6000, Error.INVALID_CONFIG),
     ],
 )
-def test_a_pattern_of_client_metrics_is_refused_whatever_is_wrong_with_it_and_holds_nobody_up(
+def test_an_invalid_client_metrics_pattern_is_refused_and_delays_nobody(
     admin: Admin, pattern: str, error: Error
 ) -> None:
     """Python's ``re`` failed on one of these, which ended the connection, and compiled the long ones for a second."""
@@ -189,7 +189,7 @@ def test_a_setting_of_the_start_is_reported_as_static() -> None:
         ("", ("min.insync.replicas", SET, "0"), (42, "Invalid value 0 for configuration min.insync.replicas")),
     ],
 )
-def test_a_brokers_setting_is_refused(
+def test_an_invalid_broker_setting_is_refused(
     admin: Admin, name: str, operation: tuple[str, int, str], refusal: tuple[int, str]
 ) -> None:
     error, message = alter(admin, BROKER, name, operation)
@@ -366,7 +366,7 @@ def test_a_wrong_setting_is_reported_before_a_topic_that_does_not_exist(admin: A
     assert (asked("x"), asked("1")) == (Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def test_one_unknown_kind_of_resource_refuses_all_that_are_described(with_topic: Admin) -> None:
+def test_one_unknown_resource_type_refuses_the_whole_describe_request(with_topic: Admin) -> None:
     asked = [DescribeConfigsResource(kind, "t", None) for kind in (TOPIC, 99)]
     found = with_topic.ask(DescribeConfigsRequest(asked, False, False)).results
     assert [(result.error_code, result.configs) for result in found] == [(Error.INVALID_REQUEST, [])] * 2

@@ -32,7 +32,7 @@ def describe(admin: Admin, topic: str, *, node_id: int | None = None) -> Any:
     return partition
 
 
-def test_a_follower_knows_the_producers_and_a_node_without_a_replica_does_not() -> None:
+def test_a_follower_describes_producers_and_a_node_without_a_replica_does_not() -> None:
     admin = Admin(nodes=(1, 2, 3))
     assignments = [CreatableReplicaAssignment(0, [1, 2])]
     admin.ask(CreateTopicsRequest([CreatableTopic("t", -1, -1, assignments)], 1000), node_id=1)

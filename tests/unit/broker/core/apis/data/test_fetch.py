@@ -129,7 +129,7 @@ def test_read_committed_ends_at_an_open_transaction_and_lists_the_aborted_ones(p
     assert all_of_it.aborted_transactions is None
 
 
-def test_the_first_batch_comes_though_it_exceeds_the_limit_and_no_further_one(ports: FetchFakes) -> None:
+def test_only_the_first_batch_may_exceed_the_limit(ports: FetchFakes) -> None:
     for index in (0, 0, 1):
         ports.append(index)
     assert sizes(ports.fetch(request_for(asked(0, 1), max_bytes=1))) == {0: SIZE, 1: 0}
@@ -176,7 +176,7 @@ def test_a_topic_that_was_created_again_has_another_id(ports: FetchFakes) -> Non
         (2, 3, Error.OFFSET_OUT_OF_RANGE, (-1, -1)),
     ],
 )
-def test_a_client_whose_log_has_another_end_learns_where_its_epoch_ended(
+def test_a_diverging_client_gets_the_end_offset_of_its_epoch(
     ports: FetchFakes, offset: int, epoch: int, error: Error, diverging: tuple[int, int]
 ) -> None:
     """KIP-595: epoch 0 ended at offset 1, where epoch 2 began."""
@@ -222,7 +222,7 @@ def test_a_fetch_without_permission_is_refused_at_once(ports: FetchFakes, replic
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_a_fetch_waits_until_enough_has_come(count: int) -> None:
+def test_a_fetch_waits_for_min_bytes(count: int) -> None:
     ports = FetchFakes(count)
     answers = ports.wait(request_for(asked(*range(count)), max_wait_ms=500, min_bytes=2 * SIZE))
     ports.append()
@@ -266,7 +266,7 @@ def test_a_deleted_topic_ends_the_wait(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_a_fetch_of_nothing_that_exists_does_not_wait(count: int) -> None:
+def test_a_fetch_of_only_missing_partitions_does_not_wait(count: int) -> None:
     ports = FetchFakes(0)
     found = errors(ports.fetch(request_for(asked(*range(count)), max_wait_ms=500)))
     assert found == [Error.UNKNOWN_TOPIC_OR_PARTITION] * count
@@ -302,7 +302,7 @@ def test_many_partitions_with_enough_are_answered_at_once() -> None:
 # --- sessions
 
 
-def test_an_incremental_answer_has_only_what_is_new(ports: FetchFakes) -> None:
+def test_an_incremental_answer_contains_only_changed_partitions(ports: FetchFakes) -> None:
     """KIP-227."""
     first = ports.fetch(request_for(asked(0, 1), session_epoch=0))
     session = first.session_id
@@ -317,7 +317,7 @@ def test_an_incremental_answer_has_only_what_is_new(ports: FetchFakes) -> None:
     assert list(parts(ports.fetch(left))) == []
 
 
-def test_an_error_is_reported_once_and_its_end_too(ports: FetchFakes) -> None:
+def test_an_error_and_its_end_are_each_reported_once(ports: FetchFakes) -> None:
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     partition = ports.led.pop(TopicPartition("t", 0))
     gone = [Error.UNKNOWN_TOPIC_OR_PARTITION]
@@ -327,7 +327,7 @@ def test_an_error_is_reported_once_and_its_end_too(ports: FetchFakes) -> None:
     assert errors(ports.fetch(request_for(session_id=session, session_epoch=3))) == []
 
 
-def test_a_session_has_an_order_and_an_end(ports: FetchFakes) -> None:
+def test_a_fetch_session_checks_its_epochs_and_can_be_closed(ports: FetchFakes) -> None:
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     early = ports.fetch(request_for(session_id=session, session_epoch=5))
     assert early.error_code == Error.INVALID_FETCH_SESSION_EPOCH
@@ -349,11 +349,11 @@ def test_a_session_without_partitions_ends(ports: FetchFakes) -> None:
     assert after.error_code == Error.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_there_is_no_session_before_version_7(ports: FetchFakes) -> None:
+def test_fetch_before_version_7_has_no_session(ports: FetchFakes) -> None:
     assert ports.fetch(request_for(asked(0)), 6).session_id == 0
 
 
-def test_a_session_of_many_partitions_answers_with_what_is_new() -> None:
+def test_a_session_of_many_partitions_returns_only_changes() -> None:
     ports = FetchFakes(MANY)
     session = ports.fetch(request_for(asked(*range(MANY)), session_epoch=0)).session_id
     ports.append(3)

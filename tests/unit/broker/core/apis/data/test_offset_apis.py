@@ -112,7 +112,7 @@ def test_no_leader_epoch_is_reported_before_version_4(ports: PartitionFakes) -> 
         (-1, 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_offsets_are_those_of_the_leader_that_was_meant(
+def test_offsets_are_returned_only_for_the_current_leader_epoch(
     ports: PartitionFakes, epoch: int, partition: int, error: Error
 ) -> None:
     assert ports.list_offsets(-1, epoch=epoch, partition=partition)[0] is error
@@ -132,7 +132,7 @@ def test_an_unknown_isolation_level_is_refused(ports: PartitionFakes) -> None:
     assert ports.list_offsets(-1, isolation=2)[0] is Error.INVALID_REQUEST
 
 
-def test_nothing_is_reported_a_partition_whose_disk_failed(ports: PartitionFakes) -> None:
+def test_a_partition_whose_disk_failed_returns_a_storage_error(ports: PartitionFakes) -> None:
     ports.led.log.fail("no such device")
     assert ports.list_offsets(-1)[0] is Error.KAFKA_STORAGE_ERROR
     assert ports.delete_records(1) == (Error.KAFKA_STORAGE_ERROR, -1)
@@ -157,7 +157,7 @@ def test_records_are_deleted_up_to_the_high_watermark(ports: PartitionFakes) -> 
     assert ports.delete_records(-1) == (Error.NONE, 4)
 
 
-def test_undeletable_topics(ports: PartitionFakes) -> None:
+def test_records_of_undeletable_topics_are_refused(ports: PartitionFakes) -> None:
     assert ports.delete_records(1, topic="u") == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert ports.delete_records(1, partition=1) == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert PartitionFakes(internal=True).delete_records(1) == (Error.INVALID_TOPIC_EXCEPTION, -1)

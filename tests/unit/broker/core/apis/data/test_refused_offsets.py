@@ -27,7 +27,7 @@ def commit(producer_id: int, epoch: int, member_id: str) -> TxnOffsetCommitReque
     )
 
 
-def test_no_guard_outlives_the_transaction_it_was_taken_for() -> None:
+def test_a_verification_guard_does_not_outlive_its_transaction() -> None:
     admin = Admin()
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     for key_type in (0, 1):

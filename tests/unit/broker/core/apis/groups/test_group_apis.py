@@ -97,7 +97,7 @@ def test_in_version_0_the_session_timeout_is_the_rebalance_timeout(broker: FakeB
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_before_version_3_a_leaving_members_error_is_the_answers(broker: FakeBroker, version: int) -> None:
+def test_before_version_3_a_leaving_members_error_is_the_top_level_error(broker: FakeBroker, version: int) -> None:
     (member,) = GroupClient(broker.host).stable(1)
     assert broker.ask(LeaveGroupRequest("g", "stranger"), version).error_code == Error.UNKNOWN_MEMBER_ID
     assert broker.ask(LeaveGroupRequest("absent", member), version).error_code == Error.UNKNOWN_MEMBER_ID
@@ -111,7 +111,7 @@ def test_sync_group_from_version_5_on_must_name_the_protocol(broker: FakeBroker)
 
 
 @pytest.mark.parametrize("version", [2, 9, 10])
-def test_a_commit_takes_what_exists_and_refuses_the_rest(broker: FakeBroker, version: int) -> None:
+def test_a_commit_stores_offsets_of_existing_partitions_and_refuses_others(broker: FakeBroker, version: int) -> None:
     def topic(name: str, *partitions: int) -> OffsetCommitRequestTopic:
         rows = [OffsetCommitRequestPartition(p, 5) for p in partitions]
         by_id = version >= 10
@@ -130,7 +130,7 @@ def test_a_commit_takes_what_exists_and_refuses_the_rest(broker: FakeBroker, ver
 
 
 @pytest.mark.parametrize(("version", "loading"), [(1, 15), (2, 14)])
-def test_early_transactional_commits_do_not_know_that_a_coordinator_loads(
+def test_early_versions_of_transactional_commits_get_another_loading_error(
     broker: FakeBroker, version: int, loading: int
 ) -> None:
     rows = [
@@ -166,7 +166,9 @@ def txn_commit(broker: FakeBroker, names: dict[str, list[int]], version: int, **
 
 
 @pytest.mark.parametrize("version", [5, 6])
-def test_a_transactional_commit_takes_what_exists_and_refuses_the_rest(broker: FakeBroker, version: int) -> None:
+def test_a_transactional_commit_stores_offsets_of_existing_partitions_and_refuses_others(
+    broker: FakeBroker, version: int
+) -> None:
     """KIP-1319: topics by id from version 6 on."""
     by_id = version >= 6
     known, gone = (broker.host.id_of("t"), broker.host.id_of("gone")) if by_id else ("t", "gone")
@@ -187,7 +189,9 @@ def test_a_transactional_commit_by_names_in_version_6_names_no_topic(broker: Fak
 
 
 @pytest.mark.parametrize(("version", "error"), [(5, Error.ILLEGAL_GENERATION), (6, Error.GROUP_ID_NOT_FOUND)])
-def test_a_transactional_commit_for_a_group_that_does_not_exist(broker: FakeBroker, version: int, error: Error) -> None:
+def test_a_transactional_commit_for_a_missing_group_is_accepted_or_refused_by_generation(
+    broker: FakeBroker, version: int, error: Error
+) -> None:
     member = {"member_id": "m", "generation_id_or_member_epoch": 3}
     assert list(txn_commit(broker, {"t": [0]}, version, **member).values()) == [[error]]
     assert list(txn_commit(broker, {"t": [0]}, version).values()) == [[Error.NONE]]
@@ -216,7 +220,7 @@ def test_members_of_the_consumer_protocol_have_epochs_from_version_6_on(
     assert list(txn_commit(broker, {"t": [0]}, version, **stranger).values()) == [[Error.UNKNOWN_MEMBER_ID]]
 
 
-def test_fetched_offsets_come_in_the_shape_of_the_version(broker: FakeBroker) -> None:
+def test_fetched_offsets_are_encoded_for_the_requested_version(broker: FakeBroker) -> None:
     g = GroupClient(broker.host)
     g.commit(5, metadata="m")
     for version in range(1, 8):
@@ -239,7 +243,7 @@ def test_fetched_offsets_come_in_the_shape_of_the_version(broker: FakeBroker) ->
     assert [x.topic_id for x in answer.groups[0].topics] == [t]
 
 
-def test_a_groups_error_is_each_partitions_in_version_1_and_the_answers_later(broker: FakeBroker) -> None:
+def test_a_group_error_is_per_partition_in_version_1_and_top_level_later(broker: FakeBroker) -> None:
     broker.host.unload()
     request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1])])
     answer = broker.ask(request, 1)

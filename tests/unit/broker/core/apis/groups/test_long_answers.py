@@ -65,7 +65,7 @@ def admin(request: pytest.FixtureRequest) -> Iterator[Admin]:
 EVERYTHING = {name: [10 + p for p in PARTITIONS] for name in TOPICS}
 
 
-def test_all_topics_of_several_groups(admin: Admin) -> None:
+def test_offsets_of_all_topics_of_several_groups_are_returned(admin: Admin) -> None:
     asked = [OffsetFetchRequestGroup(group, topics=None) for group in ("a", "b", "none", "c")]
     answer = admin.ask(OffsetFetchRequest(groups=asked), 8, user="root")
     found = {
@@ -75,7 +75,7 @@ def test_all_topics_of_several_groups(admin: Admin) -> None:
     assert found == {"a": EVERYTHING, "b": EVERYTHING, "none": {}, "c": EVERYTHING}
 
 
-def test_topics_by_id_of_which_one_is_unknown(admin: Admin) -> None:
+def test_an_unknown_topic_id_among_several_is_reported(admin: Admin) -> None:
     ids = {name: info.topic_id for name in TOPICS if (info := admin.broker.metadata.topic(name)) is not None}
     unknown = b"no-such-topic-id"
     topics = [OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0, 2]) for topic_id in ids.values()]
@@ -90,7 +90,7 @@ def test_topics_by_id_of_which_one_is_unknown(admin: Admin) -> None:
     }
 
 
-def test_one_group_in_the_form_of_old_versions(admin: Admin) -> None:
+def test_offsets_of_one_group_are_returned_in_old_versions(admin: Admin) -> None:
     topics = [OffsetFetchRequestTopic(name, list(PARTITIONS)) for name in TOPICS]
     answer = admin.ask(OffsetFetchRequest("a", topics), 5, user="root")
     assert {topic.name: [p.committed_offset for p in topic.partitions] for topic in answer.topics} == EVERYTHING
@@ -130,7 +130,7 @@ def test_partitions_that_do_not_exist_are_not_deleted_with_the_others() -> None:
     made.broker.stop(NOW_MS)
 
 
-def test_transactions_of_one_request_are_answered_each() -> None:
+def test_each_transaction_of_a_request_is_answered() -> None:
     made = start(**{"transaction.state.log.num.partitions": "1"})
     made.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)
     asked = [

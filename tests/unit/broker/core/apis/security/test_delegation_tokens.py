@@ -38,12 +38,12 @@ def answer(key: ApiKey, request: Any, *, principal: str = "User:a", logged_in: b
 
 
 @pytest.mark.parametrize("key", [CREATE, *OTHERS])
-def test_tokens_are_switched_off_and_nobody_without_a_login_may_ask(key: ApiKey) -> None:
+def test_delegation_tokens_are_disabled_and_need_a_login(key: ApiKey) -> None:
     assert answer(key, asked()).error_code is DISABLED
     assert answer(key, asked(), principal="User:ANONYMOUS", logged_in=False).error_code is NOT_ALLOWED
 
 
-def test_a_token_for_another_user_needs_a_right_and_its_renewers_are_users() -> None:
+def test_a_delegation_token_for_another_user_needs_permission_and_valid_renewers() -> None:
     assert answer(CREATE, asked("b"), may=False).error_code is Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     assert answer(CREATE, asked("a"), may=False).error_code is DISABLED
     assert answer(CREATE, asked("b", renewer="Group")).error_code is Error.INVALID_PRINCIPAL_TYPE

@@ -118,7 +118,7 @@ def setting(user: str, iterations: int = 4096, mechanism: int = SHA_256, passwor
 # --- ACLs
 
 
-def test_without_an_authorizer_each_api_is_reported() -> None:
+def test_without_an_authorizer_each_acl_api_is_refused() -> None:
     asker = SecurityAsker(authorizer=False)
     described = asker.ask(ApiKey.DESCRIBE_ACLS, 3, DescribeAclsRequest(*filter_of()))
     created = asker.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest([creation(READ_ORDERS), creation(READ_GROUP)]))
@@ -252,7 +252,7 @@ def test_a_user_may_be_changed_only_once_in_a_request() -> None:
     assert asker.credentials == {}
 
 
-def test_credentials_that_could_not_be_stored_are_answered_as_such() -> None:
+def test_credentials_that_cannot_be_stored_are_reported() -> None:
     asker = SecurityAsker()
     asker.failure = StorageError("the disk is full")
     assert asker.alter(setting("alice"), setting("", 1)) == {

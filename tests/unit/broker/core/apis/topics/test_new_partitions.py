@@ -49,7 +49,7 @@ def on(*brokers: int) -> CreatePartitionsAssignment:
     return CreatePartitionsAssignment(broker_ids=list(brokers))
 
 
-def test_partitions_are_made_unless_only_asked_about(ports: TopicFakes) -> None:
+def test_partitions_are_created_unless_validate_only_is_set(ports: TopicFakes) -> None:
     assert ports.create(CreatePartitionsTopic("t", 3, None), validate_only=True) == [("t", Error.NONE, None)]
     assert not ports.made
     assert ports.create(CreatePartitionsTopic("t", 3, None)) == [("t", Error.NONE, None)]

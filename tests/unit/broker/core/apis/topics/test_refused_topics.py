@@ -90,9 +90,7 @@ def test_a_request_adds_a_limited_number_of_partitions(admin: Admin, monkeypatch
     ],
     ids=["a partition below 0", "a topic that was not asked for"],
 )
-def test_a_page_begins_at_a_partition_of_what_is_asked_for(
-    admin: Admin, request_: DescribeTopicPartitionsRequest
-) -> None:
+def test_a_page_begins_at_the_cursors_partition(admin: Admin, request_: DescribeTopicPartitionsRequest) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     assert [topic.error_code for topic in admin.ask(request_, 0).topics] == [Error.INVALID_REQUEST]
 

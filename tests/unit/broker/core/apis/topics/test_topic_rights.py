@@ -102,7 +102,7 @@ def test_topics_are_deleted_by_name_and_by_id(ports: TopicFakes) -> None:
         ([(DELETE, "kafka-cluster")], ("orders", Error.NONE), ("orders", Error.NONE)),
     ],
 )
-def test_a_name_is_reported_to_whoever_may_describe_it(
+def test_a_topic_name_is_returned_only_with_describe_permission(
     granted: list[Grant], of_name: tuple[str, Error], of_id: tuple[str, Error]
 ) -> None:
     for asked, expected in ((by_name("orders"), of_name), (by_id(ORDERS), of_id)):
@@ -117,7 +117,7 @@ def test_a_caller_without_describe_permission_does_not_learn_that_the_topic_is_m
     assert ports.delete(*by_id(b"nothing-has-it!!")) == [(None, Error.UNKNOWN_TOPIC_ID)]
 
 
-def test_each_topic_is_named_once_and_in_one_way(ports: TopicFakes) -> None:
+def test_a_topic_named_twice_or_by_name_and_id_is_refused(ports: TopicFakes) -> None:
     invalid = Error.INVALID_REQUEST
     assert ports.delete(*by_name("orders", "orders")) == [("orders", invalid)]
     assert ports.delete(*by_id(ORDERS, ORDERS)) == [(None, invalid)]
@@ -131,12 +131,12 @@ def test_each_topic_is_named_once_and_in_one_way(ports: TopicFakes) -> None:
     ("failure", "error"),
     [(KafkaError(UNKNOWN, "gone"), UNKNOWN), (StorageError("no sector"), Error.KAFKA_STORAGE_ERROR)],
 )
-def test_a_deletion_that_fails_is_answered_with_why(ports: TopicFakes, failure: Exception, error: Error) -> None:
+def test_a_failed_deletion_is_answered_with_the_reason(ports: TopicFakes, failure: Exception, error: Error) -> None:
     ports.failure = failure
     assert ports.delete(*by_name("orders")) == [("orders", error)]
 
 
-def test_metadata_of_all_topics_has_those_that_the_caller_may_describe(ports: TopicFakes) -> None:
+def test_metadata_of_all_topics_contains_topics_that_the_caller_may_describe(ports: TopicFakes) -> None:
     ports.allow((DESCRIBE, "orders"))
     assert [name for name, _ in ports.describe(None)] == ["orders"]
     assert [name for name, _ in ports.describe([], 0)] == ["orders"], "version 0 has no null for all"
@@ -165,7 +165,7 @@ def test_a_topic_without_name_and_id_is_an_invalid_request(ports: TopicFakes, ve
         ([(DESCRIBE, "new"), (CREATE, "kafka-cluster")], Error.LEADER_NOT_AVAILABLE, True),
     ],
 )
-def test_a_missing_topic_is_made_for_whoever_may_create_it(
+def test_a_missing_topic_is_created_with_create_permission(
     ports: TopicFakes, granted: list[Grant], error: Error, is_made: bool
 ) -> None:
     ports.allow(*granted)
@@ -173,6 +173,6 @@ def test_a_missing_topic_is_made_for_whoever_may_create_it(
     assert ports.made == (["new"] if is_made else [])
 
 
-def test_a_name_that_no_topic_can_have_is_not_made(ports: TopicFakes) -> None:
+def test_a_topic_with_an_illegal_name_is_not_created(ports: TopicFakes) -> None:
     assert ports.describe([MetadataRequestTopic(NO_ID, "b@d")]) == [("b@d", Error.INVALID_TOPIC_EXCEPTION)]
     assert ports.made == []

@@ -53,7 +53,7 @@ def metadata(admin: Admin, *names: str, version: int = 13, auto: bool = False) -
 
 
 @pytest.mark.parametrize("key", sorted(key for key, served in SERVED.items() if not served.module))
-def test_a_module_says_its_key_and_the_versions_of_its_row(key: ApiKey) -> None:
+def test_each_api_module_names_its_key_and_its_versions(key: ApiKey) -> None:
     served = SERVED[key]
     versions = f"versions {served.low}-{served.high}" if served.low < served.high else f"version {served.low}"
     opening = str(import_module(f"oncelog.broker.core.apis.{served.kind}.{key.name.lower()}").__doc__).partition("\n")[
@@ -135,7 +135,7 @@ def test_a_topic_that_cannot_be_created_is_refused_in_kafkas_words(
     assert admin.broker.metadata.topics() == before
 
 
-def test_a_name_given_twice_is_refused_and_the_others_are_made(admin: Admin) -> None:
+def test_a_name_given_twice_is_refused_and_the_others_are_created(admin: Admin) -> None:
     answers = {answer.name: answer.error_code for answer in create(admin, topic("a"), topic("b"), topic("a"))}
     assert answers == {"a": Error.INVALID_REQUEST, "b": Error.NONE}
     assert [info.name for info in admin.broker.metadata.topics()] == ["b"]
@@ -178,7 +178,7 @@ def test_metadata_reports_the_advertised_address(admin: Admin) -> None:
     assert (answer.controller_id, answer.cluster_id) == (1, admin.broker.metadata.cluster_id)
 
 
-def test_a_missing_topic_is_made_only_where_client_and_broker_allow_it() -> None:
+def test_a_missing_topic_is_created_only_if_client_and_broker_allow_it() -> None:
     admin = Admin()
     assert metadata(admin, "t").topics[0].error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert metadata(admin, "t", auto=True).topics[0].error_code == Error.NONE
@@ -272,7 +272,7 @@ def test_pages_of_partitions_cover_all_of_them_once(admin: Admin) -> None:
         assert seen == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("c", 0), ("c", 1), ("c", 2), ("c", 3)]
 
 
-def test_a_page_of_a_missing_topic_is_reported(admin: Admin) -> None:
+def test_a_missing_topic_is_reported_in_its_page(admin: Admin) -> None:
     answer = admin.ask(DescribeTopicPartitionsRequest([TopicRequest("no"), TopicRequest("b@d")], 10, None))
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
 

@@ -169,7 +169,7 @@ def test_version_of_the_add_sets_the_rules_of_an_implicit_marker(asker: Asker, v
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_offsets_add_the_partition_of_the_group(asker: Asker, version: int) -> None:
+def test_add_offsets_to_txn_adds_the_partition_of_the_group(asker: Asker, version: int) -> None:
     asker.init()
     request = AddOffsetsToTxnRequest("id", 1000, 0, "group")
     assert asker.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code == 0

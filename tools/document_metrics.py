@@ -31,6 +31,11 @@ Labels stand in braces. `_total` ends the name of a counter, which begins at 0 a
 name of a counter, with the type `unknown` (`untyped` in the text format), since OpenMetrics allows no other name for
 counters. All others are gauges, if nothing else is said. Quantiles of a summary cover the last one to two minutes and
 are accurate to an eighth. A count without the label `topic` covers all topics, including deleted ones.
+
+Of Kafka's metrics of share groups these are missing: times and ratios of acquisitions and of loads
+(`TopicPartitionsAcquireTimeMs`, `RequestTopicPartitionsFetchRatio`, `PartitionLoadTimeMs`, `FetchLockTimeMs`,
+`FetchLockRatio`), records of each batch (`InFlightBatchMessageCount`), share requests by topic, and
+`share-coordinator-metrics`.
 """
 
 CLIENTS = """

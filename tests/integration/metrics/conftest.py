@@ -10,7 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.raw.batches import batch
-from oncelog.apps.conformance.raw.share_members import ACCEPT, RELEASE, RawShareMember, set_group
+from oncelog.apps.conformance.raw.share_members import ACCEPT, REJECT, RELEASE, RawShareMember, set_group
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
@@ -85,6 +85,21 @@ def _share(broker: oncelog.Broker, connection: RawConnection) -> None:
     assert member.fetch().acquired == [(0, 0, 2), (2, 2, 2)]
     assert connection.produce("jobs", batch(b"3", b"4")).error == 0
     assert member.fetch().acquired == [(3, 4, 1)]
+    _bury(connection)
+
+
+def _bury(connection: RawConnection) -> None:
+    """Group ``buriers`` rejects the record of its topic, which becomes a dead letter, and one that does not exist."""
+    topic_id = connection.create_topic("poison")
+    connection.create_topic("dlq.poison", errors_deadletterqueue_group_enable="true")
+    member = RawShareMember(connection, "buriers", "poison", topic_id)
+    set_group(connection, "buriers", "share.auto.offset.reset", "earliest")
+    set_group(connection, "buriers", "errors.deadletterqueue.topic.name", "dlq.poison")
+    member.begin()
+    assert connection.produce("poison", batch(b"0")).error == 0
+    assert member.fetch().acquired == [(0, 0, 1)]
+    assert member.acknowledge(0, 0, REJECT) == 0
+    assert member.acknowledge(7, 7, REJECT) == Error.INVALID_RECORD_STATE
 
 
 def _write(connection: RawConnection) -> None:

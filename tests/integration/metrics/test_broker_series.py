@@ -15,9 +15,16 @@ from tests.integration.metrics.dashboards import CONFLUENT, ELSEWHERE, STRIMZI
 from tests.integration.metrics.pages import Page, scrape
 
 COUNTED_FROM_FIRST = {
-    f"kafka_network_requestmetrics_{meter}{end}" for meter in ("requests", "errors") for end in ("_total", "persec")
+    f"kafka_{meter}{end}"
+    for meter in (
+        "network_requestmetrics_requests",
+        "network_requestmetrics_errors",
+        "server_sharegroupmetrics_deadletterqueuetotalproducerequests",
+        "server_sharegroupmetrics_deadletterqueuefailedproducerequests",
+    )
+    for end in ("_total", "persec")
 }
-"""Clients and errors make these counts' labels: a series begins with its first event, as in Kafka."""
+"""Clients, errors and groups make these counts' labels: a series begins with its first event, as in Kafka."""
 
 
 @pytest.fixture(scope="module")
@@ -128,16 +135,26 @@ def test_share_group_metrics_show_records_in_flight_and_no_consumer_lag(page: Pa
     assert page.value("kafka_server_sharepartitionmetrics_inflightmessagecount", **at) == 5
     assert page.value("kafka_server_sharepartitionmetrics_acquisitionlocktimeout_total", **at) == 1
     assert page.value("oncelog_sharegroup_members", group="sharers") == 1
-    assert page.value("kafka_server_group_coordinator_metrics_share_group_count", state="Stable") == 1
-    assert page.value("kafka_server_group_coordinator_metrics_group_count", protocol="share") == 1
-    assert page.value("kafka_server_sharesessioncache_sharepartitionscount") == 1
+    assert page.value("kafka_server_group_coordinator_metrics_share_group_count", state="Stable") == 2
+    assert page.value("kafka_server_group_coordinator_metrics_group_count", protocol="share") == 2
+    assert page.value("kafka_server_sharesessioncache_sharepartitionscount") == 2
     kinds = {
         kind: page.value("kafka_server_sharegroupmetrics_recordacknowledgements_total", ackType=kind)
         for kind in ("Accept", "Release", "Reject", "Renew")
     }
-    assert kinds == {"Accept": 1, "Release": 1, "Reject": 0, "Renew": 0}
-    assert page.value("kafka_server_brokertopicmetrics_totalshareacknowledgementrequests_total") == 1
+    assert kinds == {"Accept": 1, "Release": 1, "Reject": 1, "Renew": 0}
+    assert page.value("kafka_server_brokertopicmetrics_totalshareacknowledgementrequests_total") == 3
+    assert page.value("kafka_server_brokertopicmetrics_failedshareacknowledgementrequests_total") == 1
+    assert page.value("kafka_server_brokertopicmetrics_failedsharefetchrequests_total") == 0
+    assert page.value("kafka_server_sharesessioncache_sharesessionevictions_total") == 0
     assert "sharers" not in {sample.labels.get("consumergroup") for sample in page.samples}
+
+
+def test_dead_letters_of_share_groups_are_counted(page: Page) -> None:
+    prefix = "kafka_server_sharegroupmetrics_deadletterqueue"
+    assert page.value(f"{prefix}recordcount", group="buriers") == 1
+    assert page.value(f"{prefix}totalproducerequests_total", group="buriers") == 1
+    assert page.value(f"{prefix}failedproducerequests_total", group="buriers") == 0
 
 
 def test_requests_are_counted_by_api_and_error(page: Page) -> None:

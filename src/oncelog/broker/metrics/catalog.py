@@ -290,6 +290,13 @@ _meter(
 )
 _meter(_TOPIC_METRICS, "TotalShareFetchRequests", "ShareFetch requests with a session.")
 _meter(_TOPIC_METRICS, "TotalShareAcknowledgementRequests", "Requests with acknowledgements.")
+_meter(_TOPIC_METRICS, "FailedShareFetchRequests", "ShareFetch requests in which a partition got an error.")
+_meter(_TOPIC_METRICS, "FailedShareAcknowledgementRequests", "Requests with acknowledgements that were refused.")
+_meter("server_sharesessioncache", "ShareSessionEvictions", "Sessions that ended with their connection.")
+_DEAD_LETTERS = "server_sharegroupmetrics"
+_meter(_DEAD_LETTERS, "DeadLetterQueueTotalProduceRequests", "Batches of dead letters, each attempt.", "group")
+_meter(_DEAD_LETTERS, "DeadLetterQueueFailedProduceRequests", "Attempts that were refused.", "group")
+_gauges(BOTH, (f"kafka_{_DEAD_LETTERS}_deadletterqueuerecordcount", "Dead letters that were written.", ("group",)))
 _GROUP = ("consumergroup", "topic", "partition")
 _gauges(
     EXPORTER,

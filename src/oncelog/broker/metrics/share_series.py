@@ -20,6 +20,7 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.broker.core.broker import Broker
+    from oncelog.broker.core.sharing.dead_letters import DeadLetters
     from oncelog.broker.core.sharing.share_partitions import Held
 
 CHUNK = 20
@@ -54,6 +55,8 @@ def share_series(page: Exposition, broker: Broker, groups: GroupCoordinator | No
     page.add(f"{_SESSIONS}sharesessionscount", len(sessions))
     page.add(f"{_SESSIONS}sharepartitionscount", sum(len(session.partitions) for session in sessions))
     _add_counts(page, sharing.counts if sharing is not None else ShareCounts())
+    if sharing is not None:
+        _add_dead_letters(page, sharing.dead_letters)
 
 
 def _add_lags(page: Exposition, broker: Broker, group: ShareGroup) -> Iterator[None]:
@@ -90,8 +93,23 @@ def _add_counts(page: Exposition, counts: ShareCounts) -> None:
         page.add("kafka_server_sharegroupmetrics_recordacknowledgements_total", count, at)
         page.add("kafka_server_sharegroupmetrics_recordacknowledgementspersec", count, at)
     for name, count in {
-        "totalsharefetchrequests": counts.fetch_requests,
-        "totalshareacknowledgementrequests": counts.acknowledge_requests,
+        "brokertopicmetrics_totalsharefetchrequests": counts.fetch_requests,
+        "brokertopicmetrics_failedsharefetchrequests": counts.failed_fetches,
+        "brokertopicmetrics_totalshareacknowledgementrequests": counts.acknowledge_requests,
+        "brokertopicmetrics_failedshareacknowledgementrequests": counts.failed_acknowledgements,
+        "sharesessioncache_sharesessionevictions": counts.lost_sessions,
     }.items():
-        page.add(f"kafka_server_brokertopicmetrics_{name}_total", count)
-        page.add(f"kafka_server_brokertopicmetrics_{name}persec", count)
+        page.add(f"kafka_server_{name}_total", count)
+        page.add(f"kafka_server_{name}persec", count)
+
+
+def _add_dead_letters(page: Exposition, letters: DeadLetters) -> None:
+    for group, tried in letters.tried.items():
+        at = labels(group=group)
+        page.add("kafka_server_sharegroupmetrics_deadletterqueuerecordcount", letters.written[group], at)
+        for name, count in {
+            "deadletterqueuetotalproducerequests": tried,
+            "deadletterqueuefailedproducerequests": letters.failed[group],
+        }.items():
+            page.add(f"kafka_server_sharegroupmetrics_{name}_total", count, at)
+            page.add(f"kafka_server_sharegroupmetrics_{name}persec", count, at)

@@ -114,7 +114,12 @@ class ShareCounts:
     acknowledgements: Counter[int] = field(default_factory=Counter)
     """Records by the type of their acknowledgement."""
     fetch_requests: int = 0
+    failed_fetches: int = 0
+    """Requests in which a partition, or more, got an error; the same for acknowledgements."""
     acknowledge_requests: int = 0
+    failed_acknowledgements: int = 0
+    lost_sessions: int = 0
+    """Sessions that ended with their connection."""
 
 
 class SharePartitions:
@@ -417,6 +422,7 @@ class SharePartitions:
 
     def disconnected(self, channel: Channel, now_ms: int) -> None:
         for member in self.sessions.of_connection(channel.connection_id):
+            self.counts.lost_sessions += 1
             self.close_session(member, now_ms)
 
     def stop(self) -> None:

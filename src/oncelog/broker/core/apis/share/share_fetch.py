@@ -191,6 +191,7 @@ class _Fetch:
         """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
         unless it was read, and the session has not answered for it yet."""
         acknowledged = {result.place: result for result in self._acknowledged}
+        self._ports.sharing.counts.failed_fetches += any(isinstance(each, Error) for each in found.values())
         first = [place for place, reported in self._session.partitions.items() if not reported]
         topics: dict[bytes, answers.ShareFetchableTopicResponse] = {}
         for place in dict.fromkeys((*found, *acknowledged, *first)):

@@ -165,7 +165,12 @@ def acknowledge(
 
     if acks:
         ports.sharing.counts.acknowledge_requests += 1
-    return gather([one(place, batches) for place, batches in acks.items()])
+
+    def counted(results: list[AckResult]) -> list[AckResult]:
+        ports.sharing.counts.failed_acknowledgements += any(result.error is not NONE for result in results)
+        return results
+
+    return gather([one(place, batches) for place, batches in acks.items()]).map(counted)
 
 
 def _result(place: Place, refusal: AckRefusal | None) -> AckResult:

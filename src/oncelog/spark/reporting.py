@@ -122,11 +122,16 @@ class Reporter(Protocol):
 
 
 class ReportingListener(StreamingQueryListener):
-    """Passes Spark's events of all queries of a session on to a reporter."""
+    """Passes Spark's events of all queries of a session on to a reporter.
+
+    Spark calls a start at once, in the thread that starts the query, and all other events later, in a thread of its
+    own. So the end of a run may come after the start of the next one, and is not reported then.
+    """
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._names: dict[str, str] = {}
+        """Of the runs whose end has not come yet, by their ids."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         name = event.name or str(event.id)
@@ -142,6 +147,8 @@ class ReportingListener(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         name = self._names.pop(str(event.runId), str(event.id))
+        if name in list(self._names.values()):
+            return
         problem = (event.exception or "").strip().split("\n", 1)[0]
         self._reporter.state(name, "failed" if problem else "ended", problem)
 

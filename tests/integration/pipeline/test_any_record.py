@@ -21,6 +21,7 @@ from tests.integration.console.test_guard import ask
 from tests.integration.pipeline.conftest import PipelineCommand
 from tests.integration.spark.kafka_records import committed, create_topic
 from tests.support.both_brokers import KAFKA_IN_SOAK
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.running_console import RunningConsole
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
@@ -113,7 +114,7 @@ def test_any_record_passes_source_and_sinks_unchanged(
                 writer = writer.format("oncelog").options(**given)
             else:
                 writer = writer.foreachBatch(for_each_batch({**given, **location}))
-            writer.trigger(availableNow=True).start().awaitTermination()
+            run_to_the_end(writer.trigger(availableNow=True).start)
         assert (way, differing(contents(broker.bootstrap_servers, copy))) == (way, [])
 
 

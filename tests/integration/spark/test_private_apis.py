@@ -19,6 +19,7 @@ from oncelog.spark.session import for_each_batch
 from tests.integration.spark.executors.test_executors import RunningBroker, rows_of, write_to
 from tests.integration.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.support.private_spark_apis import missing_names, uses
+from tests.support.restarted_queries import run_to_the_end
 
 
 def test_the_installed_pyspark_has_every_private_api_in_use(spark: SparkSession) -> None:
@@ -69,7 +70,7 @@ def test_a_query_writes_without_private_apis_if_its_checkpoint_is_named(
         options = {"kafka.bootstrap.servers": address, "topic": target} | named
         writer = rows.writeStream.foreachBatch(for_each_batch(options, on_written=written.append))
         writer = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
-        writer.start().awaitTermination()
+        run_to_the_end(writer.start)
 
     with pytest.raises(Exception, match="does not say where the checkpoint of query"):
         run("")

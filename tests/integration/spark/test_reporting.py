@@ -13,6 +13,7 @@ from oncelog.apps.conformance.expect import eventually
 from oncelog.spark.reporting import report_to_console
 from tests.conftest import RunningBroker
 from tests.integration.spark.kafka_records import create_topic, produce
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.running_console import TOKEN, RunningConsole
 
 
@@ -36,9 +37,10 @@ def test_a_session_reports_its_queries_their_progress_and_their_end(
         for frame, name in ((records, "good"), (bad, "bad")):
             writer = frame.select("key", "value").writeStream.format("oncelog").queryName(f"{name}-{unique_name}")
             writer = writer.option("kafka.bootstrap.servers", servers).option("topic", f"{unique_name}-out")
-            query = writer.option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start()
             try:
-                query.awaitTermination()
+                run_to_the_end(
+                    writer.option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start
+                )
             except StreamingQueryException:
                 assert name == "bad"
         eventually(lambda: f"good-{unique_name}" in page() and "90 rows read in this session" in page())

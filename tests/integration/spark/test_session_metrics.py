@@ -15,6 +15,7 @@ from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from tests.conftest import RunningBroker
 from tests.integration.metrics.pages import health, scrape
 from tests.integration.spark.kafka_records import committed, create_topic, produce
+from tests.support.restarted_queries import run_to_the_end
 
 
 class _Stops:
@@ -48,7 +49,7 @@ def test_a_batch_replayed_after_a_killed_run_is_counted_as_replayed_and_by_its_o
         options = {"kafka.bootstrap.servers": servers, "topic": out}
         sink = for_each_batch(options, on_written=metrics.written(unique_name), observe=observe)
         writer = rows.writeStream.queryName(unique_name).foreachBatch(sink).trigger(availableNow=True)
-        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+        run_to_the_end(writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start)
 
     def value(name: str, **labels: str) -> float:
         return scrape(metrics.address).value(f"oncelog_pipeline_{name}", pipeline=unique_name, **labels)

@@ -14,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 from tests.conftest import RunningBroker
 from tests.integration.spark.kafka_records import Seen, committed, create_topic, eventually, produce, values
+from tests.support.restarted_queries import run_to_the_end
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sql.md"
 pytestmark = pytest.mark.timeout(600)
@@ -187,9 +188,7 @@ def test_table_is_read_as_a_stream_and_a_stream_into_it_needs_options_of_its_own
     def started(folder: str, **options: str) -> Any:
         rows = tables.spark.readStream.option("startingOffsets", "earliest").table("t").select("key", "value")
         writer = rows.writeStream.options(**options, checkpointLocation=str(tmp_path / folder))
-        query = writer.trigger(availableNow=True).toTable("copy")
-        query.awaitTermination()
-        return query
+        return run_to_the_end(lambda: writer.trigger(availableNow=True).toTable("copy"))
 
     with pytest.raises(PySparkException, match=r"toTable has nothing of CREATE TABLE: write with writeStream\.format"):
         started("refused")

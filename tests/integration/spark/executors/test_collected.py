@@ -22,6 +22,7 @@ from oncelog.spark.sink.rows import BadRow, Encoding, SinkColumns, positions_of
 from tests.integration.spark.executors.test_executors import RunningBroker
 from tests.integration.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
+from tests.support.restarted_queries import run_to_the_end
 
 LARGE = Share(1000, 1024)
 
@@ -169,7 +170,7 @@ def test_a_query_collects_from_its_second_batch_on_until_one_is_large(
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", "10")
     sink = for_each_batch({"kafka.bootstrap.servers": address, "topic": target}, on_written=written.append)
     writer = reader.load().select("value").writeStream.foreachBatch(sink)
-    writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start().awaitTermination()
+    run_to_the_end(writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start)
     assert [(outcome.path, outcome.rows) for outcome in written] == [("driver", 10)] * 7
     assert small_enough == [True, True, False, True, True, True], "all but the first are tried"
     wait_until_settled(address, target)

@@ -13,6 +13,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.rows import SinkColumns
 from tests.integration.spark.kafka_records import committed, create_topic
+from tests.support.restarted_queries import run_to_the_end
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -60,7 +61,7 @@ def test_all_forms_of_headers_are_written(
             writer = rows.writeStream.format("oncelog").options(**given, **location)
         else:
             writer = rows.writeStream.foreachBatch(for_each_batch({**given, **location})).options(**location)
-        writer.trigger(availableNow=True).start().awaitTermination()
+        run_to_the_end(writer.trigger(availableNow=True).start)
     for form, (_, wanted) in FORMS.items():
         (record,) = committed(address, names[form])
         assert (form, record.headers or []) == (form, wanted)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.integration.cli.conftest import call
 from tests.integration.spark.kafka_records import create_topic
+from tests.support.restarted_queries import run_to_the_end
 
 PARTITIONS = 30
 
@@ -91,7 +92,7 @@ def test_batch_reads_and_available_now_read_everything_committed_before(
         writer.commit()
         stream = spark.readStream.format("oncelog").options(**options(broker, topic)).load().coalesce(2)
         target = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path))
-        target.trigger(availableNow=True).start().awaitTermination()
+        run_to_the_end(target.trigger(availableNow=True).start)
         assert sum(seen) == writer.committed
 
 

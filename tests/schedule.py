@@ -1,25 +1,34 @@
 """Which worker of ``make test`` runs which file, and when; ``tests.scheduler`` asks.
 
 Two cores stay busy if tests that compute (Spark) run beside tests that wait (most others), and if no long file starts
-late. So two workers take the files with Spark sessions and share those sessions among them, one has the browser, and
-the others take the rest. Each worker starts with its longest file, and helps the others when its own are done.
+late. A Spark session, a JVM for pipelines, a browser and an Apache Kafka each take five to ten seconds of CPU time to
+start, and are faster when warm. So one worker has the files that share a session, one those that run pipelines in a
+JVM, one the browser, and the others begin with the files that need Apache Kafka. Each worker starts with its longest
+file, and helps the others when its own are done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
-SPARK = (
+SESSIONS = (
     "integration/spark/",
-    "compatibility/spark_versions/",
+    "integration/security/test_clients.py",
+    "integration/tables/test_delta_demands.py",
+    "integration/tables/test_existing_postgresql.py",
+    "integration/tables/test_iceberg_demands.py",
+    "integration/tables/test_latest.py",
+)
+PIPELINES = (
     "integration/pipeline/",
     "integration/demo/test_demo.py",
-    "integration/security/test_clients.py",
+    "compatibility/spark_versions/",
     "docs/test_first_aggregation.py",
 )
 BROWSER = ("integration/console/",)
-OWN = (SPARK, SPARK, BROWSER)
-"""The files that the first workers prefer."""
+OWN = ((SESSIONS, PIPELINES), (PIPELINES, SESSIONS), (BROWSER,))
+"""The files that the first workers prefer, in this order."""
+OWNED = (*SESSIONS, *PIPELINES, *BROWSER)
 
 SECONDS = {
     "integration/demo/test_demo.py": 190,
@@ -151,14 +160,20 @@ def turn(file: str) -> int:
     return -SECONDS.get(file, 0)
 
 
-def choice(waiting: Iterable[str], worker: int) -> str:
-    """The first of the waiting files that this worker prefers to all others."""
+def choice(waiting: Mapping[str, Collection[str]], worker: int) -> str:
+    """The first of the waiting files that this worker prefers to all others.
+
+    :param waiting: the ids of each file's tests, by the file's path.
+    """
     own = OWN[worker] if worker < len(OWN) else ()
 
-    def foreign(path: str) -> int:
+    def rank(path: str) -> tuple[int, bool]:
         file = path.removeprefix("tests/")
-        if file.startswith(own):
-            return 0
-        return 2 if file.startswith((*SPARK, *BROWSER)) else 1
+        for place, kind in enumerate(own):
+            if file.startswith(kind):
+                return place, False
+        if file.startswith(OWNED):
+            return len(own) + 1, False
+        return len(own), any("[kafka" in test for test in waiting[path]) == bool(own)
 
-    return min(waiting, key=foreign)
+    return min(waiting, key=rank)

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from tests.areas import AreaTime, area_of, times
-from tests.schedule import CEILINGS, SECONDS, choice
+from tests.schedule import CEILINGS, SECONDS, SESSIONS, choice
 from tests.scheduler import ByKind
 
 TESTS = Path(__file__).parents[1]
@@ -23,16 +23,31 @@ def test_files_whose_time_is_listed_exist() -> None:
 @pytest.mark.parametrize(
     ("worker", "files", "taken"),
     [
-        (0, ["client/b.py", "console/b.py", "spark/b.py", "spark/a.py"], "spark/b.py"),
-        (1, ["client/b.py", "pipeline/a.py"], "pipeline/a.py"),
+        (0, ["client/b.py", "console/b.py", "pipeline/b.py", "spark/b.py", "spark/a.py"], "spark/b.py"),
+        (0, ["client/b.py", "pipeline/b.py"], "pipeline/b.py"),
+        (1, ["client/b.py", "spark/a.py", "pipeline/a.py"], "pipeline/a.py"),
         (1, ["console/b.py", "client/b.py", "client/a.py"], "client/b.py"),
+        (2, ["client/kafka.py", "client/b.py", "client/a.py"], "client/b.py"),
         (2, ["client/b.py", "spark/b.py", "console/b.py"], "console/b.py"),
         (3, ["spark/b.py", "console/b.py", "client/b.py"], "client/b.py"),
         (3, ["spark/b.py", "console/b.py"], "spark/b.py"),
+        (3, ["client/b.py", "client/kafka.py", "client/a.py"], "client/kafka.py"),
     ],
 )
 def test_a_worker_takes_its_own_kind_then_unowned_files_then_others(worker: int, files: list[str], taken: str) -> None:
-    assert choice([f"tests/integration/{file}" for file in files], worker) == f"tests/integration/{taken}"
+    waiting = {
+        f"tests/integration/{file}": [f"{file}::test[{'kafka' if file.endswith('kafka.py') else 'oncelog'}]"]
+        for file in files
+    }
+    assert choice(waiting, worker) == f"tests/integration/{taken}"
+
+
+def test_files_whose_tests_take_the_shared_session_have_the_worker_that_has_it() -> None:
+    files = [path for path in sorted(TESTS.rglob("test_*.py")) if "unit" not in path.relative_to(TESTS).parts]
+    taking = [path for path in files if re.search(r"\bspark: SparkSession\b", path.read_text(encoding="utf-8"))]
+    assert taking
+    names = [path.relative_to(TESTS).as_posix() for path in taking]
+    assert [name for name in names if not name.startswith((*SESSIONS, "integration/pipeline/"))] == []
 
 
 def test_a_worker_after_a_crash_takes_the_place_of_the_crashed_worker(

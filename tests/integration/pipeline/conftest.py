@@ -15,6 +15,7 @@ from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from tests.conftest import RunningBroker
+from tests.integration.cli.conftest import call
 from tests.support.restarted_queries import worker_was_late
 
 HERE = Path(__file__).parent
@@ -67,11 +68,19 @@ class PipelineCommand:
     def refused(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """The single sentence with which the run refuses."""
         run = self.run(*arguments, environment=environment)
-        assert run.returncode == 1, run.stdout + run.stderr
-        lines = [line for line in run.stderr.splitlines() if not line.startswith("the embedded broker listens")]
-        assert len(lines) == 1, run.stderr
-        assert lines[0].startswith("oncelog: ")
-        return lines[0]
+        return _sentence(run.returncode, run.stdout, run.stderr)
+
+    def refused_at_once(self, *arguments: str) -> str:
+        """The single sentence with which the run refuses before it starts Spark: in this process, which is quicker."""
+        called = call("pipeline", "run", *arguments, cwd=self.folder)
+        return _sentence(called.code, called.out, called.err)
+
+
+def _sentence(code: int, out: str, err: str) -> str:
+    assert code == 1, out + err
+    (line,) = (line for line in err.splitlines() if not line.startswith("the embedded broker listens"))
+    assert line.startswith("oncelog: ")
+    return line
 
 
 @pytest.fixture(scope="session")

@@ -295,7 +295,7 @@ def test_malformed_and_dead_letter_must_be_set_together(pipeline: PipelineComman
     name = wrong.split(" ")[0]
     kept = [line for line in lines if not line.startswith(("malformed", "dead_letter")) or line.startswith(name)]
     file = pipeline.write("half.toml", "\n".join(kept))
-    assert text in pipeline.refused(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")
+    assert text in pipeline.refused_at_once(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")
 
 
 NANOSECONDS = 1_700_000_000_000_000_000

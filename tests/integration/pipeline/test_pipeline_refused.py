@@ -9,6 +9,7 @@ from typing import Protocol
 import pytest
 
 from oncelog.errors import OncelogError
+from oncelog.spark.pipeline import running
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.integration.pipeline.conftest import PipelineCommand
 from tests.support.older_broker import KAFKA_2_3, older_broker
@@ -54,39 +55,46 @@ def test_missing_file_is_refused_by_name(cold_pipeline: PipelineCommand) -> None
 
 def test_unknown_topic_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
     file = cold_pipeline.write("p.toml", GOOD.replace('"flights"', '"no-such-topic"'))
-    sentence = cold_pipeline.refused(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
+    sentence = cold_pipeline.refused_at_once(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
     assert "reads topic 'no-such-topic', which does not exist" in sentence
 
 
-def test_broker_that_does_not_exist_is_reported_by_its_address(cold_pipeline: PipelineCommand) -> None:
+def test_broker_that_does_not_exist_is_reported_by_its_address(
+    cold_pipeline: PipelineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "TIMEOUT_MS", 500)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
+    sentence = cold_pipeline.refused_at_once(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
     assert f"{address} does not answer as a Kafka broker" in sentence
 
 
 def test_a_broker_of_2_3_is_refused_as_too_old(cold_pipeline: PipelineCommand) -> None:
     with older_broker(KAFKA_2_3) as broker:
         address = broker.bootstrap_servers
-        sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
+        sentence = cold_pipeline.refused_at_once(
+            str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address
+        )
     assert f"{address} is older than Apache Kafka 2.5" in sentence
     assert "is it running" not in sentence
 
 
 def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
     text = GOOD.replace("[query]", 'options = { startingOffset = "latest" }\n[query]')
-    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", text)), "--bootstrap-server", "127.0.0.1:1")
+    sentence = cold_pipeline.refused_at_once(
+        str(cold_pipeline.write("p.toml", text)), "--bootstrap-server", "127.0.0.1:1"
+    )
     assert "'startingOffset'" in sentence
     assert "did you mean startingOffsets" in sentence
 
 
 def test_pipeline_that_the_file_does_not_have_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
-    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--only", "q")
+    sentence = cold_pipeline.refused_at_once(str(cold_pipeline.write("p.toml", GOOD)), "--only", "q")
     assert "--only names 'q', but the pipelines of" in sentence
 
 
 def test_a_setting_that_is_not_one_of_sparks_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
-    assert "'cores=2'" in cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
+    assert "'cores=2'" in cold_pipeline.refused_at_once(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
 
 
 def test_missing_java_is_reported_with_the_next_step(cold_pipeline: PipelineCommand) -> None:

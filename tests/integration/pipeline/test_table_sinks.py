@@ -316,7 +316,7 @@ def test_a_pipeline_with_only_a_table_writes_in_complete_mode(
 )
 def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, reported: str) -> None:
     text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
-    assert reported in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")
+    assert reported in pipeline.refused_at_once(str(pipeline.write("wrong.toml", text)), "--once")
 
 
 MOVED = """

@@ -50,7 +50,7 @@ ALONE = {
     "kills": "Spark's driver killed",
 }
 LONG = {"soak": "an hour of clients that come and go"}
-"""Only if it is asked for."""
+"""Run only if ``--only`` names them."""
 
 
 class Run:
@@ -97,7 +97,7 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
 
 
 def flush_policies(run: Run) -> None:
-    """What a sync before each acknowledgement costs, and what it costs a transaction."""
+    """The cost of a sync before each acknowledgement, with and without transactions."""
     with ExitStack() as stack:
         policies = [Oncelog("commit"), Oncelog("interval"), Oncelog("none")]
         servers = [stack.enter_context(running(server)) for server in policies]

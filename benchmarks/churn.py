@@ -25,7 +25,7 @@ PARTITIONS = 6
 class Churn:
     """Clients of one broker, until :meth:`stop`.
 
-    :ivar done: what each kind of client has done how often.
+    :ivar done: how often each kind of client has done each action.
     """
 
     def __init__(self, bootstrap_servers: str) -> None:

@@ -440,7 +440,7 @@ class Case(NamedTuple):
     work: Work
     partitions: int = 1
     share: int = 1
-    """A slow client sends only one in this many records."""
+    """A slow client sends only one of this many records."""
 
 
 CASES = [
@@ -506,7 +506,7 @@ def measure(case: Case, task: Task) -> tuple[float, float, int]:
 
 
 def _ours() -> Server:
-    """Without the pause that a new group makes for members that may still come: it is what a join would measure."""
+    """Without the initial rebalance delay: otherwise a join would measure only that delay."""
     return Oncelog(properties={"group.initial.rebalance.delay.ms": "0"})
 
 
@@ -548,7 +548,7 @@ def main() -> None:
 
 
 def chosen(name: str, pattern: str) -> bool:
-    """Whether a cell is meant: the one that is named in full, or all that contain the pattern."""
+    """Whether the pattern selects a cell: it is the cell's whole name, or a part of it."""
     whole = any(pattern == f"{case.kind} {case.client}" for case in CASES)
     return name == pattern if whole else fnmatch(name, f"*{pattern}*")
 

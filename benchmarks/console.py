@@ -43,7 +43,7 @@ def load(page: Page, session: CDPSession, address: str) -> dict[str, float]:
 
 
 def durations(session: CDPSession) -> dict[str, float]:
-    """What the tab's process has spent so far."""
+    """The CPU time that the tab's process has used so far."""
     reported = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
     return {name: reported[key] * 1000 for name, key in DURATIONS.items()}
 

@@ -40,7 +40,7 @@ TUNED = {
     "kafka.linger.ms": "50",
     "kafka.buffer.memory": "67108864",
 }
-"""What a patient user sets on Spark's own connector: large compressed batches."""
+"""Options with which a user tunes Spark's own connector: large compressed batches."""
 CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
     "rows made and dropped": ("noop", {}),
     "Spark's connector, defaults": ("kafka", {}),
@@ -123,7 +123,7 @@ class _SparkUsage:
 
 
 class _Memory(threading.Thread):
-    """Watches resident memory: what it was, and the most that it became."""
+    """Watches resident memory: its value at the beginning, and its maximum."""
 
     def __init__(self, cluster: SparkCluster, job: Job) -> None:
         super().__init__(daemon=True)

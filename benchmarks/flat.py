@@ -40,7 +40,7 @@ FILLINGS = ("partitions", "producers", "connections")
 
 
 class Dumped(Counted):
-    """Counts each of several stretches by itself."""
+    """Counts the instructions of each stretch separately."""
 
     def counted(self, work: Callable[[], None]) -> int:
         before = set(self._dumps())

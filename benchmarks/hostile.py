@@ -45,7 +45,7 @@ Attack = Callable[[str], None]
 
 
 def wide(name: str) -> Attack:
-    """Make what the row is about, before it begins."""
+    """Prepare an attack before it begins."""
 
     def make(address: str) -> None:
         with RawConnection(address, timeout_s=TIMEOUT_S) as client:

@@ -270,7 +270,7 @@ def gigabytes(count: int) -> None:
 
 
 class _FileWithHoles(OsFile):
-    """A segment to which batches of zeros are appended: what is behind their first page is not written."""
+    """A segment to which batches of zeros are appended: only their first page is written."""
 
     __slots__ = ()
 

@@ -62,7 +62,7 @@ def _built(source: Path, *libraries: Path) -> Path:
 
 @cache
 def client() -> Path:
-    """The one that drives librdkafka."""
+    """The load generator that drives librdkafka."""
     spec = importlib.util.find_spec("confluent_kafka")
     if spec is None or spec.origin is None:
         raise BenchmarkError("the package confluent-kafka is needed for its librdkafka: make setup")
@@ -74,7 +74,7 @@ def client() -> Path:
 
 @cache
 def raw_client() -> Path:
-    """The one that sends encoded requests."""
+    """The load generator that sends encoded requests."""
     return _built(RAW_SOURCE)
 
 
@@ -115,7 +115,7 @@ def run_raw(
 
 
 def _watched(run: subprocess.Popen[str], cpu_s: Callable[[], float]) -> dict[str, float]:
-    """What the generator tells of its load."""
+    """The measurements that the generator reports."""
     if run.stdin is None or run.stdout is None or run.stderr is None:
         raise BenchmarkError("the load generator was started without pipes")
     if run.stdout.readline():
@@ -132,7 +132,7 @@ def _watched(run: subprocess.Popen[str], cpu_s: Callable[[], float]) -> dict[str
 
 
 def run_client(work: str, servers: str, topic: str, *numbers: int) -> dict[str, float]:
-    """Run one load to its end; what it measured, in seconds and milliseconds."""
+    """Run one load to its end; returns its measurements, in seconds and milliseconds."""
     command = [str(client()), work, servers, topic, *map(str, numbers)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode:

@@ -48,7 +48,7 @@ MB = 1024 * 1024
 PAUSE_S = 0.005
 MAX_RATIO, MAX_MB = 5.0, 512
 SLOWEST, TRIED, SEED = 50, 2000, "neighbour"
-"""Inputs of the fuzzer that are sent, of so many that are tried."""
+"""How many of the fuzzer's inputs are sent, and how many are tried to find them."""
 SENT, FILLING = struct.Struct(">d"), b"x" * 92
 """A record: when it was sent, and the rest of 100 bytes."""
 Attack = Callable[[str], None]
@@ -65,7 +65,9 @@ def bomb(address: str) -> None:
 
 
 def dense(address: str) -> None:
-    """As many records as a batch may unpack to, which are all looked at: none has the key that its topic asks for."""
+    """As many records as a batch may unpack to; the broker checks all of them, because none has the key that its topic
+    requires.
+    """
     count = 16 * MB // 7 - 1
     packed = zstandard.compress(record(None) * count)
     with RawConnection(address, timeout_s=60) as client:
@@ -110,7 +112,7 @@ def keys(address: str) -> None:
 
 
 def waiting(address: str) -> None:
-    """Fetches of all partitions that wait for more than there will be."""
+    """Fetches of all partitions that wait for more records than will ever arrive."""
     with contextlib.ExitStack() as stack:
         for _ in range(10):
             client = stack.enter_context(RawConnection(address, timeout_s=60))
@@ -138,7 +140,7 @@ def flood(address: str) -> None:
 
 @cache
 def slowest_inputs() -> list[bytes]:
-    """What takes a broker longest of the fuzzer's corpus of requests and of new ones: CPU time in this process."""
+    """The fuzzer's requests, old and new, that take a broker the most CPU time, measured in this process."""
     from tests.hostile.fuzz.targets.wire import Harness, new_requests, requests
 
     random = Random(SEED)
@@ -226,8 +228,9 @@ def latencies(address: str, seconds: float) -> list[float]:
 
 
 def read(address: str, results: Connected, ends: Event) -> None:
-    """Read all records from the start, until there are as many as ``results`` tells in the end; when each was sent, and
-    how many milliseconds later it came."""
+    """Read all records from the start, until their number is the one that ``results`` finally names; returns when each
+    was sent, and how many milliseconds later it arrived.
+    """
     consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.auto.commit": False})
     consumer.assign([TopicPartition("work", 0, OFFSET_BEGINNING)])
     arrivals: list[tuple[float, float]] = []
@@ -256,7 +259,7 @@ def largest_mb(pid: int) -> float:
 
 @contextlib.contextmanager
 def neighbours(address: str) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
-    """A reader in a process of its own; told how many records there are, it answers what it read."""
+    """A reader in a process of its own: it gets the number of records, and returns what it has read."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     ends = context.Event()
@@ -338,7 +341,7 @@ def make_topics(address: str) -> None:
 
 
 def each_on_its_own(name: str, start: Started, seconds: float, rounds: Sequence[Sequence[str]]) -> list[str]:
-    """A broker for each round, so that memory is that round's alone and one that is ended ends no other."""
+    """A broker for each round, so that its memory belongs to that round only, and its end ends no other round."""
     broken = []
     for attacks in rounds:
         with start() as (address, pid):

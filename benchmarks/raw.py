@@ -48,7 +48,7 @@ class Caller:
         self._socket.close()
 
     def send(self, frame: bytes) -> bytes:
-        """The answer, its size before it."""
+        """The answer, preceded by its size."""
         self.post(frame)
         return self.receive()
 
@@ -97,7 +97,7 @@ class Caller:
         return response_type(request.API_KEY).decode(answer, version, 4 + body)
 
     def ask(self, request: Message, version: int) -> Message:
-        """Again and again while the coordinator is not ready."""
+        """Ask again while the coordinator is not ready."""
         frame = encode(request, version)
         deadline = time.monotonic() + 30
         while True:

@@ -106,9 +106,9 @@ def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:
 
 
 def _joined(members: Sequence[Caller], group: str, ids: Sequence[str], metadata: bytes) -> tuple[list[str], int]:
-    """All of them in one generation, with an assignment each: their ids, and its number.
+    """All members in one generation, each with an assignment: their ids, and the generation's number.
 
-    Whoever is answered while others still wait joins again: a server may begin with those who came first.
+    A member that is answered while others still wait joins again: a server may begin with the first members.
     """
     poll = select.poll()
     numbers = {member.fileno(): number for number, member in enumerate(members)}
@@ -153,7 +153,7 @@ def _refuse_errors(error: int, name: str) -> None:
 
 
 def idle_connections(server: Server, caller: Caller, seconds: float) -> Figures:
-    """What 1,000 connections that have asked once and say nothing more take of memory."""
+    """The memory that 1,000 idle connections take after one request each."""
     del caller, seconds
     hello = encode(ApiVersionsRequest("bench", "1"), 3)
     usage = Usage(server)

@@ -228,7 +228,7 @@ WARM_S = 1.0
 
 
 def cells(size: Size) -> dict[str, Callable[[Server, Size], Figures]]:
-    """What is measured, by name: servers take turns in each, because the machine's speed may change within a round."""
+    """The cells by name. Servers take turns in each cell, because the machine's speed may change within a round."""
     works: dict[str, Callable[[Server, Caller, float], Figures]] = {
         name: partial(cell, name=name, make=make) for name, make in CELLS.items()
     }
@@ -236,7 +236,7 @@ def cells(size: Size) -> dict[str, Callable[[Server, Size], Figures]]:
 
 
 def _measure(name: str, work: Callable[[Server, Caller, float], Figures], server: Server, size: Size) -> Figures:
-    """One cell; nothing, with a word, if the server does not serve it."""
+    """Measure one cell; prints a remark and returns nothing if the server does not serve it."""
     touch_memory(size.bytes_before_requests)
     caller = Caller(server)
     try:

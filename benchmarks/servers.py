@@ -67,7 +67,7 @@ class Server(Protocol):
     @property
     def pid(self) -> int: ...
     def prepare(self) -> None:
-        """What comes once, before the first start: downloads, formatting."""
+        """Steps before the first start: downloads, formatting."""
 
     def start(self) -> float:
         """Seconds from the start of the process to its first ApiVersions answer."""
@@ -78,7 +78,7 @@ class Server(Protocol):
 
 
 class OwnProcess:
-    """What servers that are a plain command have in common."""
+    """The common part of servers that are a plain command."""
 
     name = ""
     keeps_data = True
@@ -234,7 +234,7 @@ class Kafka:
 
 @contextmanager
 def running(server: Server) -> Iterator[Server]:
-    """Started, and at the end stopped and its folder removed."""
+    """Starts the server for the block; afterwards it is stopped and its folder removed."""
     try:
         server.prepare()
         server.start()
@@ -245,7 +245,7 @@ def running(server: Server) -> Iterator[Server]:
 
 
 class Usage:
-    """What a server process used since this was made: CPU seconds, and memory now."""
+    """CPU seconds that a server process has used since this was created, and its memory now."""
 
     def __init__(self, server: Server) -> None:
         self._process = psutil.Process(server.pid)

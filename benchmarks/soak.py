@@ -24,7 +24,7 @@ from benchmarks.servers import Oncelog, running
 
 HOUR_S = 3600.0
 SETTLED_PART = 0.25
-"""Before this part of the time caches still fill."""
+"""The first part of the run, in which caches still fill."""
 SAMPLES = 60
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -73,7 +73,7 @@ def watch(pid: int, seconds: float) -> list[Sample]:
 
 
 def await_closed(pid: int, seconds: float) -> int:
-    """How many descriptors of deleted files are left when there are none, or the time is over."""
+    """Wait until no descriptor of a deleted file is left; returns how many are left when the time is over."""
     deadline = time.monotonic() + seconds
     while (left := look(pid).deleted) and time.monotonic() < deadline:
         time.sleep(0.2)

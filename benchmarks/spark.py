@@ -48,7 +48,7 @@ class Job:
         self.pids = self.line()
 
     def line(self) -> Any:
-        """What the program says next."""
+        """The next line of the program."""
         stdout = self.process.stdout
         text = stdout.readline() if stdout else b""
         if not text:

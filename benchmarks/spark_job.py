@@ -31,7 +31,7 @@ def write(spark: SparkSession, step: dict[str, Any]) -> None:
 
 
 def write_json(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Small JSON objects, half of each a digest, by a connector or by `executors`; what was written."""
+    """Write small JSON objects, half of each a digest, with a connector or with `executors`; returns the counts."""
     value = (
         """concat('{"number": ', id, ', "name": "', md5(cast(id as string)), '", "text": "some words of a text"}')"""
     )
@@ -47,7 +47,7 @@ def write_json(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def result_bytes(spark: SparkSession) -> int:
-    """What tasks have sent to the driver as their results since the session began."""
+    """Bytes that tasks have sent to the driver as results since the session began."""
     gateway: Any = spark.sparkContext._gateway
     quantiles = gateway.new_array(gateway.jvm.double, 0)
     store = spark.sparkContext._jsc.sc().statusStore()
@@ -77,14 +77,16 @@ TEN_COLUMNS = (
 
 
 def _ten_columns(spark: SparkSession, rows: int) -> DataFrame:
-    """Cached, so that making them takes nothing: the next step finds what this one has kept."""
+    """Cache the rows, so that the next step does not compute them."""
     columns = spark.range(0, rows, 1, 2).selectExpr(*TEN_COLUMNS).cache()
     columns.write.format("noop").mode("overwrite").save()
     return columns
 
 
 def write_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Ten columns as JSON, by a connector, by `executors` (our `write`) or to `noop`; the time without making them."""
+    """Write ten columns as JSON, with a connector, with `executors` (our `write`) or to `noop`; the time does not
+    include computing the rows.
+    """
     columns = _ten_columns(spark, step["rows"])
     rows = columns.selectExpr("cast(id as string) as key", "to_json(struct(*)) as value")
     options = {"kafka.bootstrap.servers": step["servers"], "topic": step["topic"]}

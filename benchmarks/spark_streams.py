@@ -1,4 +1,4 @@
-"""Spark's side of the benchmark of micro-batches: a query for each step, and what Spark and the sink say of it.
+"""Spark's side of the benchmark of micro-batches: a query for each step, and what Spark and the sink report about it.
 
 Called by :mod:`benchmarks.spark_job` for :mod:`benchmarks.micro_batches`. Here are also the floors: a Python source
 whose plan is empty or whose rows are there already, a Python sink that does nothing, and functions of ``foreachBatch``
@@ -136,7 +136,7 @@ def _source(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
 
 
 def _by_hand(options: dict[str, str]) -> Callable[[DataFrame, int], None]:
-    """What is written without us: the rows of a batch with Spark's own connector, again if it is repeated."""
+    """Writes the rows of a batch with Spark's own connector, for comparison; a repeated batch is written again."""
 
     def write(rows: DataFrame, batch_id: int) -> None:
         rows.write.format("kafka").options(**options).mode("append").save()
@@ -264,5 +264,5 @@ def cpu_s(pid: int) -> dict[int, float]:
 
 
 def cpu_since(before: dict[int, float], now: dict[int, float]) -> float:
-    """What was taken meanwhile, without processes that have ended."""
+    """CPU seconds used meanwhile, without processes that have ended."""
     return sum(seconds - before.get(pid, 0.0) for pid, seconds in now.items())

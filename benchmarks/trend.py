@@ -31,7 +31,7 @@ WIDTH, HEIGHT, MARGIN = 360, 48, 4
 
 
 class Run(NamedTuple):
-    """What is kept of a run."""
+    """The figures that are kept of a run."""
 
     at: str
     commit: str

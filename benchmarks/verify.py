@@ -39,8 +39,7 @@ status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""Between this process and the measured one: a child's largest memory begins with that of the process it is forked
-from."""
+"""Between this process and the measured one: the largest memory of a child process begins with that of its parent."""
 
 
 def speeds(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:

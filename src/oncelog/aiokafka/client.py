@@ -21,7 +21,7 @@ from oncelog.errors import ConfigError
 
 
 def warn_of_no_effect(**arguments: object) -> None:
-    """Warn, as aiokafka does, of its deprecated arguments: the loop is the running one, versions are negotiated."""
+    """Warn about deprecated arguments, as aiokafka does: the loop is the running one, versions are negotiated."""
     for name, value in arguments.items():
         if value is not None:
             warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)

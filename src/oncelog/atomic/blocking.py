@@ -1,4 +1,4 @@
-"""The blocking face of this package: the same code over blocking drivers and blocking clients, and no event loop."""
+"""The blocking API of this package: the same code over blocking drivers and blocking clients, and no event loop."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class RowsAndRecords:
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
-        """What the block does in the database and what it sends takes effect together.
+        """The block's changes in the database and the records that it sends take effect together.
 
-        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next
-        instance, asks it, and ends the records' transaction accordingly.
+        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next instance,
+        asks it, and ends the records' transaction accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.
         """
@@ -101,7 +101,7 @@ class Outbox:
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
-        """What the block does in the database and what it sends takes effect together."""
+        """The block's changes in the database and the records that it sends take effect together."""
         return Block(self.core.transaction())
 
 
@@ -112,7 +112,7 @@ class Relay:
     :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
     :param batch_size: rows in one transaction at most.
     :param poll_ms: how long ``run()`` waits when there was nothing to send.
-    :param on_mismatch: ``send`` or ``skip``: what to do once with the last batch if database and log contradict each
+    :param on_mismatch: ``send`` or ``skip``: what to do, once, with the last batch if database and log contradict each
         other, instead of raising ``Mismatch``.
     """
 
@@ -184,9 +184,10 @@ class Inbox(Generic[K, V]):
         run(self._core.start())
 
     def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> Block[K, V]:
-        """The next records; what the block does with them, and that they are done, takes effect together.
+        """The next records; the block's changes and the new position take effect together.
 
-        There may be none, if none came within ``timeout_ms``. If the block or the commit fails, the records come again.
+        The list is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records come
+        again.
         """
         return Block(self._core.transaction(timeout_ms=timeout_ms, max_records=max_records))
 

@@ -50,9 +50,9 @@ class Database(Protocol):
     async def begin(self, *, brief: bool = False) -> None:
         """Begin a transaction that writes.
 
-        :param brief: only this package uses it, so it is never idle for long. PostgreSQL ends one that is for
-            :data:`STANDS_STILL_S`: the next instance waits for its locks.
-        :raises AtomicError: one is open, or the connection's mode does not let us begin one.
+        :param brief: only this package uses it, so it is never idle for long. PostgreSQL ends a brief transaction that
+            is idle for :data:`STANDS_STILL_S`, because the next instance waits for its locks.
+        :raises AtomicError: a transaction is open, or the connection's mode does not allow beginning one.
         """
 
     async def commit(self) -> None:
@@ -229,7 +229,7 @@ def _check_committed(status: str | None) -> None:
 
 
 async def _settled(given: Any) -> Any:
-    """What a call of psycopg returns, whose classes for asyncio return coroutines."""
+    """The result of a psycopg call, whose asyncio classes return coroutines."""
     return await given if inspect.isawaitable(given) else given
 
 
@@ -268,7 +268,7 @@ def async_database(connection: object) -> Database:
 
 
 Known = Callable[[object], Database]
-"""The port of a connection: one of the two above."""
+"""The port of a connection, blocking or asyncio."""
 
 
 def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]], where: str) -> Database:

@@ -95,9 +95,10 @@ class InboxReader(Generic[K, V]):
 
     @asynccontextmanager
     async def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> AsyncIterator[Transaction[K, V]]:
-        """The next records; what the block does with them, and that they are done, takes effect together.
+        """The next records; the block's changes and the new position take effect together.
 
-        There may be none, if none came within ``timeout_ms``. If the block or the commit fails, the records come again.
+        The list is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records come
+        again.
         """
         found = await self._next(timeout_ms, max_records)
         moved: dict[TopicPartition, int] = {}
@@ -115,7 +116,7 @@ class InboxReader(Generic[K, V]):
         await self._show()
 
     async def _next(self, timeout_ms: int, max_records: int) -> Found[K, V]:
-        """Records that continue where the database is; others are dropped, and come again."""
+        """Records that continue at the database's position; others are dropped, and delivered again."""
         await self._seek()
         try:
             found = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
@@ -164,7 +165,7 @@ class InboxReader(Generic[K, V]):
         return int(found[0][0])
 
     async def _move(self, found: Found[Any, Any]) -> dict[TopicPartition, int]:
-        """Move the positions past the records; where another instance was faster, nothing is done."""
+        """Move the positions past the records; nothing is done if another instance was faster."""
         moved = {}
         for name, records in found.items():
             expected, after = self._expected.get(name), records[-1].offset + 1
@@ -176,7 +177,7 @@ class InboxReader(Generic[K, V]):
         return moved
 
     async def _show(self) -> None:
-        """Commit positions to the group, for tools; never before the database has them."""
+        """Commit positions to the group, for tools; never before the database has stored them."""
         if not self._unshown or real_time.monotonic() - self._shown_s < _COMMIT_S:
             return
         shown, self._unshown, self._shown_s = self._unshown, {}, real_time.monotonic()

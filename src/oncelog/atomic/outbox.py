@@ -40,7 +40,7 @@ class OutboxWriter:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
-        """What the block does in the database and what it sends takes effect together."""
+        """The block's changes in the database and the records that it sends take effect together."""
         rows: list[tuple[Value, ...]] = []
 
         async def send(

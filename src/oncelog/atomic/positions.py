@@ -1,4 +1,4 @@
-"""How far an outbox is relayed: the database's note and the log's, and the pure decision between them.
+"""The progress of a relay: the database's note and the log's, and the pure decision between them.
 
 A relay gives numbers to batches of rows, one after another. The database notes the number and a random token of the
 last batch; the log notes both when the batch is in it, in the batch's own transaction.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 class OnMismatch(Enum):
     """What to do with the batch that the database noted last, if the log's note does not fit.
 
-    ``SEND`` never loses one, and may send it a second time; ``SKIP`` never sends one a second time, and may lose it.
+    ``SEND`` never loses a batch, but may send it twice; ``SKIP`` never sends a batch twice, but may lose it.
     """
 
     FAIL = "fail"

@@ -1,4 +1,4 @@
-"""What ends a program that writes to a database and to a log."""
+"""Errors that end a program that writes to a database and to a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class AtomicError(OncelogError):
 
 
 class Superseded(AtomicError):
-    """Another instance writes under this name now; this one is to end."""
+    """Another instance writes under this name now; this instance must end."""
 
 
 class Mismatch(AtomicError):

@@ -55,12 +55,12 @@ class _Batch:
 
 
 class OutboxRelay:
-    """Sends what is in the outbox. One instance at a time: a second one fences the first.
+    """Sends the records in the outbox. One instance at a time: a second one fences the first.
 
     :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
     :param batch_size: rows in one transaction at most.
     :param poll_ms: how long ``run()`` waits when there was nothing to send.
-    :param on_mismatch: ``send`` or ``skip``: what to do once with the last batch if database and log contradict each
+    :param on_mismatch: ``send`` or ``skip``: what to do, once, with the last batch if database and log contradict each
         other, instead of raising ``Mismatch``.
     :param known: how the connection is to be used; by asyncio unless given.
     """
@@ -161,7 +161,7 @@ class OutboxRelay:
         return len(rows)
 
     async def _next(self) -> bool:
-        """Delete what was sent, and number the next rows; False if there are none."""
+        """Delete sent rows, and number the next ones; False if the outbox is empty."""
         waiting = await self._database.look(_WAITING)
         if waiting and not self._note.topic:
             await self._begin(waiting[0][0])

@@ -46,7 +46,7 @@ class TwoPhase:
         await self._settle()
 
     async def _settle(self) -> None:
-        """Ask the database what became of the last transaction; waits for a COMMIT of it that is still under way."""
+        """Ask the database for the outcome of the last transaction; waits for a COMMIT that is still under way."""
         await self.database.begin(brief=True)
         try:
             await self.database.fetch(_FIRST, self._name)
@@ -59,10 +59,10 @@ class TwoPhase:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
-        """What the block does in the database and what it sends takes effect together.
+        """The block's changes in the database and the records that it sends take effect together.
 
-        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next
-        instance, asks it, and ends the records' transaction accordingly.
+        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next instance,
+        asks it, and ends the records' transaction accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.
         """

@@ -1,4 +1,4 @@
-"""What the block of a transaction over rows and records gets, and what this package needs from clients.
+"""The object that a transaction's block gets, and the ports that this package needs from clients.
 
 The asyncio clients have these ports; :class:`Blocking` gives them to the blocking ones.
 """
@@ -45,7 +45,7 @@ class Transaction(Generic[K, V]):
 
 
 class TransactionWriter(Protocol):
-    """What makes rows and records one: :class:`RowsAndRecords` or :class:`Outbox`."""
+    """Commits rows and records together: :class:`RowsAndRecords` or :class:`Outbox`."""
 
     @property
     def database(self) -> Any: ...
@@ -123,7 +123,9 @@ class GroupConsumer(Protocol[K, V]):
 
 
 async def started(client: TransactionalProducer | OffsetsAdmin | GroupConsumer[Any, Any]) -> None:
-    """Start a client, if the program has not; a blocking one does nothing then, one for asyncio refuses."""
+    """Start a client, if the program has not started it; a blocking client then ignores the call, an asyncio client
+    refuses it.
+    """
     with suppress(IllegalStateError):
         await client.start()
 

@@ -155,7 +155,9 @@ def decode(
 def _by_schema(
     data: bytes, header: bytes | None, schema: PastedSchema | None, registry: RegistryReader | None
 ) -> DisplayedValue | str:
-    """By the visitor's schema or the registry's; otherwise why not, empty if neither is concerned."""
+    """The value decoded by the visitor's schema or the registry's, else the reason; both are empty if neither schema
+    applies.
+    """
     try:
         if schema is not None:
             return _cut(_dumped(schema.read(data)), "Avro", len(data))

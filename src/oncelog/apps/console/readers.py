@@ -35,7 +35,7 @@ class GroupPositions(NamedTuple):
         return [one for one in self.markers if one.where.topic == topic and partition in (None, one.where.partition)]
 
     def readers_of(self, topic: str) -> dict[str, int]:
-        """The groups that have positions in a topic, and share groups that read it: in how many partitions."""
+        """The number of partitions of a topic in which each group has a position, share groups included."""
         names = {group: [*positions] for group, positions in self.by_group.items()}
         names |= {group: [*offsets] for group, offsets in self.shared.items()}
         counts = {group: sum(name.topic == topic for name in names[group]) for group in sorted(names)}

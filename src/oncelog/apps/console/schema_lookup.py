@@ -21,12 +21,12 @@ MAX_IDS = 50
 """How many new ids one step asks for: records with false ones must not make a page wait for long."""
 MAX_KNOWN = 10_000
 AGAIN_S = 15.0
-"""How long what went wrong is not tried again."""
+"""How long a failed lookup is not repeated."""
 TIMEOUT_S = 5.0
 
 
 class _CachedCodec(NamedTuple):
-    """A codec and where its schema is used; without a codec, why, and until when that is believed."""
+    """A codec and where its schema is used; without a codec, the reason, and until when the lookup is not repeated."""
 
     codec: Codec | None
     label: str

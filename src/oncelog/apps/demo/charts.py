@@ -28,7 +28,7 @@ class ChartBar(NamedTuple):
 
 
 _ON_TOP = {"committed": 0, "intended": 1, "crashed": 1, "skipped": 2}
-"""What is rare is drawn last, and wide enough to be seen."""
+"""Rare kinds are drawn last, and wide enough to be seen."""
 
 
 class Series(NamedTuple):
@@ -40,7 +40,7 @@ class Series(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """From values to the canvas."""
+    """Maps values to positions on the canvas."""
 
     low: float
     high: float

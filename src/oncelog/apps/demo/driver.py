@@ -4,7 +4,7 @@
 one slot or allocate dynamically, as each batch's size suggests), ``delays-by-hour`` by the driver.
 
 It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
-for each batch. Started and killed by :mod:`oncelog.apps.demo.run`; a new one goes on from the checkpoint.
+for each batch. Started and killed by :mod:`oncelog.apps.demo.run`; a new driver continues from the checkpoint.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the topics back with another project's client and compares them with what is expected, record by record.
 
-Called by :mod:`oncelog.apps.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``; what no
-reader may see is counted with a second look, ``read_uncommitted``.
+Called by :mod:`oncelog.apps.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``; records
+that no reader may see are counted by a second pass with ``read_uncommitted``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Replays the flights in scheduled order, 1,000 a transaction. The position goes into each transaction as a group's
 offset, so a new instance with the same transactional id, having fenced the old one and aborted what it left open,
-goes on exactly where the last committed transaction ended. Orders come in on standard input, events go out as JSON
+continues exactly where the last committed transaction ended. Orders come in on standard input, events go out as JSON
 lines:
 
 - ``until N``: transactions up to N may be written; ``stop-in N``: stop halfway through transaction N and wait.

@@ -1,7 +1,8 @@
-"""A CSV file that grows, and beside it a file with a line for each commit: how far it is, and the length that counts.
+"""A CSV file that grows, and beside it a file with a line for each commit: the export's progress, and the committed
+length of the file.
 
-What a killed run has written after the last commit is cut off by the next one. A field without text and quotes is NULL,
-an empty text is in quotes. Structs become a column for each field; what is nested deeper is JSON.
+The next run cuts off what a killed run wrote after its last commit. A field without text and quotes is NULL, an empty
+text is in quotes. Structs become a column for each field; what is nested deeper is JSON.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class CsvFile:
 
 
 def _last_line(file: BinaryIO) -> bytes:
-    """The last line that is whole; the rest, which a killed run left, is truncated."""
+    """The last complete line; the rest, which a killed run left, is truncated."""
     file.seek(0)
     whole = file.read().rpartition(b"\n")[0]
     file.truncate(len(whole) + 1 if whole else 0)

@@ -1,6 +1,6 @@
-"""Reads the committed records of a topic up to its end, and puts them into a target with how far it is.
+"""Reads the committed records of a topic up to its end, and writes them to a target together with the progress.
 
-Called by the command line. The end is that of the moment it opens: what arrives later is for the next run.
+Called by the command line. The end is the topic's end when the run opens: later records are left to the next run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an export is written to, and how far it is. Implemented for Parquet, CSV and Delta.
+"""The target of an export, and the export's progress. Implemented for Parquet, CSV and Delta.
 
 Invariant of every target: rows and the :class:`ExportProgress` after them become visible to the next run in one step,
 or neither does.
@@ -23,7 +23,7 @@ class ExportError(OncelogError):
 
 @dataclass(frozen=True, slots=True)
 class ExportSource:
-    """What is exported: it stays the same over all runs into one target.
+    """The source of an export, which is the same in all runs into one target.
 
     :param topic_number: the beginning of the topic's id; 0 if the cluster has no ids of topics.
     :param schemas: ids in the registry of the schemas that ``key`` and ``value`` are read by.
@@ -36,7 +36,7 @@ class ExportSource:
 
 @dataclass(frozen=True, slots=True)
 class ExportProgress:
-    """How far an export is: the offset of the next record of each partition."""
+    """The progress of an export: the offset of the next record of each partition."""
 
     source: ExportSource
     offsets: Mapping[int, int]
@@ -78,13 +78,13 @@ class ExportTarget(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """How much is written and not committed, approximately."""
+        """The approximate size of the rows that are written and not committed."""
         ...
 
     def commit(self, progress: ExportProgress) -> None:
-        """Put the rows since the last commit, and how far they are, on stable storage."""
+        """Put the rows since the last commit, and the progress after them, on stable storage."""
         ...
 
     def close(self) -> None:
-        """Forget what is not committed."""
+        """Discard rows that are not committed."""
         ...

@@ -1,8 +1,8 @@
 """Keys and values as columns by the schemas of a registry: Avro, JSON Schema and Protobuf.
 
 Each is read with the schema that it was written with. The columns are those of the newest version of the subject when
-the export began: Avro resolves into it by its own rules, Protobuf by the numbers of fields, JSON by names. What has no
-type of its own, such as a union of several types or a type that contains itself, is a text of JSON.
+the export began: Avro resolves into it by its own rules, Protobuf by the numbers of fields, JSON by names. A value
+without a column type, such as a union of several types or a type that contains itself, becomes JSON text.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class LabError(OncelogError):
 
 
 class FlowContext:
-    """What one flow runs in.
+    """The environment of one flow.
 
     :param proxy: the proxy that actors connect to.
     :param aside: the address for the lab's own requests.
@@ -66,7 +66,7 @@ class FlowContext:
         self._inside = inside
         self._world = world
         self._raw_world = TestedCluster(world.node_id, 1, world.offered, features=world.features)
-        """What raw clients may send; all of it to the proxy."""
+        """The versions that raw clients may send; they send everything to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
         self._reported: set[tuple[str, int]] = set()
@@ -246,7 +246,7 @@ class FlowContext:
         self.look(transactional_id)
 
     def look(self, transactional_id: str | None = None) -> None:
-        """Add the markers and the coordinator's decisions since the last look."""
+        """Add the markers and the coordinator's decisions since the last call."""
         batches = self._batches()
         news: list[tuple[int, int, TraceEvent]] = []
         partition = self.lane(PARTITION)
@@ -350,7 +350,7 @@ async def _history(servers: str, login: Mapping[str, str], transactional_id: str
 def set_up(
     actors: Sequence[str], *, apart: bool, cluster: AdminConfig | None, settings: dict[str, object]
 ) -> Iterator[FlowContext]:
-    """What one flow runs in, inside the block.
+    """The environment of one flow, inside the block.
 
     :param apart: show coordinator and partition as two lanes, not as one broker.
     :param cluster: how to reach a cluster; None for an embedded broker.

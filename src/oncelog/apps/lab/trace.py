@@ -1,4 +1,4 @@
-"""What happened in a flow, as data: events in order, the log at the end, and the promises that were checked.
+"""The events of a flow, as data: events in order, the log at the end, and the promises that were checked.
 
 Pure. Filled by the recorder (from frames) and by the context (from logs); shown as text, JSON and drawing.
 """
@@ -24,7 +24,7 @@ class TraceKind(Enum):
 
 
 class TraceDelivery(Enum):
-    """What became of a message."""
+    """The outcome of a message."""
 
     ARRIVED = "arrived"
     LOST = "lost"

@@ -49,7 +49,7 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
 
 
 def kept_of(position: OffsetAndMetadata) -> OffsetAndMetadata:
-    """What tells a position of a group from its others: the offset; of a marker its metadata."""
+    """The part of a group's position that shows a change: the offset, or the metadata of a marker."""
     return OffsetAndMetadata(position.offset, position.metadata if position.offset < 0 else "")
 
 

@@ -130,7 +130,7 @@ class Mirror:
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def held_back_by(self, now_s: float) -> str | None:
-        """What keeps the target from having everything, once that has lasted; each reason is given once.
+        """The reason why the target does not have everything, once it has lasted; each reason is returned once.
 
         :param now_s: a monotonic time.
         """

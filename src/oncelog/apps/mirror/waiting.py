@@ -25,7 +25,7 @@ class OpenTransactions:
         self._reported: set[_Key] = set()
 
     def describe(self, views: Iterable[PartitionView], now_s: float) -> str | None:
-        """A sentence about those that have been open for long; each is named once."""
+        """A sentence about transactions that have been open for long; each is named once."""
         seen = [(view.name, item.producer_id, item.first) for view in views for item in view.open_transactions()]
         self._since_s = {key: self._since_s.get(key, now_s) for key in seen}
         self._reported.intersection_update(seen)

@@ -1,7 +1,7 @@
 """Completes the decided transactions in a copy of a data folder: writes the markers and the ``Complete`` records that a
 broker left to be written when it was killed.
 
-Called by ``promotion``. The broker's own core recovers the copy, takes up what its coordinators had decided, and stops.
+Called by ``promotion``. The broker's own core recovers the copy, takes up its coordinators' decisions, and stops.
 As no time passes meanwhile, nothing times out or expires and no retention runs: an open transaction stays open. After
 an unclean stop, parts of transactions that no coordinator knows are aborted first, as at any such start.
 """
@@ -34,7 +34,7 @@ class _InlineBackground:
 
 
 def complete_decided(disk: Disk, metadata: Path, config: BrokerConfig, now_ms: int) -> None:
-    """Write what decided transactions lack; the folder is then as after a clean stop.
+    """Write the missing markers and records of decided transactions; the folder is then as after a clean stop.
 
     :param disk: the copy of the data folder.
     :param metadata: the copy of its metadata file.

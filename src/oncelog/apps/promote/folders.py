@@ -1,7 +1,7 @@
 """Where a promotion builds, and how it removes the data folder afterwards (``--move``).
 
 Called by ``plan``, ``promotion`` and the command. The target is built next to its final name and renamed to it in one
-step; so is a data folder that is to be removed, so that no broker starts on a half of it.
+step; so is a data folder that is to be removed, so that no broker starts on a part of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.broker.server.disk.os_disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"
 _MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS)
-"""What a promotion makes besides what it takes."""
+"""Files that a promotion creates besides those that it takes over."""
 
 
 def partial_of(target: Path) -> Path:
@@ -28,7 +28,7 @@ def partial_of(target: Path) -> Path:
 
 
 def check_partial(partial: Path, names: Collection[str]) -> None:
-    """Check that whatever is in the way was left by a killed promotion; only then may it be removed."""
+    """Check that a folder in the way was left by a killed promotion; only then may it be removed."""
     made = {*names, *_MADE}
     if not partial.is_symlink() and not partial.exists():
         return
@@ -56,7 +56,7 @@ def is_node_of(target: Path, source: Path) -> bool:
 
 
 def promoted_of(source: Path) -> Path:
-    """The temporary name of a source being removed: a broker started on its own name finds nothing, not a half."""
+    """The temporary name of a source being removed: a broker started on the old name finds nothing, not a part."""
     return source.with_name(f"{source.name}.promoted")
 
 

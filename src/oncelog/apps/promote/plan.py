@@ -354,7 +354,7 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[PlanIte
 
 
 def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:
-    """Everything below was synced; a start after an unclean stop reads what is above, and may cut it."""
+    """Everything below this offset was synced; a start after an unclean stop reads the rest, and may truncate it."""
     try:
         return read_offset_checkpoint(disk, RECOVERY_POINT_CHECKPOINT)
     except CorruptLogError:

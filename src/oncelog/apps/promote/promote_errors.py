@@ -1,4 +1,4 @@
-"""What ends a promotion."""
+"""The error that ends a promotion."""
 
 from __future__ import annotations
 

@@ -419,7 +419,7 @@ class FaultProxy:
     :param observer: observes every request and answer.
     :raises ProxyError: clients could not find it, or other machines could act with its login.
 
-    Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` says what goes wrong.
+    Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` creates the faults.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What becomes of a dead letter: it is sent back as it was, parked, skipped or passed over. Pure.
+"""Decides about a dead letter: it is sent back as it was, parked, skipped or passed over. Pure.
 
 Called by :mod:`oncelog.apps.redrive.redriving`.
 """
@@ -67,7 +67,7 @@ Transform = Callable[[DeadLetter], DeadLetter | None]
 
 
 class DeadLetterOutcome(StrEnum):
-    """What becomes of a dead letter."""
+    """The outcome of a dead letter."""
 
     SENT = "sent"
     PARKED = "parked"
@@ -177,7 +177,7 @@ def _number(headers: Sequence[tuple[str, bytes | None]], name: str, place: str) 
 
 
 def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:
-    """The newest: a dead letter may have been one before."""
+    """The last header of this name: a record may have become a dead letter several times."""
     return next((value for known, value in reversed(headers) if known == name), None)
 
 

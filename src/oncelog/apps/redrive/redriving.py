@@ -1,7 +1,7 @@
 """Reads dead letters and sends them back, in transactions that also hold how far they were read.
 
 Called by the command line and the console. The transactional id is the group's name, so a second run of the same name
-fences the first, and ends its open transaction, before it looks where the group is.
+fences the first, and ends its open transaction, before it reads the group's positions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def group_of(topic: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A dead letter, and what becomes of it."""
+    """A dead letter, and the decision about it."""
 
     record: ConsumerRecord[bytes, bytes]
     outcome: DeadLetterOutcome
@@ -79,7 +79,7 @@ class Redrive:
         self._stored: dict[TopicPartition, int] = {}
         """Positions of all partitions: they are stored together, so they expire together."""
         self._keeps = False
-        """Whether positions are in the group that nothing has stored again since the start."""
+        """Whether the group has positions that were not stored again since the start."""
         self._ends: Mapping[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._partitions: dict[str, int] = {}
@@ -88,7 +88,7 @@ class Redrive:
         self.counts: Counter[DeadLetterOutcome] = Counter()
 
     async def open(self) -> None:
-        """Find where the group is, and where the dead letters end. The producer has started before.
+        """Find the group's positions, and where the dead letters end. The producer has started before.
 
         :raises RedriveError: the group was begun with another selection of dead letters, or the group has no
             positions, and it is not known whether they have expired.
@@ -195,7 +195,7 @@ class Redrive:
         return self.counts[DeadLetterOutcome.SENT] + self.counts[DeadLetterOutcome.PARKED]
 
     def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
-        """What becomes of the dead letters up to the limit, and the positions after them."""
+        """The decisions about the dead letters up to the limit, and the positions after them."""
         decided: list[Decided] = []
         positions: dict[TopicPartition, int] = {}
         written = self._written
@@ -209,7 +209,7 @@ class Redrive:
         return decided, positions
 
     async def _check_targets(self, decided: list[Decided]) -> None:
-        """Refuse what has nowhere to go, before anything is sent."""
+        """Refuse dead letters without a destination, before anything is sent."""
         for one in decided:
             if one.dead_letter is None:
                 continue
@@ -258,7 +258,7 @@ async def opened(
     limit: int | None = None,
     first_run: bool = False,
 ) -> AsyncIterator[Redrive]:
-    """A redrive that stands where its group is.
+    """A redrive that begins at the positions of its group.
 
     :param writing: its transactional id is the group; None: nothing is written.
     :raises RedriveError: the group was begun with another selection of dead letters.

@@ -1,5 +1,5 @@
-"""``oncelog verify``: says of logs, copies and pipelines what contradicts exactly-once.
+"""``oncelog verify``: finds what contradicts exactly-once in logs, copies and pipelines.
 
-Checks are pure and read a stream of batches (:mod:`oncelog.apps.verify.partition_check`); what reads them from a broker
-or a folder is apart. Called by the command line, by :mod:`oncelog.testing` and by the tests.
+Checks are pure and read a stream of batches (:mod:`oncelog.apps.verify.partition_check`); the code that reads batches
+from a broker or a folder is separate. Called by the command line, by :mod:`oncelog.testing` and by the tests.
 """

@@ -1,4 +1,4 @@
-"""Which batches of a partition belong to aborted transactions, by what its own markers say.
+"""Finds the batches of a partition that belong to aborted transactions, by the partition's own markers.
 
 Called by the checks of readers (:mod:`oncelog.apps.verify.isolation`) and of ``.txnindex`` files. Memory: 24 bytes for
 each aborted transaction.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 
 class AbortedOffsets:
-    """Aborted transactions by first offset, marker offset and producer id; asked with rising offsets."""
+    """Aborted transactions by first offset, marker offset and producer id; queried in ascending order of offsets."""
 
     def __init__(self, first: array[int], marker: array[int], producer: array[int]) -> None:
         self._order = sorted(range(len(first)), key=first.__getitem__)

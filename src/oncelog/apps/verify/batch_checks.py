@@ -21,7 +21,7 @@ _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 
 class ControlBatch(NamedTuple):
-    """A control batch that was read: its marker, or None if compaction emptied it or its type is another one."""
+    """A control batch that was read: its marker, or None if compaction has emptied it or it has another type."""
 
     marker: EndTxnMarker | None
 
@@ -29,7 +29,7 @@ class ControlBatch(NamedTuple):
 class BatchChecks:
     """Checks each batch of one partition.
 
-    ``hole_to`` is the offset at which the last gap ended that compaction can have made: it has been everywhere below.
+    ``hole_to`` is the end of the last gap that compaction can have made; everything below it has been compacted.
     """
 
     def __init__(self, where: TopicPartition, expected: Expected, report: Report, *, decodes: bool = True) -> None:
@@ -154,7 +154,7 @@ class BatchChecks:
 
 
 def read_control(header: BatchHeader, data: Buffer) -> tuple[ControlBatch | None, str]:
-    """The marker of a control batch whose checksum is right, and if there is none, why.
+    """The marker of a control batch whose checksum is right, or the reason why it has none.
 
     :return: ``(None, reason)`` if it is malformed; ``(Marker(None), reason)`` for a type that this version does not
         know, with an empty reason for a batch that compaction has emptied.

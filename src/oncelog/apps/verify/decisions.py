@@ -1,4 +1,4 @@
-"""What coordinators decided about transactions, as far as ``__transaction_state`` still has it.
+"""The coordinators' decisions about transactions, as far as ``__transaction_state`` still has them.
 
 Called by :mod:`oncelog.apps.verify.log_topics` and :mod:`oncelog.apps.verify.log_folder` for producers of which the log
 alone does not say which of their transactions belong together (:mod:`oncelog.apps.verify.outcomes`). Pure.

@@ -22,7 +22,7 @@ KEPT = 10
 
 
 class ExitStatus(Enum):
-    """What the command ends with."""
+    """The exit status of the command."""
 
     NOTHING_FOUND = 0
     FOUND = 1
@@ -64,7 +64,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Totals:
-    """How much was looked at."""
+    """How much was checked."""
 
     partitions: int = 0
     batches: int = 0
@@ -135,7 +135,7 @@ class Report:
         ]
 
     def status(self, *, strict: bool = False) -> ExitStatus:
-        """:param strict: what Kafka allows counts, too."""
+        """:param strict: findings that Kafka allows count, too."""
         if self.count(Verdict.FOUND) or (strict and self.count(Verdict.ALLOWED)):
             return ExitStatus.FOUND
         return ExitStatus.COULD_NOT_TELL if self.count(Verdict.UNKNOWN) else ExitStatus.NOTHING_FOUND

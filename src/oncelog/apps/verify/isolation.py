@@ -1,8 +1,8 @@
-"""Compares what a read_committed reader is given with what a partition's own markers say.
+"""Compares the records that a read_committed reader gets with the partition's own markers.
 
 Called by :mod:`oncelog.apps.verify.log_topics` after the log was read. The reader is a real consumer, so that the
-broker's list of aborted transactions and the client that follows it are both judged. What retention or compaction
-removes in the meantime is asked for again before anything is reported.
+broker's list of aborted transactions and the client that follows it are both judged. Offsets that retention or
+compaction may have removed meanwhile are read again before anything is reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Outcome(Enum):
 
 
 class _Batch(NamedTuple):
-    """What became of a batch, and the offsets of its records."""
+    """The outcome of a batch, and the offsets of its records."""
 
     outcome: _Outcome
     first_offset: int
@@ -91,7 +91,7 @@ async def compare_reader(
 ) -> None:
     """Read ``[start, end)`` with a consumer of committed records, and compare.
 
-    :param end: the last stable offset at some time; everything below was decided then.
+    :param end: the last stable offset at some time; every transaction below it was decided then.
     :param undecided: first offsets of transactions without an end, by producer id.
     :raises ReaderStuck: the consumer does not get to ``end``.
     """

@@ -1,10 +1,10 @@
-"""Finds keys that came back: below the cleaner's position, each key may occur once.
+"""Finds keys that reappear: below the cleaner's position, each key may occur once.
 
-Called by :mod:`oncelog.apps.verify.partition_check` for compacted partitions, with every data batch. How far the
-cleaner has been is known of a data folder (its checkpoint), and of any other log from what it has removed: it cleans
-from the beginning, so below a gap it has been everywhere. Keys are kept on disk, by a hash of 16 bytes. Aborted records
-do not count; what a transaction wrote counts when it commits. A cleaner that runs while the partition is read removes
-what was read before, so the caller looks at :attr:`KeyChecks.came_back` once more before it is reported.
+Called by :mod:`oncelog.apps.verify.partition_check` for compacted partitions, with every data batch. The cleaner's
+position is known from a data folder's checkpoint, and of any other log from the gaps: the cleaner works from the
+beginning, so everything below a gap has been compacted. Keys are kept on disk, by a hash of 16 bytes. Aborted records
+do not count; the keys of a transaction count when it commits. A cleaner that runs while the partition is read removes
+records that were read before, so the caller checks :attr:`KeyChecks.came_back` again before reporting it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from oncelog.types import TopicPartition
 _BATCH = 10_000
 _CACHE_KIB = 32 * 1024
 _WAITING = 100
-"""Pairs kept that are above what the cleaner is known to have reached."""
+"""How many pairs above the cleaner's known position are kept."""
 _KEPT = 10_000
-"""Pairs kept that are below it; more are not looked for."""
+"""How many pairs below that position are kept; the search ends there."""
 
 
 class RepeatedKey(NamedTuple):
@@ -58,7 +58,7 @@ class KeyChecks:
         self._store.close()
 
     def cleaned_to(self, offset: int) -> None:
-        """The cleaner has been everywhere below ``offset``."""
+        """The cleaner has compacted everything below ``offset``."""
         self._clean_to = max(self._clean_to, offset)
         below = [twice for twice in self._twice if twice.later < self._clean_to]
         if below:
@@ -79,7 +79,7 @@ class KeyChecks:
         )
 
     def take(self, records: list[Record], producer_id: int | None) -> None:
-        """:param producer_id: of a transactional batch, which counts when its transaction commits."""
+        """:param producer_id: the producer of a transactional batch, whose keys count when the transaction commits."""
         pairs = [(record.key, record.offset) for record in records if record.key is not None]
         if producer_id is None:
             self._count(pairs)
@@ -87,7 +87,7 @@ class KeyChecks:
             self._open.setdefault(producer_id, []).extend(pairs)
 
     def end(self, producer_id: int, *, committed: bool) -> None:
-        """The transaction of a producer has its end."""
+        """The transaction of a producer has ended."""
         pairs = self._open.pop(producer_id, [])
         if committed:
             self._count(pairs)

@@ -1,8 +1,8 @@
 """Checks the partitions in a data folder, of ours or of Apache Kafka, without a broker.
 
-Called by the command line. Reads only. Beyond what a broker would return it compares the ``.txnindex`` files, by which
-brokers send readers what was aborted, and knows how far the cleaner has been. A folder is a moment: what was open then
-is judged by the last timestamp in it.
+Called by the command line. Reads only. It also compares the ``.txnindex`` files, from which brokers tell readers what
+was aborted, and knows the cleaner's position. A folder shows one moment: transactions open then are judged by the last
+timestamp in it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PartitionFolder(NamedTuple):
 def partition_folders(disk: Disk, topics: Sequence[str]) -> list[PartitionFolder]:
     """The folders of the topics' partitions in a data folder, by default of all topics but internal ones.
 
-    :raises ConfigError: there is none, or none of a topic that is asked for.
+    :raises ConfigError: the folder has none, or none of a requested topic.
     """
     named = ((parse_partition_folder(name), name) for name in disk.list(""))
     found = [PartitionFolder(where, name) for where, name in named if where is not None]
@@ -77,7 +77,7 @@ def verify_folder(
 
     :param expected: facts that the folder does not contain. A topic that has a cleaner's checkpoint is compacted in any
         case.
-    :param advance: called with the number of bytes that were read, and what is read.
+    :param advance: called with the number of bytes read, and the name of what is being read.
     """
     above = _DataFolder(disk)
     outcomes, writers = Outcomes(), Writers()
@@ -102,7 +102,7 @@ def verify_folder(
 
 
 class _DataFolder:
-    """What the files beside the partitions' folders say of them; they may be missing."""
+    """The contents of the files next to the partitions' folders, which may be missing."""
 
     def __init__(self, disk: Disk) -> None:
         read = checkpoints.read_offset_checkpoint
@@ -112,7 +112,7 @@ class _DataFolder:
         self.is_clean = disk.exists(checkpoints.CLEAN_SHUTDOWN)
 
     def indexed_to(self, where: TopicPartition) -> int:
-        """Below this offset the ``.txnindex`` files are complete: beyond it a start after a kill writes them again."""
+        """Below this offset the ``.txnindex`` files are complete: a start after a kill rewrites the rest."""
         return _EVERYTHING if self.is_clean or not self._recovery_point else self._recovery_point.get(where, 0)
 
     def expected(self, where: TopicPartition, given: Expected, first_segment: int) -> Expected:
@@ -159,7 +159,7 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
 
 
 def _is_zero(file: File, position: int) -> bool:
-    """Whether the rest of a file is what a file system leaves where bytes were promised and never came."""
+    """Whether the rest of a file is zeros, which a file system leaves where bytes were allocated and never written."""
     while position < file.size():
         rest = file.read_at(position, min(_BLOCK_BYTES, file.size() - position))
         if rest.strip(b"\0"):
@@ -169,7 +169,9 @@ def _is_zero(file: File, position: int) -> bool:
 
 
 def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
-    """Read what coordinators wrote about producers of which the log does not say enough, if that is here."""
+    """Read the coordinators' records about producers whose transactions the log does not fully explain, if the folder
+    has them.
+    """
     in_doubt = outcomes.in_doubt()
     if not in_doubt:
         return
@@ -196,7 +198,9 @@ def _batches(file: File) -> Iterator[tuple[int, BatchHeader, memoryview]]:
 def _compare_index(
     disk: Disk, folder: PartitionFolder, aborted: AbortedOffsets, indexed_to: int, outcomes: Outcomes, report: Report
 ) -> None:
-    """Compare with the log what the ``.txnindex`` files say: a broker sends them to readers, which skip these."""
+    """Compare the ``.txnindex`` files with the log: a broker sends their entries to readers, which skip these
+    transactions.
+    """
     try:
         listed = _listed(disk, folder)
     except CorruptLogError as error:

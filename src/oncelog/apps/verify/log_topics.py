@@ -1,8 +1,8 @@
-"""Reads topics of any Kafka, control records included, and has each partition checked.
+"""Reads topics of any Kafka, control records included, and checks each partition.
 
-Called by the command line. The log is read up to the high watermark of the moment; where the broker's own statements
-are compared with it (last stable offset, open transactions), both are from one answer, and what differs is looked at
-again before it is reported. Requests that old brokers do not have are left out, by name.
+Called by the command line. The log is read up to the current high watermark; the broker's statements that are compared
+with it (last stable offset, open transactions) come from the same answer, and a difference is read again before it is
+reported. Requests that old brokers do not have are left out, by name.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from oncelog.types import (
 OnProgress = Callable[[int, str], None]
 
 _LOOKS = 5
-"""What differs from the log in this many looks is reported."""
+"""A difference that persists in this many reads is reported."""
 _LOOK_PAUSE_S = 0.2
 _ROUNDS = 1000
-"""Fetches after which a partition that is written all the time counts as read."""
+"""After this many fetches, a partition that is constantly written counts as read."""
 _DAMAGED = frozenset({Error.CORRUPT_MESSAGE, Error.KAFKA_STORAGE_ERROR, Error.UNKNOWN_SERVER_ERROR})
 
 
 @dataclass(frozen=True)
 class LogSelection:
-    """What to look at.
+    """What to check.
 
     :param decodes: look into records, not only at headers.
     :param reads: compare with a read_committed reader.
@@ -88,8 +88,8 @@ async def verify_topics(
     """Check every partition of some topics.
 
     :param reader: settings of a consumer of the same cluster, with ``read_committed`` and without a group.
-    :param advance: called with the number of offsets that were read, and what is read.
-    :raises KafkaError: a topic does not exist or the cluster cannot be reached. What goes wrong later is a finding.
+    :param advance: called with the number of offsets read, and the name of the partition.
+    :raises KafkaError: a topic does not exist or the cluster cannot be reached. A later failure is a finding.
     """
     described = await admin.describe_topics(topics)
     run = _Run(admin, wanted, report, advance, await expected_of(admin, described, wanted.compacted, report))
@@ -134,7 +134,7 @@ class _Run:
         self._outcomes = Outcomes()
         self._writers = Writers()
         self._undecided: list[PartitionCheck] = []
-        """Partitions with open transactions, of which the end is read again at last."""
+        """Partitions with open transactions, whose end is read again at the end of the run."""
 
     def close(self) -> None:
         self._outcomes.close()
@@ -142,7 +142,7 @@ class _Run:
     # --- one partition
 
     async def partition(self, where: TopicPartition, consumer: Consumer) -> None:
-        """Read and check one partition; what prevents that is a finding."""
+        """Read and check one partition; a failure to do so is a finding."""
         made: list[PartitionCheck] = []
         with self._reported(where, made):
             start = (await self._admin.list_offsets({where: EARLIEST}))[where].offset
@@ -199,7 +199,7 @@ class _Run:
         return None
 
     async def _read_to(self, check: PartitionCheck, position: int, end: int) -> tuple[int, PartitionOffsets | None]:
-        """Read at least to ``end``; the look of the answer that ends at its own high watermark."""
+        """Read at least to ``end``; returns the answer whose records end at its own high watermark."""
         while True:
             stored = await fetch_stored(self._admin, check.where, position, IsolationLevel.READ_UNCOMMITTED)
             before = position
@@ -230,7 +230,7 @@ class _Run:
         return position
 
     async def _compare_stable_offset(self, check: PartitionCheck, look: PartitionOffsets) -> PartitionOffsets:
-        """Compare the broker's last stable offset with what is open; returns the last look."""
+        """Compare the broker's last stable offset with the open transactions; returns the last answer."""
         wrong = self._difference(check, look)
         for _ in range(_LOOKS):
             if wrong is None:
@@ -259,7 +259,7 @@ class _Run:
 
     @staticmethod
     def _difference(check: PartitionCheck, look: PartitionOffsets) -> tuple[str, int] | None:
-        """What is wrong with the last stable offset, and the offset that shows it."""
+        """The contradiction in the last stable offset, and the offset that shows it."""
         first_open = next((one.first_offset for one in check.open()), None)
         expected = look.high_watermark if first_open is None else min(first_open, look.high_watermark)
         if look.last_stable_offset > expected and first_open is not None:
@@ -288,7 +288,7 @@ class _Run:
     # --- all partitions together
 
     async def judge(self) -> None:
-        """Judge what several partitions show together, and what coordinators say."""
+        """Judge transactions across partitions, by the logs and by the coordinators."""
         listed = await self._listed()
         await self._judge_open(listed)
         for check in self._undecided:
@@ -300,7 +300,7 @@ class _Run:
         self._report.name_producers(names)
 
     async def _read_decisions(self, names: Mapping[int, str | None]) -> None:
-        """Read what coordinators wrote about producers of which the log does not say enough."""
+        """Read the coordinators' records about producers whose transactions the log does not fully explain."""
         in_doubt = self._outcomes.in_doubt()
         ids = {name for producer_id in in_doubt if (name := names.get(producer_id)) is not None}
         if not ids:
@@ -357,7 +357,7 @@ class _Run:
     async def _described(
         self, listed: Sequence[TransactionListing], producer_ids: set[int]
     ) -> dict[int, TransactionDescription]:
-        """What coordinators say of these producers, by id."""
+        """The coordinators' state of these producers, by id."""
         found = {}
         for item in listed:
             if item.producer_id not in producer_ids:

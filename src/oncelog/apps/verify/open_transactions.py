@@ -1,4 +1,4 @@
-"""What to say of transactions that have no end in a partition.
+"""Judges transactions without an end in a partition.
 
 Called when all partitions have been read, by :mod:`oncelog.apps.verify.log_folder` and
 :mod:`oncelog.apps.verify.log_topics`. Pure.
@@ -58,7 +58,7 @@ def _ended_elsewhere(one: Open, now_ms: int, outcomes: Outcomes, report: Report)
 
 
 def judge_with_coordinator(one: Open, known: TransactionDescription | None, now_ms: int, report: Report) -> None:
-    """Judge by what the coordinator says of the producer; None: no coordinator knows it."""
+    """Judge by the coordinator's state of the producer; None: no coordinator knows it."""
     owns = (
         known is not None
         and known.producer_id == one.producer_id

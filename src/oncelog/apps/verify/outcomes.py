@@ -3,8 +3,8 @@
 Called by :mod:`oncelog.apps.verify.producer_checks` with each end, and at last by what runs the checks. Since KIP-890
 part 2 (transaction.version 2) every transaction has an epoch of its own, and producer id and epoch say which records
 belong together: a commit whose marker has the next epoch shows that. In the older protocol the transactions of a
-producer share an epoch; there those that were surely open at the same time are one, and in doubt what the coordinator
-has written down decides (:mod:`oncelog.apps.verify.decisions`).
+producer share an epoch; there, transactions that were certainly open at the same time are one, and in doubt the
+coordinator's record decides (:mod:`oncelog.apps.verify.decisions`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oncelog.types import TopicPartition
 SAME_MOMENT_MS = 1
 """Markers of two consecutive transactions are further apart: in between are several requests and writes."""
 BELIEVED_MS = 300_000
-"""Timestamps of producers this close to their marker's are taken for times of sending."""
+"""Producers' timestamps this close to their marker's are assumed to be the times of sending."""
 _SEVERAL_REQUESTS_MS = 5
 _SKEW_MS = 1000
 """Clocks of a coordinator and of the leaders that write its markers are not further apart."""
@@ -104,7 +104,7 @@ class Outcomes:
         return None if row is None else _ended(row)
 
     def in_doubt(self) -> frozenset[int]:
-        """The producers of which it helps to know the coordinator's decisions."""
+        """The producers for which the coordinator's decisions are needed."""
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
 
     def decide(self, decisions: Iterable[TransactionOutcome]) -> None:
@@ -140,7 +140,7 @@ class Outcomes:
 
     @staticmethod
     def _judge_one(report: Report, ends: Iterator[Ended]) -> None:
-        """All of them are one transaction."""
+        """Merge the ends: all of them belong to one transaction."""
         kept: dict[bool, Ended] = {}
         for ended in ends:
             other = kept.get(not ended.committed)
@@ -149,7 +149,7 @@ class Outcomes:
             kept.setdefault(ended.committed, ended)
 
     def _judge_many(self, report: Report, ends: Iterator[Ended]) -> None:
-        """Which of these are one transaction is to be seen from their times; neighbours in time are enough."""
+        """Compare ends that follow each other in time, which shows which of them belong to one transaction."""
         for one, other in pairwise(ends):
             if one.committed is other.committed or one.where == other.where:
                 continue
@@ -171,7 +171,7 @@ class Outcomes:
                 )
 
     def _is_as_decided(self, end: Ended) -> bool | None:
-        """Whether the coordinator decided what the marker says; None if its decision is no longer known."""
+        """Whether the marker agrees with the coordinator's decision; None if that is no longer known."""
         query = (
             "SELECT committed FROM decided WHERE (producer_id, topic, partition) = (?, ?, ?) "
             "AND decided_ms BETWEEN ? AND ? ORDER BY decided_ms"
@@ -190,7 +190,7 @@ def _ended(row: tuple[object, ...]) -> Ended:
 
 
 def _are_one(one: Ended, other: Ended) -> bool:
-    """Whether by their times two ends under one epoch belong to one transaction.
+    """Whether two ends under one epoch belong to one transaction, judged by their times.
 
     Records of a later transaction are made after the end of the one before was answered, which takes several requests
     after its last record: not within the millisecond, unless the markers follow at once, too.

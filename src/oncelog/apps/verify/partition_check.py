@@ -21,7 +21,7 @@ from oncelog.types import TopicPartition
 
 
 class Writers:
-    """Which producers wrote transactions, and which wrote outside of them, in all partitions together."""
+    """The producers that wrote in transactions, and those that wrote outside of them, in all partitions."""
 
     def __init__(self) -> None:
         self.transactional: set[int] = set()
@@ -32,7 +32,7 @@ class Writers:
         self.plain += producers.plain()
 
     def judge(self, report: Report, names: dict[int, str | None] | None = None) -> None:
-        """Report what producers of transactions wrote outside of them.
+        """Report records that transactional producers wrote outside of transactions.
 
         :param names: producers that coordinators know, by id, also if no transaction of theirs was read.
         """
@@ -122,7 +122,7 @@ class PartitionCheck:
         return AbortedOffsets(producers.aborted_from, producers.aborted_to, producers.aborted_by)
 
     def came_back(self) -> list[RepeatedKey]:
-        """Keys that compaction should have removed; the caller may take out what was removed meanwhile."""
+        """Keys that compaction should have removed; the caller may remove those that are gone meanwhile."""
         return [] if self._keys is None else self._keys.came_back
 
     def end(self, writers: Writers) -> None:

@@ -1,4 +1,5 @@
-"""``oncelog verify pipeline``: plan, marker and records of every batch of a Spark query that can still be known.
+"""``oncelog verify pipeline``: compares plan, marker and records of each batch of a Spark query, as far as they still
+exist.
 
 Called by the command line. A batch's plan is in the checkpoint, its marker in ``__consumer_offsets`` as long as
 compaction leaves it, and its records are those of the marker's transaction: the sink fences before each batch, so
@@ -43,7 +44,7 @@ class Markers(NamedTuple):
 class WrittenRecords(NamedTuple):
     """Committed records in the destination by their transaction.
 
-    ``is_whole`` if none has been removed since and none is undecided. ``topics`` are those that were read.
+    ``is_whole``: none has been removed since, and none is undecided. ``topics`` are those that were read.
     """
 
     records: Mapping[Producer, int]
@@ -52,7 +53,7 @@ class WrittenRecords(NamedTuple):
 
 
 async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float = WAIT_S) -> Markers:
-    """Every marker of the group that is still in the log; what cannot be seen there yet is reported."""
+    """Every marker of the group that is still in the log; records that are not visible yet are reported."""
     names = await admin.partitions(CONSUMER_OFFSETS_TOPIC)
     where = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition(group, len(names)))
     stable = (await stable_ranges(admin, [where], wait_s=wait_s))[where]
@@ -72,7 +73,7 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
 async def written_by(
     admin: Admin, topics: Collection[str], producers: Collection[Producer], report: Report, *, wait_s: float = WAIT_S
 ) -> WrittenRecords:
-    """How many committed records of each transaction are in the topics; what cannot be seen there yet is reported."""
+    """The number of committed records of each transaction in the topics; records not visible yet are reported."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
     records: Counter[Producer] = Counter()
     is_whole = True

@@ -2,8 +2,8 @@
 
 Called by :mod:`oncelog.apps.verify.partition_check` with every sound batch in the order of the log. Pure. Memory: one
 entry for each producer of the partition. The rules are those by which a leader accepts batches (KIP-98, KIP-360,
-KIP-890; :mod:`oncelog.broker.log.producers.producer_rules`): what it would have refused is found, and what is unusual
-is reported.
+KIP-890; :mod:`oncelog.broker.log.producers.producer_rules`): batches that it would have refused are findings, and
+unusual ones are reported.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Producer:
         self.plain_from = self.plain_to = -1
         self.transactional = False
         self.decided = -1
-        """The epoch of the last marker, if it committed a transaction with an epoch of its own."""
+        """The epoch of the last marker, if that committed a transaction with its own epoch."""
 
     def begin_epoch(self, epoch: int) -> None:
         self.epoch = epoch
@@ -95,7 +95,7 @@ class _Producer:
 
 
 class ProducerChecks:
-    """What the producers of one partition did.
+    """The activity of the producers of one partition.
 
     ``aborted`` lists the aborted transactions, as first offsets, marker offsets and producer ids, in the order of their
     markers.

@@ -1,7 +1,7 @@
-"""What is still in a partition: retention and compaction go on while it is checked.
+"""Finds which records are still in a partition, because retention and compaction continue during a check.
 
-Called by :mod:`oncelog.apps.verify.isolation` and :mod:`oncelog.apps.verify.log_topics` before they report what may be
-gone.
+Called by :mod:`oncelog.apps.verify.isolation` and :mod:`oncelog.apps.verify.log_topics` before they report records that
+may be gone.
 """
 
 from __future__ import annotations

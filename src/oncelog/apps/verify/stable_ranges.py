@@ -1,8 +1,8 @@
-"""How far partitions can be read when everything that was in them at the start is decided.
+"""Determines how far partitions can be read once all transactions in them at the start are decided.
 
 Called by :mod:`oncelog.apps.verify.pipeline` and :mod:`oncelog.apps.verify.copy.copied_topics`. Apache Kafka answers a
 commit before it writes the markers, so right after it the last stable offset is still that of the transaction's begin:
-it is waited for.
+this module waits for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StableRange(NamedTuple):
 async def stable_ranges(
     admin: Admin, partitions: Iterable[TopicPartition], *, wait_s: float = WAIT_S, pause_s: float = _PAUSE_S
 ) -> dict[TopicPartition, StableRange]:
-    """The range of each partition, as soon as all of them are decided, or as they are after ``wait_s``.
+    """The range of each partition, as soon as all of them are decided, or the current ranges after ``wait_s``.
 
     :raises KafkaError: a partition does not exist or cannot be read.
     """

@@ -1,4 +1,4 @@
-"""What the settings of topics and brokers let one expect.
+"""Derives expectations from the settings of topics and brokers.
 
 Called by :mod:`oncelog.apps.verify.log_topics`.
 """
@@ -28,7 +28,7 @@ FORBIDDEN = frozenset(
 async def expected_of(
     admin: Admin, topics: Sequence[TopicDescription], compacted: bool, report: Report
 ) -> Mapping[str, Expected]:
-    """What is to be expected of each topic by its settings and the broker's.
+    """The expectations about each topic, from its settings and the broker's.
 
     :param compacted: the topics were compacted once, whatever their settings are now.
     """

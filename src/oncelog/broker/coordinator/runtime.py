@@ -160,7 +160,7 @@ class CoordinatorRuntime(Generic[S]):
 
         It never returns COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
 
-        :param node_id: the node that was asked; None: the cluster acts on its own, and any node may coordinate.
+        :param node_id: the node that was asked; None: the cluster acts by itself, and any node may coordinate.
         """
         partition = java_hash_partition(key, self.partitions)
         if self.leads is not None and not self.leads(partition, node_id):

@@ -4,7 +4,7 @@ from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAss
 
 
 class RangePartitionAssignor(AbstractPartitionAssignor):
-    """A run of each topic's partitions to each member."""
+    """Assigns each member a run of consecutive partitions of each topic."""
 
     name = "range"
 

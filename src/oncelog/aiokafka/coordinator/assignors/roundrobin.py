@@ -4,7 +4,7 @@ from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAss
 
 
 class RoundRobinPartitionAssignor(AbstractPartitionAssignor):
-    """All partitions in turn."""
+    """Assigns all partitions to the members in turn."""
 
     name = "roundrobin"
 

@@ -87,7 +87,7 @@ def a_batch_is_acquired_whole_unless_the_limit_is_strict(fixture: Fixture) -> No
 
 @check("KIP-932")
 def members_share_the_partitions_of_a_topic(fixture: Fixture) -> None:
-    """More members than partitions: each partition may have several."""
+    """With more members than partitions, a partition has several members."""
     queue = Queue(fixture)
     one, two = queue.member(), queue.member()
     (described,) = queue.connection.ask(ShareGroupDescribeRequest(group_ids=[queue.group]), 1).groups
@@ -225,7 +225,7 @@ def only_its_owner_acknowledges_a_record(fixture: Fixture) -> None:
 
 @check("KIP-932")
 def a_lock_can_be_renewed(fixture: Fixture) -> None:
-    """KIP-1222: in a request that says so, and fetches nothing."""
+    """KIP-1222: a renewal needs a request that announces it and fetches nothing."""
     queue = Queue(fixture)
     one, two = queue.member(), queue.member()
     queue.produce(b"a")
@@ -319,7 +319,7 @@ def the_last_request_of_a_session_releases_what_is_left(fixture: Fixture, by: st
 
 @check("KIP-932")
 def a_member_that_dies_in_the_middle_of_a_batch_releases_the_rest(fixture: Fixture) -> None:
-    """The member's connection ends: other members need not wait for the locks."""
+    """When the member's connection ends, other members need not wait for its locks."""
     queue = Queue(fixture)
     two = queue.member()
     dying = queue.connection.another()
@@ -465,7 +465,7 @@ def a_member_that_leaves_is_gone(fixture: Fixture) -> None:
 
 
 def _described(connection: RawConnection, group: str, topics: Any = None) -> tuple[int, dict[int, tuple[int, int]]]:
-    """The error, and start offset and lag of each partition; of one topic."""
+    """The error, and the start offset and lag of each partition of one topic."""
     asked = describe.DescribeShareGroupOffsetsRequestGroup(group, topics)
     request = describe.DescribeShareGroupOffsetsRequest([asked])
     version = connection.best(request.API_KEY, 1)
@@ -480,7 +480,7 @@ def _described(connection: RawConnection, group: str, topics: Any = None) -> tup
 
 @check("KIP-932")
 def the_lag_counts_what_is_not_delivered_for_good(fixture: Fixture) -> None:
-    """KIP-1226: also records behind the start offset are delivered for good."""
+    """KIP-1226: records after the start offset may also be delivered for good."""
     queue = Queue(fixture)
     member = queue.member()
     queue.produce(b"a", b"b", b"c", b"d")

@@ -138,7 +138,7 @@ class RawFetched(NamedTuple):
         return list(parse_batches(self.records or b""))
 
     def committed(self, offset: int = 0) -> list[RawRecord]:
-        """What a consumer delivers of a read_committed fetch from ``offset`` (Kafka's ``CompletedFetch``)."""
+        """The records that a consumer delivers of a read_committed fetch at ``offset`` (Kafka's ``CompletedFetch``)."""
         aborted = there(self.aborted, "the list of aborted transactions")
         waiting = sorted((first, pid) for pid, first in aborted)
         aborting: set[int] = set()

@@ -113,7 +113,7 @@ class RawShareMember:
         renews: bool = False,
         max_bytes: int = 16 << 20,
     ) -> tuple[int, dict[int, RawDelivery]]:
-        """Send one ShareFetch; returns the error, and what each partition said."""
+        """Send one ShareFetch; returns the error, and the answer for each partition."""
         session_epoch = self.session_epoch if epoch is None else epoch
         topic = fetching.FetchTopic(
             self.topic_id,

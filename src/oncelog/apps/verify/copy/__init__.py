@@ -1,4 +1,4 @@
-"""``oncelog verify copy``: is each committed record of a topic once in another one, in its key's order?
+"""``oncelog verify copy``: checks that each committed record of a topic is in another topic once, in its key's order.
 
 Called by ``oncelog verify copy``. It may import the rest of ``apps.verify``, ``apps.mirror`` and ``client.aio``.
 """

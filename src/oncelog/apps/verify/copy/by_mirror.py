@@ -19,7 +19,7 @@ from oncelog.records.record import Headers
 from oncelog.types import TopicPartition
 
 _NOT_MAPPED = 1 << 62
-"""Added to the partition of records that no mirror wrote: no source has their place."""
+"""Added to the partition of records that no mirror wrote, so that they match no record of the source."""
 
 
 async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:

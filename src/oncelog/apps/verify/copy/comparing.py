@@ -1,4 +1,4 @@
-"""Compares the sorted rows of both sides: what is missing, there twice, there without a source, or out of order. Pure
+"""Compares the sorted rows of both sides: missing, duplicated, unexpected and misplaced records. Pure
 except for the runs on disk.
 
 Called by :mod:`oncelog.apps.verify.copy.copied_topics`. Of several records with one identity the first of the source is
@@ -35,9 +35,9 @@ OnProgress = Callable[[int, str], None]
 
 
 class ComparedTopics(NamedTuple):
-    """What is compared.
+    """The rules of a comparison.
 
-    :param source_starts: the first offset of each partition of the source: what was before is gone.
+    :param source_starts: the first offset of each partition of the source; earlier records were deleted.
     :param source_compacted: whether compaction removes records of the source.
     :param allows_extra: the destination may have other records, too.
     :param allows_lag: the destination may end before the source does.
@@ -53,7 +53,7 @@ class ComparedTopics(NamedTuple):
     allows_lag: bool = False
     ignores_content: bool = False
     undecided_offsets: int = 0
-    """So many offsets of the destination belong to transactions that are open, or are after them."""
+    """How many offsets of the destination are in or after open transactions."""
 
 
 class Counts(NamedTuple):
@@ -76,8 +76,8 @@ def match(
     report: Report,
     advance: OnProgress,
 ) -> Counts:
-    """Find the records of both sides that belong together, into ``pairs``; records that the destination lacks, into
-    ``missing``; keys whose equal records cannot be distinguished, into ``unsure``.
+    """Match the records of both sides: write matches to ``pairs``, records that the destination lacks to ``missing``,
+    and keys whose equal records cannot be distinguished to ``unsure``.
 
     :param sources: the rows of the source, in order.
     :param dests: those of the destination.
@@ -133,7 +133,7 @@ class _IndistinctKeys:
         self._spans = False
 
     def take(self, source: bytes | None, dest: bytes | None) -> None:
-        """The next rows, in order; both, if they have one identity."""
+        """The next rows in order: of both sides if they have the same identity."""
         identity = (source or dest or b"")[:IDENTITY_BYTES]
         if identity != self._identity:
             self.end()
@@ -150,7 +150,7 @@ class _IndistinctKeys:
             self._dests += 1
 
     def end(self) -> None:
-        """All rows of one identity were taken."""
+        """All rows of one identity have been taken."""
         if self._sources > 1 and (self._spans or self._sources != self._dests) and self._key != NO_KEY:
             self._unsure.add(self._key + _NO_PLACES)
 
@@ -238,7 +238,7 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTop
 
 
 class _LaterRecords:
-    """Whether there are later records of keys, by rows in order; asked in the order of keys, partitions and offsets."""
+    """Whether a key has later records; queried in the order of keys, partitions and offsets."""
 
     def __init__(self, rows: Iterator[bytes]) -> None:
         self._rows = rows
@@ -251,7 +251,7 @@ class _LaterRecords:
 
 
 def judge_order(pairs: Runs, unsure: Runs, sides: ComparedTopics, report: Report) -> None:
-    """Report records of a key that are in another order than in their partition of the source."""
+    """Report records of a key whose order differs from that in the source partition."""
     left_out = unsure.merged()
     unsure_key = next(left_out, _NO_ROW)[: len(NO_KEY)]
     of: tuple[bytes, int] | None = None

@@ -65,14 +65,14 @@ class Copy:
 
 
 class Range(NamedTuple):
-    """What of a partition is read."""
+    """The range of a partition that is read."""
 
     start: int
     end: int
 
 
 class _ReadPlan(NamedTuple):
-    """What is read, decided before the first record.
+    """The ranges to read, determined before the first record.
 
     ``undecided`` has the ends of partitions of the destination that are not decided: the ranges to read, and the
     records that existed.
@@ -98,7 +98,7 @@ class _Work:
         }
 
     def _continued(self) -> dict[str, dict[str, int]]:
-        """The runs of work that was begun before, whose ranges and positions are taken over.
+        """The runs of an interrupted comparison, whose ranges and positions are taken over.
 
         :raises ConfigError: it was begun for another comparison, or is damaged.
         """
@@ -132,7 +132,7 @@ class _Work:
         return {side: {str(name): int(crc) for name, crc in of.items()} for side, of in found["files"].items()}
 
     def save(self) -> None:
-        """Write what is in memory as a sorted run, and then the manifest, which says how far the comparison is."""
+        """Write rows in memory as a sorted run, and then the manifest, which says how far the comparison is."""
         for runs in self.runs.values():
             runs.flush()
         state = {
@@ -177,7 +177,7 @@ async def verify_copy(
 ) -> None:
     """Compare two topics, which may be on two clusters.
 
-    :param folder: where runs are kept; work that was interrupted there is continued.
+    :param folder: where runs are kept; an interrupted comparison there is continued.
     :param advance: called with the number of records that were read or compared, and what is done.
     :raises ConfigError: a record cannot be recognised as ``copy`` says, or the folder is another comparison's.
     """
@@ -222,7 +222,9 @@ async def verify_copy(
 
 
 async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
-    """What is to be read. The destination's end is taken first: everything in it has its source by then."""
+    """The ranges to read. The destination's end is determined first, so that the source of everything in it exists by
+    then.
+    """
     identity = [await _identity(source, copy.source), await _identity(dest, copy.dest)]
     stable = await stable_ranges(dest, await _led(dest, copy.dest))
     ranges = {
@@ -236,19 +238,19 @@ async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
 
 
 async def _identity(admin: Admin, topic: str) -> str:
-    """What distinguishes the topic from others of its name."""
+    """The topic's id, or else what distinguishes it from another topic of its name."""
     (described,) = await admin.describe_topics([topic])
     return f"{topic} {described.topic_id.hex()} of cluster {(await admin.describe_cluster()).cluster_id}"
 
 
 async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
-    """About how much ``advance`` will get in all: each record is read and compared."""
+    """The approximate total of ``advance``: each record is read and compared."""
     found = [*(await _ranges(source, copy.source)).values(), *(await _ranges(dest, copy.dest)).values()]
     return 2 * sum(one.end - one.start for one in found)
 
 
 async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
-    """What of each partition is decided now."""
+    """The range of each partition that is decided now."""
     names = await _led(admin, topic)
     first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
     end = await admin.settled_ends(names)

@@ -19,10 +19,10 @@ from oncelog.records.record import Headers
 IDENTITY_BYTES = 16
 MAX_LONG = 2**63 - 1
 NO_KEY = bytes(8)
-"""In the place of the hash of a key: records without a key have no order among each other."""
+"""Replaces the hash of a missing key: records without a key have no order among each other."""
 
 NO_VALUE = bytes(8)
-"""In the place of the hash of the content of a tombstone, which compaction may remove."""
+"""Replaces the hash of the content of a tombstone, which compaction may remove."""
 
 Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
 """Key, value and headers."""
@@ -57,7 +57,7 @@ Content: TypeAlias = Callable[[bytes, bytes | None, Headers], bytes]
 
 
 class CannotIdentify(Exception):
-    """A record lacks what it is to be recognised by."""
+    """A record lacks the part that identifies it."""
 
 
 def digest(*parts: bytes | None) -> bytes:
@@ -121,7 +121,7 @@ def _number(headers: Headers, name: str) -> int:
 
 
 def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
-    """Nothing more than the identity says."""
+    """Adds nothing to the identity."""
     return NO_VALUE if value is None else identity[:8]
 
 
@@ -147,7 +147,7 @@ WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mir
 
 
 def parse_by(text: str) -> RecordIdentity:
-    """What ``--by`` says, except for ``mirror``.
+    """The identity that ``--by`` selects, except for ``mirror``.
 
     :raises ConfigError: it is not one of these ways.
     """
@@ -168,8 +168,8 @@ Transform: TypeAlias = Callable[[SourceRecord], Any]
 
 
 def made_by(transform: Transform, record: SourceRecord) -> list[Made]:
-    """What a transform makes of a record: None for nothing, a pair of key and value, a triple with headers, or a list
-    of these, which it may also yield.
+    """The result of a transform for a record: None for nothing, a pair of key and value, a triple with headers, or a
+    list of these, which it may also yield.
 
     :raises ConfigError: it fails, or returns something else.
     """
@@ -213,9 +213,9 @@ Columns: TypeAlias = tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes
 
 
 def made_rows(records: Iterable[SourceRecord], by: RecordIdentity, transform: Transform) -> list[bytes]:
-    """The rows of what a transform makes of records of the source.
+    """The rows of the records that a transform makes of records of the source.
 
-    :raises CannotIdentify: one of them lacks what it is to be recognised by.
+    :raises CannotIdentify: a record lacks the part that identifies it.
     """
     rows = []
     for record in records:
@@ -230,7 +230,7 @@ def made_rows(records: Iterable[SourceRecord], by: RecordIdentity, transform: Tr
 def rows_of(partition: int, columns: Columns, identify: Identify, content: Content) -> list[bytes]:
     """The rows of records as they are.
 
-    :raises CannotIdentify: one of them lacks what it is to be recognised by.
+    :raises CannotIdentify: a record lacks the part that identifies it.
     """
     rows = []
     for offset, key, value, headers in zip(*columns, strict=True):

@@ -18,7 +18,7 @@ from oncelog.errors import OncelogError
 
 RUN_ROWS = 500_000
 MAX_FILES = 256
-"""Runs that are merged at once."""
+"""How many runs are merged at once."""
 _BLOCK_ROWS = 2000
 
 
@@ -90,7 +90,7 @@ class Runs:
         return chain.from_iterable(self._sorted_blocks(list(self.files)))
 
     def _merge_some(self) -> None:
-        """Make one run of the first ones: a process may not have more files open than a few hundred."""
+        """Merge the first runs into one: a process can have only a few hundred files open."""
         some, name = list(self.files)[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
         checksum = 0
         with (self._folder / name).open("wb") as file:
@@ -105,8 +105,8 @@ class Runs:
     def _sorted_blocks(self, names: Sequence[str]) -> Iterator[list[bytes]]:
         """The rows of some runs, in order, many at a time.
 
-        What is in memory of each run, up to the smallest last row, is before everything that has not been read. It is
-        sorted together: where lists are sorted already, that only merges them.
+        The rows in memory up to the smallest last row precede all unread rows, so they are sorted together; sorting
+        lists that are sorted already only merges them.
         """
         unread = [self._read(name) for name in names]
         blocks = [next(blocks) for blocks in unread]

@@ -125,7 +125,7 @@ class NamedTimers:
             timer.cancel()
 
     def fire(self, name: TimerName, now_ms: int) -> bool:
-        """Fire a timer now; False if none has that name."""
+        """Fire a timer now; False if no timer has that name."""
         timer = self._forget(name)
         if timer is None or timer.callback is None:
             return False

@@ -93,7 +93,7 @@ class _Commits(NamedTuple):
 
 @dataclass(slots=True)
 class _DecidedCommits:
-    """What to write, each partition's outcome if it is written, in request order, and the resulting offsets."""
+    """The records to write, each partition's outcome in request order once they are written, and the new offsets."""
 
     written: list[CoordinatorRecord] = field(default_factory=list)
     outcomes: list[list[Error]] = field(default_factory=list)
@@ -186,7 +186,7 @@ class OffsetRequests:
 
     @staticmethod
     def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
-        """What :meth:`commit_again` needs of an accepted commit of one partition, and its answer."""
+        """The parts of an accepted commit of one partition that :meth:`commit_again` needs, and its answer."""
         (topic,) = request.topics
         (partition,) = topic.partitions
         place = request.group_id, topic.name, partition.partition_index

@@ -195,7 +195,7 @@ class OffsetStore:
         return [records.offset_tombstone(group_id, topic, index) for index in sorted(indexes)]
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
-        """Tombstones for expired offsets, and whether nothing is left then that keeps the group alive."""
+        """Tombstones for expired offsets, and whether the group is then empty of everything that keeps it alive."""
         nothing_pending = not self.has_pending(group.group_id)
         if group.group_id not in self._committed:
             return [], nothing_pending

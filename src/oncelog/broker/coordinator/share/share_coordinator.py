@@ -43,7 +43,7 @@ class ShareStateHost(CoordinatorHost, Protocol):
     """What the share coordinator needs from its broker besides a log."""
 
     def delete_records_before(self, partition: TopicPartition, offset: int) -> None:
-        """Records of an internal partition that are needed no more."""
+        """Remove records of an internal partition that are no longer needed."""
         ...
 
 
@@ -104,7 +104,9 @@ class StateShard:
             self._pruning = None
 
     def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
-        """Write what the event changes; NONE once that, and all before it, is committed, else why it was refused."""
+        """Write the changes of an event; resolves with NONE once they and all earlier ones are committed, else with the
+        refusal.
+        """
         max_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
         decision = state_rules.decide(self.states.get(key), event, now_ms, max_updates)
         if decision is None:
@@ -121,7 +123,7 @@ class StateShard:
 
     def prune(self, now_ms: int) -> None:
         """Write the oldest states again if many records have followed them, and remove what is before the oldest
-        snapshot, once all that is written is committed."""
+        snapshot, once all of these records are committed."""
         if self._is_pruned(now_ms):
             return
         limit = self._end_offset - 2 * len(self.states)
@@ -168,7 +170,9 @@ class ShareCoordinator:
         return self._handle(key, event, now_ms)
 
     def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> Deferred[ShareState | Error]:
-        """What the leader of the partition begins with, once it is committed: what is not may still be lost."""
+        """The state with which the partition's leader begins, once it is committed: an uncommitted state may still be
+        lost.
+        """
         shard = self._shard(key)
         if isinstance(shard, Error):
             return Deferred.of(shard)
@@ -185,11 +189,11 @@ class ShareCoordinator:
             yield self._handle(key, Delete(), now_ms)
 
     def lacks(self, key: ShareKey) -> bool:
-        """Whether nothing is stored: nobody has initialized it, or the topic was deleted since."""
+        """Whether no state is stored: the share partition was never initialized, or its topic was deleted since."""
         shard = self._shard(key)
         return not isinstance(shard, Error) and key not in shard.states
 
     def state(self, key: ShareKey) -> ShareState | None:
-        """What is stored of a share partition, for those who only look."""
+        """The stored state of a share partition, for callers that only inspect it."""
         shard = self._shard(key)
         return None if isinstance(shard, Error) else shard.states.get(key)

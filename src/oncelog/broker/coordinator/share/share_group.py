@@ -44,7 +44,7 @@ class InitializedTopic:
 
 @dataclass(slots=True)
 class ShareGroup:
-    """One group. ``initialized``: what it reads or has read, by topic."""
+    """One group. ``initialized``: the partitions that it reads or has read, by topic."""
 
     group_id: str
     epoch: int = 0

@@ -35,7 +35,9 @@ from oncelog.runtime.deferred import Deferred, gather
 
 RETRY_FENCING_MS: Final = 1000
 HAND_OUT_MS: Final = 200
-"""When a member comes for partitions that were made when it asked; members that join meanwhile share them."""
+"""The delay after which a member returns for partitions that were created for it; members that join meanwhile share
+them.
+"""
 Offsets = Mapping[tuple[TopicId, str, int], int]
 """Start offsets by topic id, name and partition."""
 
@@ -51,7 +53,7 @@ class ShareProtocol:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ShareGroupHeartbeatResponse]:
-        """Join or stay: take the subscription, compute the target, hand the member its assignment."""
+        """Join or stay: apply the subscription, compute the target, return the member's assignment."""
         group = self._group_for(request)
         if isinstance(group, MemberRefusal):
             return _refused(*group)
@@ -91,7 +93,7 @@ class ShareProtocol:
         return ShareGroup(request.group_id)
 
     def _missing(self, group: ShareGroup, joining: ShareMember) -> dict[TopicId, InitializedTopic]:
-        """Partitions of the group's topics that have no stored state yet, or no more."""
+        """Partitions of the group's topics without a stored state."""
         missing: dict[TopicId, InitializedTopic] = {}
         lacks = self._env.host.share_states.lacks
         for name, (topic_id, count) in existing_topics(self._env, group.topics() | joining.topics).items():
@@ -222,7 +224,7 @@ class ShareProtocol:
     # --- offsets
 
     def alter_offsets(self, group: ShareGroup, offsets: Offsets, now_ms: int) -> Deferred[Error]:
-        """Deliver from these offsets on; from -1: from where a new group would begin. The group has no members, and
+        """Deliver from these offsets on; -1 means where a new group would begin. The group has no members, and
         may be new; its next reader starts at these offsets."""
         draft = _Draft(self._env, group)
         topics: dict[TopicId, InitializedTopic] = {}
@@ -301,7 +303,9 @@ class _Draft(EpochDraft[ShareGroup]):
             self.begin_epoch(metadata_hash)
 
     def assign_targets(self, now_ms: int, asking: ShareMember) -> None:
-        """Compute the targets of the group's epoch; not too often, but a member that has nothing does not wait."""
+        """Compute the targets of the group's epoch, at most once per interval; a member without partitions does not
+        wait for that.
+        """
         group, env = self.group, self._env
         interval_ms = env.group_setting(group.group_id, "share.assignment.interval.ms")
         too_soon = self.was_assigned_within(interval_ms, now_ms)
@@ -325,7 +329,7 @@ class _Draft(EpochDraft[ShareGroup]):
         self.end_assignment(now_ms)
 
     def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
-        """The member takes its target; what it does not subscribe to any more it gives up at once."""
+        """Give the member its target; it loses topics that it no longer subscribes to at once."""
         group = self.group
         is_behind = member.epoch != group.assignment_epoch
         assigned = group.target(member.member_id) if is_behind else member.assigned
@@ -356,7 +360,7 @@ def existing_topics(env: Environment, names: Collection[str]) -> dict[str, tuple
 
 
 def invalid_heartbeat(request: ShareGroupHeartbeatRequest) -> MemberRefusal | None:
-    """What is wrong with a request itself, in Kafka's words; of a member without an id it says nothing."""
+    """The error in the request itself, in Kafka's words; a missing member id is not checked here."""
     if not request.member_id:
         return MemberRefusal(Error.INVALID_REQUEST, "")
     empty = (

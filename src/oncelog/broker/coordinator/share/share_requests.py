@@ -32,7 +32,7 @@ class ShareRefused(NamedTuple):
 
 
 class StoredOffset(NamedTuple):
-    """What is stored of one partition; ``state`` is None if the group has never read it."""
+    """The stored state of one partition; ``state`` is None if the group has never read it."""
 
     topic_id: TopicId
     name: str
@@ -41,7 +41,7 @@ class StoredOffset(NamedTuple):
 
 
 class ShareRequests:
-    """See the module. ``node_id``, also in a :class:`Caller`, is the node that was asked."""
+    """Handles these requests. ``node_id``, also in a :class:`Caller`, is the node that was asked."""
 
     def __init__(
         self,
@@ -93,8 +93,9 @@ class ShareRequests:
     def offsets(
         self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
     ) -> list[StoredOffset] | ShareRefused:
-        """The stored offsets of a group; None as places: of all partitions that it reads or has read. A group that does
-        not exist, or is of another kind, or is named by an empty text, has none."""
+        """The stored offsets of a group; None as places: those of all partitions that it reads or has read. A group
+        that does not exist, has another type or an empty id has no offsets.
+        """
         shard = self._runtime.shard_for(group_id, node_id)
         if isinstance(shard, Error):
             return ShareRefused(shard)
@@ -115,7 +116,7 @@ class ShareRequests:
     def alter_offsets(
         self, group_id: str, offsets: Offsets, now_ms: int, node_id: int | None
     ) -> Deferred[ShareRefused]:
-        """Deliver from other offsets on; the group must have no members, and is made if it does not exist.
+        """Deliver from other offsets on; the group must have no members, and is created if it does not exist.
         ``ShareRefused(NONE)``: done."""
         found = self._empty_group(group_id, node_id, may_be_new=True)
         if isinstance(found, ShareRefused):
@@ -126,7 +127,7 @@ class ShareRequests:
     def delete_offsets(
         self, group_id: str, topic_ids: Sequence[TopicId], now_ms: int, node_id: int | None
     ) -> Deferred[ShareRefused]:
-        """Forget what was delivered of topics; the group must have no members."""
+        """Forget the deliveries of topics; the group must have no members."""
         found = self._empty_group(group_id, node_id)
         if isinstance(found, ShareRefused):
             return Deferred.of(found)

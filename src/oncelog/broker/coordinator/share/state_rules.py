@@ -1,4 +1,4 @@
-"""What a request means for the stored state of one share partition: pure rules, as for transactions (KIP-932).
+"""Pure rules that decide how a request changes the stored state of one share partition (KIP-932).
 
 ``decide`` looks up one rule and changes nothing; ``state_shard`` writes the record that it decides, and applies it with
 ``apply``, which is also what a start replays. A state is a snapshot and the updates since. Source: Kafka's
@@ -50,8 +50,8 @@ class ShareKey(NamedTuple):
 
 
 class ShareState(NamedTuple):
-    """What is stored of a share partition. ``final_count``: offsets from the start on that are delivered for good
-    (Kafka's ``DeliveryCompleteCount``), -1 if unknown. ``updates`` since the snapshot."""
+    """The stored state of a share partition. ``final_count``: the number of offsets from the start on that are
+    delivered for good (Kafka's ``DeliveryCompleteCount``), -1 if unknown. ``updates`` since the snapshot."""
 
     snapshot_epoch: int
     state_epoch: int
@@ -85,13 +85,13 @@ class WriteState(NamedTuple):
 
 
 class Load(NamedTuple):
-    """The partition's leader begins to use the state: a leader before it may write no more."""
+    """The partition's leader begins to use the state: earlier leaders may no longer write."""
 
     leader_epoch: int
 
 
 class Compact(NamedTuple):
-    """Write the state as a whole, so that older records are not needed any more."""
+    """Write the whole state, so that older records are no longer needed."""
 
 
 class Delete(NamedTuple):
@@ -108,7 +108,7 @@ class StateSnapshot(NamedTuple):
 
 
 class Update(NamedTuple):
-    """Write what has changed."""
+    """Write the changes."""
 
     snapshot_epoch: int
     leader_epoch: int
@@ -128,11 +128,11 @@ class StateRefusal(NamedTuple):
 
 Record = StateSnapshot | Update | Tombstone
 Decision = Record | StateRefusal | None
-"""What to write; None: nothing changes."""
+"""The record to write; None: nothing changes."""
 
 
 def decide(state: ShareState | None, event: Event, now_ms: int, max_updates: int) -> Decision:
-    """What ``event`` means for a state (None: there is none); changes nothing.
+    """Decide how ``event`` changes a state (None: no state is stored); changes nothing itself.
 
     :param max_updates: after this many updates the next record is a snapshot.
     """
@@ -220,7 +220,7 @@ KNOWN: Final[Mapping[type[Event], Rule]] = {
     Compact: _compact,
     Delete: _delete,
 }
-"""Both are total over the events."""
+"""Rules for a stored state and for a missing one; both tables are total over the events."""
 
 
 # --- applying
@@ -250,7 +250,7 @@ def _updated(state: ShareState, update: Update, written_ms: int) -> ShareState:
 
 
 def merged(batches: Iterable[StateBatch], newer: Sequence[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
-    """Both, without overlaps and from ``start_offset`` on: where they overlap, the newer ones hold."""
+    """Merge both lists from ``start_offset`` on; where batches overlap, the newer ones apply."""
     result = sorted(batches)
     for new in newer:
         low = bisect_left(result, new.first, key=lambda old: old.last)

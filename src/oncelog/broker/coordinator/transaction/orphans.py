@@ -50,7 +50,7 @@ def find_orphans(held: Iterable[PartitionProducer], txns: Iterable[Txn]) -> Orph
 
 
 def _owns(txn: Txn, item: PartitionProducer) -> bool:
-    """Whether the transaction that is open in the partition is this one."""
+    """Whether the partition's open transaction is this coordinator's transaction."""
     epoch = item.producer.producer_epoch
     if item.partition not in txn.partitions:
         return False

@@ -7,8 +7,8 @@ delays the answer until it is committed, and then takes the next steps:
 
 Invariants
 - No marker is sent before its Prepare* is committed, and no Complete* is written before all markers are: a crash at any
-  point leaves either an open transaction, which the producer or its timeout ends, or a prepared one, which ``loaded``
-  finishes with the new coordinator epoch.
+  point leaves either an open transaction, which the producer or its timeout ends, or a prepared transaction, which
+  ``loaded`` finishes with the new coordinator epoch.
 - State is applied when it is appended. Decisions based on it are logged after it, so their answers, which wait for
   their own commit, are never sent before what they build on is committed. An answer without a write waits for the last
   write of its id.

@@ -62,7 +62,7 @@ class NamedConfig(Protocol):
 
 
 class AlteredResource(Protocol):
-    """What the entries of both APIs have in common."""
+    """The common fields of the entries of both APIs."""
 
     resource_type: int
     resource_name: str
@@ -99,7 +99,7 @@ PROPERTIES = {
 """The resource types whose settings are stored, and their known settings."""
 
 _SHARED_BY_NODES = ("group.consumer.assignment.interval.ms", "log.cleaner.backoff.ms")
-"""Settings of what the nodes of one process do together, which has those of the first node. Others apply to connections
+"""Settings that the nodes of one process share; those of the first node are in force. Others apply to connections
 with the node and to partitions that it leads."""
 _MATCHES = frozenset(
     {

@@ -105,7 +105,7 @@ class SaslAuthenticator:
         self._renewal_begun_ms: int | None = None
         self._wrong_mechanism = ""
         self.was_authenticated = False
-        """Whether a login has succeeded; another one may be under way."""
+        """Whether a login has succeeded; another login may be under way."""
         self._session_ends_ms: int | None = None
 
     @property

@@ -45,7 +45,7 @@ class Authenticator(Protocol):
 
     @property
     def was_authenticated(self) -> bool:
-        """Whether a login has succeeded; another one may be under way."""
+        """Whether a login has succeeded; another login may be under way."""
         ...
 
     @property

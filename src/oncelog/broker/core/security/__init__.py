@@ -1,5 +1,5 @@
 """What a caller may do: ACLs, the rights that each request needs, and the log of refusals.
 
 Called by ``core.broker`` before a handler runs, and by handlers through ``access``. It may import ``core.requests`` and
-``broker.metadata``, where ACLs are kept; who the caller is, is found out in ``core.login``.
+``broker.metadata``, where ACLs are kept; ``core.login`` determines the caller.
 """

@@ -156,7 +156,7 @@ def _changed_users(request: Any) -> list[str]:
 
 _RESOURCE: Final = _named("resource_type", "resource_name")
 _NOBODY: Final = {"principal_type": "User", "principal_name": "ANONYMOUS"}
-"""The caller of a request that no login precedes."""
+"""The caller of a request before any login."""
 _NO_RECORDS: Final = {"high_watermark": -1, "records": b""}
 _NO_TOKEN: Final = {**_NOBODY, **dict.fromkeys(("issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms"), -1)}
 _FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {

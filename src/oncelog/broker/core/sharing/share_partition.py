@@ -74,8 +74,9 @@ class Acquired(NamedTuple):
 
 
 class LogBatch(NamedTuple):
-    """A batch as it is in the log. ``skipped``: a marker, or a batch of an aborted transaction that the group must not
-    see."""
+    """A batch as it is in the log. ``skipped``: it is a marker, or belongs to an aborted transaction, so the group must
+    not see it.
+    """
 
     base: int
     last: int
@@ -83,7 +84,7 @@ class LogBatch(NamedTuple):
 
 
 class AckBatch(NamedTuple):
-    """What a member says of offsets: one type for all of them, or one for each."""
+    """A member's acknowledgement of offsets: one type for all of them, or one for each."""
 
     first: int
     last: int
@@ -106,7 +107,7 @@ NOT_ACQUIRED: Final = AckRefusal(
 
 
 class ShareLimits(NamedTuple):
-    """The settings of a group that bear on its deliveries."""
+    """The settings of a group that affect its deliveries."""
 
     delivery_count: int = 5
     record_locks: int = 2000
@@ -127,7 +128,7 @@ class ShareLimits(NamedTuple):
 
 
 class SharePartition:
-    """See the module. A new one begins at ``start_offset`` with what was stored of its offsets."""
+    """The deliveries of one share partition. It begins at ``start_offset`` with what was stored of its offsets."""
 
     def __init__(self, start_offset: int, batches: Iterable[StateBatch] = ()) -> None:
         self.start_offset = start_offset
@@ -195,7 +196,7 @@ class SharePartition:
     ) -> list[Acquired]:
         """Lock records of the log's ``batches``, which were read from :meth:`next_offset` on, for a member.
 
-        Offsets between the batches are in no batch any more, and are skipped. At most ``max_records``, but the batch
+        Offsets between the batches no longer have a record, and are skipped. At most ``max_records``, but the batch
         that reaches them is completed unless ``is_strict`` (KIP-1206).
         """
         acquired: list[RecordRange] = []
@@ -231,7 +232,7 @@ class SharePartition:
         locked_until_ms: int,
         is_strict: bool,
     ) -> tuple[list[RecordRange], bool]:
-        """What can be acquired of one batch from ``first`` on, and whether nothing more should be."""
+        """The part of one batch that can be acquired from ``first`` on, and whether to stop there."""
         taken: list[RecordRange] = []
         last = batch.last
         for each in self._between(first, last):
@@ -265,16 +266,18 @@ class SharePartition:
         return taken, start + most <= last
 
     def _append_batch(self, new: RecordRange, last: int) -> None:
-        """What was taken of a batch that nobody had before. The rest of it, up to ``last``, was read, too: anybody may
-        have it, whatever the limit of locks."""
+        """The acquired part of a batch that was not in flight. The rest of it, up to ``last``, was read too and becomes
+        available, whatever the limit of locks.
+        """
         self._append(new)
         if new.last < last:
             self._append(RecordRange(new.last + 1, last, RecordState.AVAILABLE))
 
     @staticmethod
     def _acquirable(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
-        """How many of a range's records go together, and whether no others follow: half of the batch's, a quarter, and
-        so on, and for the last time a record is delivered alone."""
+        """How many records of a range are delivered together, and whether to stop there: half of the batch, a quarter,
+        and so on; at the last attempt a record is delivered alone.
+        """
         if limits.delivery_count > 2 and each.deliveries == limits.delivery_count - 1:
             return (0 if has_others else 1), True
         if each.deliveries >= limits.throttled_from:
@@ -282,7 +285,7 @@ class SharePartition:
         return len(each), False
 
     def _skip(self, first: int, last: int) -> None:
-        """Offsets that are not delivered: they hold nothing for this group."""
+        """Skip offsets without a record for this group."""
         for each in self._between(first, last):
             if each.available:
                 self._put(
@@ -296,7 +299,7 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, batches: Sequence[AckBatch], limits: ShareLimits, now_ms: int
     ) -> list[StateBatch] | AckRefusal:
-        """All of the batches, or none: the changes to write. A renewal takes effect at once."""
+        """The changes to write for all of the batches, or for none. A renewal takes effect at once."""
         changes: list[StateBatch] = []
         renewed: list[RecordRange] = []
         acknowledged = -1
@@ -325,7 +328,7 @@ class SharePartition:
         return changes
 
     def _find(self, member_id: str, batch: AckBatch) -> AckRefusal | None:
-        """Why a member may not acknowledge these offsets."""
+        """The error if a member may not acknowledge these offsets."""
         first = max(batch.first, self.start_offset)
         if not self._ranges or batch.last > self.end_offset:
             if not self._ranges or batch.first > self.end_offset:
@@ -347,7 +350,7 @@ class SharePartition:
         return None
 
     def release(self, member_id: str, limits: ShareLimits) -> list[StateBatch]:
-        """A member has gone: what it acquired becomes available to others."""
+        """A member has left: the records that it acquired become available to others."""
         changes = [
             _change(each, RecordState.AVAILABLE, limits)
             for each in self._ranges
@@ -357,7 +360,7 @@ class SharePartition:
         return changes
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Locks that have ended by ``now_ms``: the changes, which apply at once, whether they can be written or not."""
+        """The changes of locks that have expired by ``now_ms``; they apply at once, even if they cannot be written."""
         changes = [
             _change(each, RecordState.AVAILABLE, limits)
             for each in self._ranges
@@ -381,7 +384,7 @@ class SharePartition:
         return changes
 
     def _mark(self, changes: Iterable[StateBatch], *, changing: bool) -> None:
-        """Whether the records of these changes wait for them to be written."""
+        """Whether the records wait until these changes are written."""
         for change in changes:
             for each in list(self._between(change.first, change.last)):
                 first, last = max(change.first, each.first), min(change.last, each.last)
@@ -402,7 +405,7 @@ class SharePartition:
         self._trim()
 
     def move_start(self, offset: int) -> None:
-        """The log begins at ``offset`` now: what was before it is gone."""
+        """The log now begins at ``offset``: earlier records are deleted."""
         if offset <= self.start_offset:
             return
         if offset > self.end_offset:
@@ -421,7 +424,7 @@ class SharePartition:
         return bisect_right(self._ranges, offset, key=lambda each: each.first) - 1
 
     def _between(self, first: int, last: int) -> Sequence[RecordRange]:
-        """The ranges that touch ``[first, last]``, whole."""
+        """All ranges that overlap ``[first, last]``."""
         if not self._ranges or first > self.end_offset or last < self.start_offset:
             return ()
         low = max(0, self._index(first))
@@ -483,7 +486,7 @@ def _change(part: RecordRange, state: RecordState, limits: ShareLimits) -> State
 
 
 def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:
-    """First offset, last offset and type, for neighbours of the same type; offsets before the start are left out."""
+    """First offset, last offset and type of each run of equal types; offsets before the start are left out."""
     if len(batch.types) == 1:
         yield max(batch.first, start_offset), batch.last, batch.types[0]
         return
@@ -497,7 +500,7 @@ def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _as_acquired(ranges: Iterable[RecordRange]) -> list[Acquired]:
-    """Neighbours with the same number of deliveries as one."""
+    """Merge neighbours with the same number of deliveries."""
     joined: list[Acquired] = []
     for each in ranges:
         if joined and joined[-1].last + 1 == each.first and joined[-1].deliveries == each.deliveries:

@@ -66,7 +66,7 @@ ANSWERS: Final[Mapping[Error, Error]] = {
     Error.COORDINATOR_LOAD_IN_PROGRESS: Error.COORDINATOR_NOT_AVAILABLE,
     Error.INVALID_REQUEST: Error.UNKNOWN_SERVER_ERROR,
 }
-"""Refusals of the share coordinator as members see them (``SharePartition.fetchPersisterError``)."""
+"""The share coordinator's errors as members get them (``SharePartition.fetchPersisterError``)."""
 
 
 class SharingPorts(DeadLetterPorts, Protocol):
@@ -89,7 +89,7 @@ class Held:
     leader_epoch: int
     timer: Timer | None = None
     expired_locks: int = 0
-    """Records whose lock has ended, since it is in use."""
+    """How many record locks have expired since it is in use."""
 
 
 class Loading(NamedTuple):
@@ -112,7 +112,7 @@ class ShareCounts:
     """Counts since the start, for metrics."""
 
     acknowledgements: Counter[int] = field(default_factory=Counter)
-    """Records by the type of their acknowledgement."""
+    """Acknowledged records by type."""
     fetch_requests: int = 0
     failed_fetches: int = 0
     """Requests in which a partition, or more, got an error; the same for acknowledgements."""
@@ -179,8 +179,9 @@ class SharePartitions:
         return False
 
     def open(self, key: ShareKey, partition: Partition, now_ms: int) -> Held | Error | None:
-        """A share partition for use: as it was stored, if it is not in use yet. None: its state is being read, and
-        fetches of the partition are woken then."""
+        """A share partition, loaded from its stored state if it is not in use yet. None: its state is being read;
+        waiting fetches are woken afterwards.
+        """
         held = self.held(key)
         if held is not None:
             return held
@@ -228,7 +229,7 @@ class SharePartitions:
         return log.high_watermark
 
     def _drop(self, held: Held) -> None:
-        """Use it no more; whoever needs it reads its stored state again."""
+        """Drop it; the next user reads its stored state again."""
         if held.timer is not None:
             held.timer.cancel()
         if self._held.get(held.key) is held:
@@ -245,11 +246,11 @@ class SharePartitions:
     # --- delivering
 
     def may_deliver(self, held: Held) -> bool:
-        """Whether more of its records may be in flight."""
+        """Whether more records may be in flight."""
         return held.state.can_acquire(self.limits(held.key.group_id))
 
     def available_bytes(self, held: Held, limit: int) -> int:
-        """How much there is to deliver, up to a limit."""
+        """How many bytes can be delivered, up to a limit."""
         if not self.may_deliver(held):
             return 0
         bound = held.partition.readable_to(self.isolation(held.key.group_id))
@@ -259,7 +260,7 @@ class SharePartitions:
     def deliver(
         self, held: Held, member_id: str, max_records: int, max_bytes: int, now_ms: int, *, is_strict: bool
     ) -> ShareDelivery | Error:
-        """Acquire what is available, and read it; nothing beyond what the isolation level allows."""
+        """Acquire available records and read them, within the isolation level."""
         limits, isolation = self.limits(held.key.group_id), self.isolation(held.key.group_id)
         partition, state = held.partition, held.state
         bound = partition.readable_to(isolation)
@@ -313,7 +314,7 @@ class SharePartitions:
     def acknowledge(
         self, held: Held, member_id: str, batches: Sequence[AckBatch], now_ms: int
     ) -> Deferred[AckRefusal | None]:
-        """All batches or none; None once what they change is written."""
+        """Acknowledge all batches or none; resolves with None once the changes are written."""
         changes = held.state.acknowledge(member_id, batches, self.limits(held.key.group_id), now_ms)
         if isinstance(changes, AckRefusal):
             return Deferred.of(changes)
@@ -326,7 +327,7 @@ class SharePartitions:
         return self._write(held, changes, now_ms, batches).map(_refusal)
 
     def release(self, held: Held, member_id: str, now_ms: int) -> Deferred[Error]:
-        """What the member has acquired becomes available."""
+        """Make the records that a member has acquired available again."""
         return self._write(held, held.state.release(member_id, self.limits(held.key.group_id)), now_ms)
 
     def _write(
@@ -384,7 +385,7 @@ class SharePartitions:
     # --- locks
 
     def _watch_locks(self, held: Held) -> None:
-        """Have a timer for the lock that ends first."""
+        """Set a timer for the first lock to expire."""
         at_ms = held.state.next_lock_ms()
         if at_ms is None or (held.timer is not None and held.timer.pending and held.timer.at_ms <= at_ms):
             return
@@ -414,7 +415,7 @@ class SharePartitions:
     # --- members that are gone
 
     def close_session(self, member: Member, now_ms: int) -> list[tuple[Held, Deferred[Error]]]:
-        """End a member's session, and release what it has acquired."""
+        """End a member's session, and release its acquired records."""
         self.sessions.close(member)
         group_id, member_id = member
         mine = [held for key, held in self._held.items() if key.group_id == group_id]
@@ -444,7 +445,7 @@ _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:
 
 
 def _duration_ms(text: str) -> int:
-    """An ISO 8601 duration, such as ``P1DT2H3M4.5S``; one that is not begins nowhere but at the end of the log."""
+    """The milliseconds of an ISO 8601 duration such as ``P1DT2H3M4.5S``; 0 for an invalid text."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return 0

@@ -1,7 +1,7 @@
-"""Share sessions (KIP-932): the partitions that a member reads, and which request of its comes next.
+"""Share sessions (KIP-932): the partitions that a member reads, and the epoch of its next request.
 
-Used by the APIs ShareFetch and ShareAcknowledge. A session belongs to a connection and ends with it: what the member
-had acquired becomes available then. Source: Kafka's ``ShareSession`` and ``ShareSessionCache`` (4.4).
+Used by the APIs ShareFetch and ShareAcknowledge. A session belongs to a connection and ends with it: the member's
+acquired records become available then. Source: Kafka's ``ShareSession`` and ``ShareSessionCache`` (4.4).
 """
 
 from __future__ import annotations

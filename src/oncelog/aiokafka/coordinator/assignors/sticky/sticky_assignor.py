@@ -4,7 +4,7 @@ from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAss
 
 
 class StickyPartitionAssignor(AbstractPartitionAssignor):
-    """Even, and as little moved as can be."""
+    """Assigns partitions evenly, and moves as few as possible."""
 
     name = "sticky"
 

@@ -186,7 +186,7 @@ class ClassicGroup:
         return max(votes, key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it joined, else make the first member that did the leader; False if there is none."""
+        """Keep the leader if it joined, else make the first joined member the leader; False if no member joined."""
         if self.leader_id is not None and self.members[self.leader_id].awaiting_join:
             return True
         for member in self.members.values():

@@ -56,7 +56,7 @@ class ClassicProtocol:
     """The classic groups of one shard."""
 
     def __init__(self, environment: Environment, never_joined: Callable[[ClassicGroup, int], None]) -> None:
-        """:param never_joined: called with a group and the time when an id has run out that nobody joined with."""
+        """:param never_joined: called with a group and the time when a handed-out member id expires unused."""
         self._env = environment
         self._never_joined = never_joined
         self._joins: Parked[JoinGroupResponse] = {}
@@ -337,7 +337,7 @@ class ClassicProtocol:
             self._schedule_join_timeout(group, now_ms)
 
     def _delay_initial(self, group_id: str, delay_ms: int, remaining_ms: int, now_ms: int) -> None:
-        """Wait for more members; if one joins during the wait, wait again, as long as time remains."""
+        """Wait for more members; if a member joins during the wait, wait again, as long as time remains."""
 
         def timed_out(now_ms: int) -> None:
             group = self._env.groups.get(group_id)

@@ -163,7 +163,7 @@ class ClassicMembers:
     # --- SyncGroup and Heartbeat
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, now_ms: int) -> Deferred[SyncGroupResponse]:
-        """The coordinator's assignment; the request's own one is ignored."""
+        """The coordinator's assignment; the assignment in the request is ignored."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return Deferred.of(SyncGroupResponse(error_code=member))

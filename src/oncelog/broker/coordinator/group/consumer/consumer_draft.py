@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class GroupDraft(EpochDraft[ConsumerGroup]):
-    """See the module.
+    """A change to a group.
 
     ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
     """

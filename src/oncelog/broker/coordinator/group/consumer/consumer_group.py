@@ -159,7 +159,7 @@ class ConsumerGroup:
         return (self._topics.keys() & existing).union(*resolved)
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
-        """The assignor that most of ``members`` ask for, None if none asks; a tie is decided as in Kafka."""
+        """The assignor that most of ``members`` request, None if none requests one; a tie is decided as in Kafka."""
         votes = Counter(member.assignor for member in members if member.assignor is not None)
         return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 

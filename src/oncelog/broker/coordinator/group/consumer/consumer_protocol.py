@@ -243,7 +243,7 @@ class ConsumerProtocol:
     def downgrade(
         self, group: ConsumerGroup, converted: ClassicGroup, *, rebalance: bool, now_ms: int
     ) -> Deferred[Error]:
-        """Replace ``group`` by a classic group: its records are removed, the other's one is written."""
+        """Replace ``group`` by a classic group: its records are removed, and the classic group's record is written."""
         group_id = group.group_id
         assignments = {member.member_id: member.assignment for member in converted.members.values()}
         written_records: list[CoordinatorRecord] = [

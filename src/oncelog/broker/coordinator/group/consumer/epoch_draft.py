@@ -33,8 +33,8 @@ class EpochDraft(Generic[G]):
     """The next state of a group, and in ``written`` the records that lead to it, in the order in which they apply."""
 
     def __init__(self, group: G, epoch: EpochRecord, target_epoch: EpochRecord) -> None:
-        """:param epoch: makes the record of a group's epoch, of group id, epoch and hash of the topics.
-        :param target_epoch: that of its assignment's epoch, of group id, epoch and time in ms.
+        """:param epoch: makes the record of a group's epoch, from group id, epoch and hash of the topics.
+        :param target_epoch: makes the record of the assignment's epoch, from group id, epoch and time in ms.
         """
         self.group = group
         self.written: list[CoordinatorRecord] = []
@@ -59,6 +59,8 @@ class EpochDraft(Generic[G]):
         self.written.append(self._target_epoch_record(group.group_id, group.epoch, now_ms))
 
     def end_assignment_if_empty(self) -> None:
-        """Without members the group's epoch has no target to wait for, and its next member none to wait after."""
+        """Without members the group's epoch needs no target, and the next member need not wait for the interval between
+        assignments.
+        """
         if not self.group.members:
             self.end_assignment(0)

@@ -32,7 +32,7 @@ ShareAcknowledge always."""
 
 
 NO_DIVERGENCE, NO_LEADER, NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()
-"""What nearly every answer holds; never changed."""
+"""Values of nearly every answer; never changed."""
 NO_REPLICA = -1
 
 

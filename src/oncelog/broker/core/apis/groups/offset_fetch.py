@@ -63,7 +63,7 @@ def _fetch_each(
     request: OffsetFetchRequest,
     fetch: Callable[[GroupPorts, RequestContext, OffsetFetchRequestGroup, bool], FetchedOffsets],
 ) -> Work[list[FetchedOffsets]]:
-    """Others may go ahead between two groups: any of them may ask for all that is stored."""
+    """Other requests run between two groups, because each group may request all of its offsets."""
     groups: list[FetchedOffsets] = []
     for group in request.groups:
         groups.append(fetch(ports, context, group, request.require_stable))

@@ -1,8 +1,8 @@
 """AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members, and is
-made if it does not exist and one of the topics does.
+created if it does not exist and one of the topics does.
 
-From -1 on means: from where ``share.auto.offset.reset`` says. What is below that is refused, unlike in Apache Kafka,
-which takes it and delivers nothing ever after.
+-1 means the offset that ``share.auto.offset.reset`` chooses. A lower offset is refused, unlike in Apache Kafka, which
+accepts it and then never delivers a record.
 """
 
 from __future__ import annotations

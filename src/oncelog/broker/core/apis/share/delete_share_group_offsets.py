@@ -1,4 +1,6 @@
-"""DeleteShareGroupOffsets (key 92), version 0: forget what a group was delivered of topics; it must have no members."""
+"""DeleteShareGroupOffsets (key 92), version 0: forget a share group's deliveries of topics; the group must have no
+members.
+"""
 
 from __future__ import annotations
 

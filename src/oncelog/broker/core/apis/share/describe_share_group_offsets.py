@@ -1,4 +1,4 @@
-"""DescribeShareGroupOffsets (key 90), versions 0-1: where share groups stand in each partition.
+"""DescribeShareGroupOffsets (key 90), versions 0-1: the start offsets of share groups in each partition.
 
 Version 1 adds the lag (KIP-1226): records from the start offset on that are not delivered for good.
 """

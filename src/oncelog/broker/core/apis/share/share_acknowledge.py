@@ -1,4 +1,4 @@
-"""ShareAcknowledge (key 79), versions 1-2: what became of records that a member had acquired (KIP-932).
+"""ShareAcknowledge (key 79), versions 1-2: the outcome of records that a member has acquired (KIP-932).
 
 Version 2 adds renewals (KIP-1222). The request continues the member's share session; with epoch -1 it ends it.
 """

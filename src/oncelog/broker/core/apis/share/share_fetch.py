@@ -2,7 +2,7 @@
 (KIP-932).
 
 Version 2 adds the acquire mode (KIP-1206) and renewals (KIP-1222). The request opens, continues or ends a share
-session; acknowledgements it carries are carried out first. It waits, as Fetch does, until there is something to acquire
+session; its acknowledgements are applied first. It waits, as Fetch does, until there is something to acquire
 or ``max_wait_ms`` is over. Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``DelayedShareFetch``.
 """
 
@@ -69,7 +69,7 @@ def _session(
     *,
     has_acks: bool,
 ) -> ShareSession | Error:
-    """The session in which the request stands (``SharePartitionManager.newContext``)."""
+    """The share session of the request (``SharePartitionManager.newContext``)."""
     sessions = ports.sharing.sessions
     if request.share_session_epoch == INITIAL_EPOCH:
         if has_acks:
@@ -87,7 +87,7 @@ def _session(
 
 
 class _Fetch:
-    """One request, once its acknowledgements are carried out."""
+    """One request, after its acknowledgements were applied."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class _Fetch:
         self._new: set[Place] = set()
         """Share partitions that were not in use when the request came."""
         self._read: set[Place] = set()
-        """Share partitions whose log was read: others have all records in flight that they may have."""
+        """Share partitions whose log was read; the others have reached their limit of records in flight."""
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
@@ -132,9 +132,10 @@ class _Fetch:
         return response
 
     def _acquire(self, *, at_end: bool) -> dict[Place, ShareDelivery | Error] | None:
-        """What each partition delivers; None: nothing yet, and time is left. Once a session is replaced or over,
-        nothing is acquired for it. Of share partitions that were not in use one delivers, as where each is read on its
-        own: the others do with the next request."""
+        """The records of each partition; None: no record yet, and time is left. Nothing is acquired for a session that
+        was replaced or has ended. Of share partitions that were not in use, only one delivers: the others deliver with
+        the next request.
+        """
         sharing, request = self._ports.sharing, self._request
         member_id = self._session.member[1]
         found: dict[Place, ShareDelivery | Error] = {}
@@ -188,8 +189,9 @@ class _Fetch:
         return sharing.open(key, partition, self._ports.now_ms)
 
     def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:
-        """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
-        unless it was read, and the session has not answered for it yet."""
+        """The acquired records, the errors, and the outcome of acknowledgements. A partition without any of these is
+        left out, unless it was read and the session has not yet answered for it.
+        """
         acknowledged = {result.place: result for result in self._acknowledged}
         self._ports.sharing.counts.failed_fetches += any(isinstance(each, Error) for each in found.values())
         first = [place for place, reported in self._session.partitions.items() if not reported]

@@ -1,4 +1,4 @@
-"""What APIs of share groups have in common: who asks, for which partitions, acknowledgements, who may change offsets.
+"""The common part of the APIs of share groups: caller, partitions, acknowledgements, permission to change offsets.
 
 Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowledgeRequest`` (4.4).
 """
@@ -47,7 +47,7 @@ class AckedBatch(Protocol):
 
 
 class AckResult(NamedTuple):
-    """What became of the acknowledgements of one partition."""
+    """The outcome of the acknowledgements of one partition."""
 
     place: Place
     error: Error
@@ -55,14 +55,14 @@ class AckResult(NamedTuple):
 
 
 def refused(ports: SharePorts, group_id: str | None, member_id: str | None) -> Error:
-    """Why a request is refused before anything is looked at."""
+    """The reason to refuse a request before anything else is checked."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return Error.UNSUPPORTED_VERSION
     return NONE if group_id and member_id else Error.INVALID_REQUEST
 
 
 def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int], Deferred[T]]) -> Deferred[T]:
-    """Call ``then`` with the time; the first share group of a cluster needs a topic for its states before."""
+    """Call ``then`` with the time, after creating the topic of share group states if it does not exist."""
     if ports.metadata.topic(SHARE_GROUP_STATE_TOPIC) is not None:
         return then(context.now_ms)
 
@@ -73,8 +73,9 @@ def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int]
 
 
 def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
-    """What is wrong with the acknowledgements of one partition: in order, with a type. One that begins with the last
-    offset of the one before is found by the share partition, with another error."""
+    """The error in the acknowledgements of one partition: they must be in order and have a type. A batch that begins at
+    the last offset of the previous one is refused by the share partition, with another error.
+    """
     last = -1
     highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
     for batch in batches:
@@ -96,7 +97,7 @@ def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
 def acknowledgements(
     context: RequestContext, request: ShareFetchRequest | ShareAcknowledgeRequest
 ) -> tuple[list[tuple[Place, list[AckBatch]]], dict[Place, str]]:
-    """The acknowledgements of each partition in either request, and what is wrong with those that are invalid."""
+    """The acknowledgements of each partition in either request, and the errors of the invalid ones."""
     found: list[tuple[Place, list[AckBatch]]] = []
     wrong: dict[Place, str] = {}
     for topic in request.topics:
@@ -148,7 +149,7 @@ def acknowledge(
     acks: Acks,
     wrong: Mapping[Place, str],
 ) -> Deferred[list[AckResult]]:
-    """Carry out acknowledgements, each partition on its own; ``wrong`` has those that are invalid, and why."""
+    """Apply acknowledgements, partition by partition; ``wrong`` holds the errors of the invalid ones."""
 
     def one(place: Place, batches: Sequence[AckBatch]) -> Deferred[AckResult]:
         if place in wrong:
@@ -178,7 +179,7 @@ def _result(place: Place, refusal: AckRefusal | None) -> AckResult:
 
 
 def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: str) -> Deferred[None]:
-    """The session's last request: what is still acquired becomes available."""
+    """End the session with its last request: records still acquired become available."""
     released = ports.sharing.close_session((group_id, member_id), context.now_ms)
     return gather([done for _, done in released]).map(lambda _: None)
 

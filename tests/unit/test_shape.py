@@ -11,9 +11,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from oncelog.broker.core.requests.context import RequestContext
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/oncelog", "tools", "tests", "benchmarks")
@@ -267,3 +270,8 @@ def test_public_classes_have_names_of_their_own() -> None:
     new = {name: found for name, found in repeated.items() if name not in CLASSES_OF_A_NAME}
     assert new == {}, "two public classes of one name: rename one, or add it to CLASSES_OF_A_NAME with a reason"
     assert CLASSES_OF_A_NAME.keys() <= repeated.keys(), "remove the names that only one class has"
+
+
+def test_a_request_context_has_at_most_ten_fields() -> None:
+    """It had 19, written by 13 modules; state of one module lies in that module, keyed by the context if need be."""
+    assert len(fields(RequestContext)) <= 10

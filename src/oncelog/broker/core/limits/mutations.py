@@ -38,5 +38,5 @@ def may_change(ports: MutationPorts, context: RequestContext, partitions: int, f
     strict = context.api_version >= first_strict
     ask = throttle.take if strict else throttle.use
     wait_ms = ask(CONTROLLER_MUTATION_RATE, context.principal, context.client_id, partitions, ports.now_ms)
-    context.mutation_wait_ms = max(context.mutation_wait_ms, wait_ms)
+    throttle.must_wait(context, wait_ms)
     return not (strict and wait_ms)

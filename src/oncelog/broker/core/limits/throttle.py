@@ -12,6 +12,7 @@ then the same of the default user, then the client id alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from oncelog.broker.core.limits.buckets import LONGEST_NAME, Buckets
 from oncelog.broker.core.requests.context import RequestContext
@@ -43,6 +44,8 @@ class Throttle:
         self._window_part_ms = window_part_ms
         self._window_ms = window_part_ms * window_parts
         self.buckets = Buckets[_Owner]()
+        self._waits_ms: WeakKeyDictionary[RequestContext, int] = WeakKeyDictionary()
+        """The requests that have exceeded ``controller_mutation_rate``, until they are answered."""
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
@@ -65,7 +68,7 @@ class Throttle:
         """Count a request against the caller's quotas; returns how long the caller must wait from now on."""
         caller = context.principal, context.client_id
         wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
-        wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
+        wait_ms = max(min(wait_ms, self._window_part_ms), self._waits_ms.get(context, 0))
         if context.api_key == ApiKey.PRODUCE:
             wait_ms = max(wait_ms, self.use(PRODUCER_BYTE_RATE, *caller, request_bytes, now_ms))
         elif context.api_key == ApiKey.FETCH:
@@ -73,6 +76,10 @@ class Throttle:
         if wait_ms:
             context.channel.throttle(wait_ms)
         return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
+
+    def must_wait(self, context: RequestContext, wait_ms: int) -> None:
+        """The client waits at least this long once its request is answered."""
+        self._waits_ms[context] = max(wait_ms, self._waits_ms.get(context, 0))
 
     def use(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
         """Count ``amount`` (bytes, or seconds of work times 100); returns for how many ms the client must wait."""

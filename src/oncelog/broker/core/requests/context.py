@@ -21,7 +21,7 @@ class Parking:
         self.capacity: Deferred[None] | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class RequestContext:
     """One request of one connection."""
 
@@ -39,8 +39,6 @@ class RequestContext:
     """What keeps its connection from starting other requests; None: nothing has (``requests.parking``)."""
     work_ns: int = 0
     """The broker's CPU time, for quotas (``requests.tasks``, ``appending.validation_thread``, ``limits.throttle``)."""
-    mutation_wait_ms: int = 0
-    """The wait for the partitions that it has created or deleted (``limits.mutations``)."""
 
     @property
     def session(self) -> Session:

@@ -41,6 +41,9 @@ TAIL = """
   other client, is safe only with transaction version 2 (4.0).
 - **Without topic ids** (before 2.8, and 2.8 with an older `inter.broker.protocol.version`) only the log shows that a
   topic was deleted and created again: its leader epochs, timestamps, first and last offsets.
+- **Before 4.4** transactions commit offsets by topic name, which another topic may have by then (KIP-1319). A group of
+  KIP-848 that is full does not take back a static member, and one that elects another assignor keeps its assignment;
+  `max.decompressed.message.bytes` is missing.
 - **Groups of KIP-848** and **transaction version 2** need 4.0. **Two-phase commit** (KIP-939) is in oncelog only.
 
 For servers that speak the protocol and are not Apache Kafka, see [other brokers](../how-to/other-brokers.md).

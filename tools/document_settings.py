@@ -30,7 +30,7 @@ INTRODUCTION = """\
 
 Made by `python tools/document_settings.py` from the settings classes; do not edit.
 
-Names, types, defaults and checks are those of Apache Kafka 4.3. If a default differs, the text says so. Settings
+Names, types, defaults and checks are those of Apache Kafka 4.4. If a default differs, the text says so. Settings
 come from a Java properties file (`--config FILE`), from `--set NAME=VALUE`, from the keyword `settings` of
 `oncelog.Broker`, and while the broker runs from AlterConfigs and IncrementalAlterConfigs (`kafka-configs`). An unknown
 name is refused at the start, and the refusal names the nearest known one. A running broker keeps an unknown name

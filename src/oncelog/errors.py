@@ -1,7 +1,7 @@
 """The error table of Kafka's protocol: one row for each code, and the exceptions built on it.
 
 Called by every layer. Inside the broker a refusal is a value of :class:`Error`; clients raise
-:class:`KafkaError` with the same row. Sources: Kafka's ``Errors`` enum (4.3) for code, name and whether an error is
+:class:`KafkaError` with the same row. Sources: Kafka's ``Errors`` enum (4.4) for code, name and whether an error is
 retriable; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how producers treat them.
 """
 

@@ -177,6 +177,16 @@ def walk(
     return largest, sequential, refused
 
 
+def longest(area: Buffer, count: int) -> int:
+    """The size in bytes of the longest of ``count`` well-formed records, without the length before it."""
+    data = bytes(area)
+    longest_bytes = position = 0
+    for _ in range(count):
+        size_bytes, start = _varint(data, position, len(data))
+        longest_bytes, position = max(longest_bytes, size_bytes), start + size_bytes
+    return longest_bytes
+
+
 def seek(area: Buffer, count: int, base_timestamp: int, timestamp: int, first_delta: int) -> tuple[int, int] | None:
     """Offset delta and timestamp of the first record at or after both ``timestamp`` and ``first_delta``; None if there
     is none. No record is built, and what follows that one is not examined.

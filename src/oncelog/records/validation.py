@@ -84,6 +84,7 @@ def validate_append(
     compression_type: Compression | None = None,
     compression_level: int | None = None,
     max_unpacked_bytes: int | None = None,
+    max_record_bytes: int = _MAX_INT,
 ) -> Checked:
     """Check the records of one partition in a Produce, and rewrite them if necessary.
 
@@ -91,7 +92,8 @@ def validate_append(
     another codec is recompressed. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
     (LogAppendTime). Record offsets other than 0, 1, 2, ... are renumbered. One refused record refuses the batch.
     The decompressed size is limited to ``max_unpacked_bytes``, None means :func:`unpacked_limit`; a larger batch is
-    refused with MESSAGE_TOO_LARGE, on which producers split it.
+    refused with MESSAGE_TOO_LARGE, on which producers split it. No record of a compressed batch may be longer than
+    ``max_record_bytes``, decompressed: ``max.decompressed.message.bytes`` of Apache Kafka 4.4.
     """
     header = _read_envelope(batch, max_message_bytes)
     if isinstance(header, InvalidBatch):
@@ -112,6 +114,8 @@ def validate_append(
         return InvalidBatch(Error.MESSAGE_TOO_LARGE, str(error), [])
     except CorruptBatch as error:
         return InvalidBatch(Error.INVALID_RECORD, str(error), [])
+    if len(area) > max_record_bytes and (refusal := _check_longest(area, header, max_record_bytes)):
+        return refusal
     if header.attributes & TIMESTAMP_TYPE_BIT:
         if not create_time or header.max_timestamp == NO_TIMESTAMP:
             return _append_time_set_by_client(header.records_count)
@@ -249,6 +253,15 @@ def _check_header(header: BatchHeader) -> InvalidBatch | None:
         message = f"producer id {header.producer_id} needs a sequence from 0 up, got {header.base_sequence}"
         return InvalidBatch(Error.INVALID_RECORD, message, [])
     return None
+
+
+def _check_longest(area: Buffer, header: BatchHeader, max_record_bytes: int) -> InvalidBatch | None:
+    """Check the lengths of the records of a compressed batch."""
+    longest_bytes = _pure.longest(area, header.records_count) if header.attributes & CODEC_MASK else 0
+    if longest_bytes <= max_record_bytes:
+        return None
+    message = f"a record has {longest_bytes} bytes, max.decompressed.message.bytes allows {max_record_bytes}"
+    return InvalidBatch(Error.INVALID_RECORD, message, [])
 
 
 def _append_time_set_by_client(count: int) -> InvalidBatch:

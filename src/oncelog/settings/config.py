@@ -42,7 +42,7 @@ MAX_INDEX_INTERVAL_BYTES = 65_536
 
 
 class TopicConfig(Settings):
-    """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.3."""
+    """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.4."""
 
     cleanup_policy: tuple[str, ...] = setting(
         "cleanup.policy", ["delete"], "How old records leave: delete, compact, or both.", choices=("compact", "delete")
@@ -119,10 +119,9 @@ class TopicConfig(Settings):
     max_decompressed_message_bytes: int = setting(
         "max.decompressed.message.bytes",
         2_147_483_639,
-        "Largest record, decompressed.",
+        "Largest record of a compressed batch, decompressed.",
         low=1,
         high=MAX_INT,
-        effect=False,
     )
     max_message_bytes: int = setting(
         "max.message.bytes", 1_048_588, "Largest record batch, after compression.", low=0, high=MAX_INT
@@ -208,7 +207,7 @@ class TopicConfig(Settings):
 
 
 class BrokerConfig(Settings):
-    """Settings of a broker, defaults of Kafka 4.3, except replication factors, which suit one node."""
+    """Settings of a broker, defaults of Kafka 4.4, except replication factors, which suit one node."""
 
     node_id: int = setting("node.id", 1, "Number of this broker in its cluster.", low=0, high=MAX_INT)
     num_partitions: int = setting(
@@ -516,7 +515,7 @@ def is_broker_setting(name: str) -> bool:
 
 
 def parse_broker(values: Mapping[str, str], base: BrokerConfig | None = None) -> BrokerConfig:
-    """A broker's settings from any broker properties of Kafka 4.3 and our own (``oncelog.*``).
+    """A broker's settings from any broker properties of Kafka 4.4 and our own (``oncelog.*``).
 
     A property without effect here is checked as Kafka does and kept for display. Raises ConfigError.
     """

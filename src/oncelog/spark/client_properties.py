@@ -1,6 +1,6 @@
 """Kafka's client properties as ``kafka.*`` options: which have an effect, and why the others are refused.
 
-Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.3
+Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.4
 is in one of the tables, and so are those that only our client has. None is accepted and then ignored. The page
 ``docs/reference/spark-options.md`` is generated from these tables.
 """

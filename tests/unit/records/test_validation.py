@@ -313,6 +313,19 @@ def test_a_batch_that_unpacks_to_far_more_than_max_message_bytes_is_too_large(co
     assert refused(batch, max_message_bytes=len(batch)).error_code is Error.MESSAGE_TOO_LARGE
 
 
+@pytest.mark.parametrize("codec", list(Compression))
+def test_a_compressed_batch_has_no_record_above_the_limit(codec: Compression) -> None:
+    """The limit is on a record as Kafka 4.4 stores it, without its length; it holds for compressed batches alone."""
+    batch = batch_of(NOW, NOW, value=b"v" * 92, compression=codec)
+    accepted(batch, max_record_bytes=100)
+    if codec is Compression.NONE:
+        accepted(batch, max_record_bytes=99)
+    else:
+        verdict = refused(batch, max_record_bytes=99)
+        assert verdict.error_code is Error.INVALID_RECORD
+        assert "100 bytes, max.decompressed.message.bytes allows 99" in verdict.message
+
+
 def many_records(count: int, timestamp: int, *, key: bytes | None, deltas: bool = True) -> bytes:
     area = RecordArea()
     for _ in range(1000):

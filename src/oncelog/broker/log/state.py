@@ -110,6 +110,7 @@ class LogState:
             compression_type=self.compression,
             compression_level=self.compression_level,
             max_unpacked_bytes=max_unpacked_bytes,
+            max_record_bytes=config.max_decompressed_message_bytes,
         )
 
     def keeps_codec(self, codec: int) -> bool:

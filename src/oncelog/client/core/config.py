@@ -2,7 +2,7 @@
 
 Called by the clients' constructors (keyword form), the command line and Spark (properties form). Contradictory settings
 are refused before anything is sent, with the setting's name and the allowed values (``ProducerConfig.java``, KIP-679).
-Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of the event
+Defaults are Kafka 4.4's except ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of the event
 loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
 """
 

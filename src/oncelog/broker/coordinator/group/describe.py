@@ -1,6 +1,6 @@
 """Descriptions of groups for clients: ListGroups, DescribeGroups and ConsumerGroupDescribe.
 
-Called by ``group_coordinator``; reads only. Source: Kafka's ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1).
+Called by ``group_coordinator``; reads only. Source: Kafka's ``GroupMetadataManager`` and ``ConsumerGroup`` (4.4.0).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Called by the handlers in ``broker.core.apis``, with decoded requests and the time, and by the broker, which hosts it
 and reports changes of topics. Answers are ``Deferred``: a write is answered when it is committed, a read when
-everything that it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.3.1).
+everything that it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.4.0).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ when only members with the old one are left (KIP-848, ``group.consumer.migration
 
 Pure conversions between the two states; ``consumer_protocol`` writes them. Only groups of Kafka's consumers can change,
 because only their subscriptions and assignments can be read. Source: Kafka's ``ConsumerGroup.fromClassicGroup``,
-``ClassicGroup.fromConsumerGroup`` and ``GroupMetadataManager`` (4.3.1).
+``ClassicGroup.fromConsumerGroup`` and ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations

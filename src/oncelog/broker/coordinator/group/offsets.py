@@ -4,7 +4,7 @@ A fold over the offset records of one shard: :meth:`OffsetStore.replay` and :met
 only changes. A record outside a transaction becomes the committed offset at once; one inside waits for its producer's
 marker: COMMIT makes it the committed offset unless a record later in the log was committed meanwhile, ABORT
 drops it. Pending offsets never expire, and keep their group alive. Called by ``shard`` and ``offset_requests``.
-Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.3.1); KIP-211 (expiry), KIP-447 (stable offsets).
+Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.4.0); KIP-211 (expiry), KIP-447 (stable offsets).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records of ``__consumer_offsets`` that the group coordinator writes and loads, in the versions of Kafka 4.3.1.
+"""The records of ``__consumer_offsets`` that the group coordinator writes and loads, in the versions of Kafka 4.4.0.
 
 Builders return a :class:`CoordinatorRecord`; the ``*_from`` functions turn decoded values back into state. The order of
 topics and partitions in a record is fixed (sorted by id), although nothing depends on it.

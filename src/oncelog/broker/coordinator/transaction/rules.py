@@ -8,7 +8,7 @@ Invariants: events from another producer, or from a zombie, reach a rule only if
 always follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once
 the markers are written".
 
-The checks are ordered as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
+The checks are ordered as in Kafka 4.4: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
 transaction (51), then the producer id (49, InitProducerId 90), then the epoch (90); EndTxn 0-4 and
 verification check id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
 KIP-98, KIP-360, KIP-588, KIP-890. Open transactions that are kept (KIP-939) have a table of their own, ``kept_rules``.

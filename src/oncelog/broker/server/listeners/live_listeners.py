@@ -1,7 +1,7 @@
 """Changes of listeners and logins while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
 
 AlterConfigs checks here before it stores a change, and calls again once it is in force; the loop then opens new
-listeners, closes removed ones with their connections, and applies settings to logins. Apache Kafka 4.3 accepts the same
+listeners, closes removed ones with their connections, and applies settings to logins. Apache Kafka accepts the same
 changes, but there a listener added later is useless for clients, because KRaft does not register it, and a changed
 login needs a restart. Here both take effect.
 """

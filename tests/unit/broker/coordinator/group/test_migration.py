@@ -292,10 +292,19 @@ def test_a_full_group_takes_no_classic_member_but_lets_one_join_again() -> None:
     assert g.join(old).value.error_code == Error.NONE
 
 
+def test_a_full_group_takes_back_a_static_member_of_the_classic_protocol() -> None:
+    g = GroupClient(new_host(**{"group.consumer.max.size": "2"}))
+    g.beat("new", 0)
+    old, _ = g.joined(instance_id="i")
+    assert g.join(instance_id="j").value.error_code == Error.GROUP_MAX_SIZE_REACHED
+    again = g.join(instance_id="i").value
+    assert (again.error_code, again.member_id != old) == (Error.NONE, True)
+
+
 def test_a_subscription_that_cannot_be_read_is_refused(g: GroupClient) -> None:
     g.beat("new", 0)
     _, answer = g.joined(protocols={"range": b"\0\1broken"})
-    assert answer.value.error_code == Error.UNKNOWN_SERVER_ERROR
+    assert answer.value.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_static_members_of_the_old_protocol_are_known_by_their_instance(g: GroupClient) -> None:

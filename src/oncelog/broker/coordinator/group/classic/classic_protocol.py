@@ -5,7 +5,7 @@ starts and stops timers, parks and answers requests, and has the group's metadat
 assignments live in memory and are stored when a rebalance completes (SyncGroup of the leader), when a group becomes
 empty and when a static member gets another id; a crash in between returns to the last stored generation, whose members
 notice by their heartbeats. A disconnect has no effect: a member is removed when its session ends.
-Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+Source: Kafka's ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A rule examines and decides; ``classic_protocol`` carries the verdict out. When the coordinator returns
 ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS is answered here, and in ``docs/reference/group-states.md``, which is drawn
-from :data:`RULES`. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.3.1); KIP-345, KIP-394, KIP-447,
+from :data:`RULES`. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.4.0); KIP-345, KIP-394, KIP-447,
 KIP-559.
 """
 

@@ -2,7 +2,7 @@
 
 Called by ``group.shard`` if JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a consumer group. Such a member's epoch
 is its generation; the coordinator assigns for it, so it never leads. REBALANCE_IN_PROGRESS announces a new assignment,
-and the member joins again to get it. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+and the member joins again to get it. Source: Kafka's ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ClassicMembers:
         protocols: dict[str, bytes] = {}
         for protocol in request.protocols:
             protocols.setdefault(protocol.name, protocol.metadata)
-        error = self._refusal(group, member_id, request.protocol_type, protocols)
+        error = self._refusal(group, member_id, request, protocols)
         needs_id = new and request.group_instance_id is None and caller.api_version >= MEMBER_ID_REQUIRED_FROM
         if error is Error.NONE and needs_id:
             error = Error.MEMBER_ID_REQUIRED
@@ -63,7 +63,7 @@ class ClassicMembers:
             return _join_refused(error, member_id if error is Error.MEMBER_ID_REQUIRED else "")
         subscription = parse_subscription(next(iter(protocols.values())))
         if subscription is None:
-            return _join_refused(Error.UNKNOWN_SERVER_ERROR)
+            return _join_refused(Error.INCONSISTENT_GROUP_PROTOCOL)
         draft = GroupDraft(self._env, group)
         draft.may_describe = caller.may_describe
         member = self._member(draft, member_id, request.group_instance_id, new)
@@ -130,14 +130,16 @@ class ClassicMembers:
         self._consumer.start_session(group_id, member, now_ms)
         self._consumer.fence_at("sync", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 
-    def _refusal(self, group: ConsumerGroup, member_id: str, protocol_type: str, protocols: dict[str, bytes]) -> Error:
+    def _refusal(
+        self, group: ConsumerGroup, member_id: str, request: JoinGroupRequest, protocols: dict[str, bytes]
+    ) -> Error:
         if self._env.migration_policy == "disabled":
             return Error.INCONSISTENT_GROUP_PROTOCOL
-        if len(group.members) >= self._env.config.group_consumer_max_size and member_id not in group.members:
+        if not group.has_room_for(member_id, request.group_instance_id, self._env.config.group_consumer_max_size):
             return Error.GROUP_MAX_SIZE_REACHED
         known = [set(m.classic.protocols) for m in group.members.values() if m.classic is not None]
         common = set(protocols).intersection(*known)
-        if protocol_type != PROTOCOL_TYPE or not common:
+        if request.protocol_type != PROTOCOL_TYPE or not common:
             return Error.INCONSISTENT_GROUP_PROTOCOL
         return Error.NONE
 

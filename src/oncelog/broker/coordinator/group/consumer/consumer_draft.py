@@ -3,7 +3,7 @@
 ``consumer_protocol`` and ``classic_members`` take a draft of a group, change it step by step and write its records in
 one batch; applying them turns the real group into the draft. Each method changes the copy exactly as its record will
 change the group, so later steps see earlier ones. Source: Kafka's ``GroupMetadataManager`` and
-``TargetAssignmentBuilder`` (4.3.1).
+``TargetAssignmentBuilder`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -137,6 +137,12 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
 
     # --- assignment
 
+    def assignor(self) -> str:
+        """The name of the assignor that most members ask for, or the default."""
+        return (
+            self.group.preferred_assignor(self.group.members.values()) or self._env.config.group_consumer_assignors[0]
+        )
+
     def assign_targets(self, now_ms: int) -> None:
         """Compute a target assignment for the group's epoch, unless the last one is too recent."""
         group, env = self.group, self._env
@@ -154,8 +160,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
                 counts |= existing
                 topics = known[names] = frozenset(existing)
             members[member.member_id] = MemberSpec(topics, group.target(member.member_id), member.instance_id)
-        name = group.preferred_assignor(group.members.values()) or env.config.group_consumer_assignors[0]
-        targets = ASSIGNORS[name](members, counts)
+        targets = ASSIGNORS[self.assignor()](members, counts)
         for member_id in sorted(members):
             if targets[member_id] != group.targets.get(member_id):
                 self._set_target(member_id, targets[member_id])

@@ -3,7 +3,7 @@
 Everything here changes through :meth:`ConsumerGroup.put_member` and similar methods, called by ``shard`` when it
 applies a record, live or at load. ``consumer_protocol`` decides which records to write. Topics are identified by id.
 Invariants: a partition is owned (assigned, or pending revocation) by at most one member; an instance id maps to one
-member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.3.1).
+member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -136,6 +136,12 @@ class ConsumerGroup:
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         member_id = self.static_members.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
+
+    def has_room_for(self, member_id: str, instance_id: str | None, max_size: int) -> bool:
+        """Whether the member is one of the group, returns as a static member, or may be one more of at most
+        ``max_size``."""
+        returns = instance_id is not None and self.static_member(instance_id) is not None
+        return returns or member_id in self.members or len(self.members) < max_size
 
     def target(self, member_id: str) -> Assignment:
         return self.targets.get(member_id, NO_ASSIGNMENT)

@@ -3,7 +3,7 @@
 Called by ``group.shard`` and ``classic_members``. The state of a group comes from its records; this module decides
 which ones to write, and answers when they are committed. Timers live in memory and start again at load.
 ``classic_members`` handles members of the classic protocol in such a group, ``migration`` changes of a whole group's
-protocol. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+protocol. Source: Kafka's ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class ConsumerProtocol:
     ) -> tuple[ConsumerMember, ConsumerMember] | MemberRefusal:
         """The member before and after, with all changes in the draft."""
         group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
-        if len(group.members) >= max_size and request.member_id not in group.members:
+        if not group.has_room_for(request.member_id, instance_id, max_size):
             return MemberRefusal(
                 Error.GROUP_MAX_SIZE_REACHED,
                 f"The consumer group has reached its maximum capacity of {max_size} members.",
@@ -157,20 +157,23 @@ class ConsumerProtocol:
 
     @staticmethod
     def take_subscription(draft: GroupDraft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
-        """Store the member's subscription, and begin a new epoch if that, or the topics, changed.
+        """Store the member's subscription, and begin a new epoch if that, the topics, or the group's assignor changed.
 
         A new expression in addition to named topics is matched at the group's next heartbeat: Kafka's coordinator
         matches asynchronously, so the named topics come first, and clients rely on it.
         """
         stale = draft.group.metadata_stale
+        votes = updated.assignor != member.assignor
+        assignor = draft.assignor() if votes else ""
         if updated != member:
             draft.subscribe(updated)
+        elected = votes and draft.assignor() != assignor
         named = updated.topics != member.topics
         expressed = (updated.regex or "") != (member.regex or "")
         not_yet = updated.regex if expressed and updated.topics else None
         resolved = draft.resolve_regexes(stale, now_ms, not_yet=not_yet)
-        if named or expressed or resolved or stale:
-            draft.bump_epoch(always=named or expressed or resolved)
+        if named or expressed or resolved or elected or stale:
+            draft.bump_epoch(always=named or expressed or resolved or elected)
         draft.group.metadata_stale = False
         return named or expressed
 

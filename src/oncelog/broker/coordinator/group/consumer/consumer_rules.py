@@ -2,7 +2,7 @@
 
 Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. The verdict on a heartbeat depends on what the
 member claims with its epoch and on its membership status; :data:`HEARTBEAT_RULES` has the verdict for each pair.
-Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1); KIP-1251 (commits
+Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.4.0); KIP-1251 (commits
 with an older epoch).
 """
 

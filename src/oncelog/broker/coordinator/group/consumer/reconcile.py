@@ -2,7 +2,7 @@
 
 Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes the result. A member moves to the
 target's epoch when it has given up what it must not keep; a partition goes to its new owner only when the former one
-has confirmed giving it up. Source: Kafka's ``CurrentAssignmentBuilder`` (4.3.1).
+has confirmed giving it up. Source: Kafka's ``CurrentAssignmentBuilder`` (4.4.0).
 """
 
 from __future__ import annotations

@@ -145,6 +145,14 @@ def test_a_full_group_refuses_new_members() -> None:
     assert g.beat("a", 2).value.error_code == Error.NONE
 
 
+def test_a_full_group_takes_back_its_static_member() -> None:
+    g = GroupClient(MemoryGroupHost({"t": 1}, {"group.consumer.max.size": "1"}))
+    g.beat("a", 0, instance_id="i")
+    g.beat("a", -2, instance_id="i")
+    assert g.beat("b", 0, instance_id="j").value.error_code == Error.GROUP_MAX_SIZE_REACHED
+    assert g.beat("b", 0, instance_id="i").value.error_code == Error.NONE
+
+
 def test_a_heartbeat_is_answered_when_what_it_changed_is_durable(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.beat("a", 0)
@@ -374,6 +382,21 @@ def test_the_assignor_most_members_ask_for_is_used(g: GroupClient) -> None:
     g.beat("c", 0, assignor="uniform")
     assert group_of(g).preferred_assignor(group_of(g).members.values()) == "range"
     assert [sorted(group_of(g).target(m)[g.host.id_of("t")]) for m in "abc"] == [[0, 1], [2], [3]]
+
+
+def test_a_group_that_elects_another_assignor_begins_an_epoch(g: GroupClient) -> None:
+    epoch = g.beat("a", 0).value.member_epoch
+    assert g.beat("a", epoch, assignor="uniform").value.member_epoch == epoch
+    assert g.beat("a", epoch, assignor="range").value.member_epoch == epoch + 1
+    assert g.beat("a", epoch + 1, assignor="range").value.member_epoch == epoch + 1
+    g.beat("b", 0, assignor="uniform")
+    epoch = group_of(g).epoch
+    g.beat("b", epoch, assignor="range")
+    assert group_of(g).epoch == epoch + 1
+    g.beat("c", 0, assignor="range")
+    epoch = group_of(g).epoch
+    g.beat("c", epoch, assignor="uniform")
+    assert group_of(g).epoch == epoch
 
 
 @pytest.mark.parametrize("order", [("range", "uniform"), ("uniform", "range")])

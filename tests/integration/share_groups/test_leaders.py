@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.share_members import RawShareMember
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated import share_acknowledge_request as acks
 from oncelog.protocol.generated import share_fetch_request as fetches
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
 from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
@@ -47,6 +51,43 @@ def test_a_node_that_is_not_the_leader_names_the_leader(broker: oncelog.Broker) 
         ack = acks.AcknowledgeTopic(topic.topic_id, [acks.AcknowledgePartition(0, batches)])
         answer = client.ask(ShareAcknowledgeRequest("g", "m", 1, False, [ack]), 2)
         assert refusal(answer) == (Error.UNKNOWN_TOPIC_OR_PARTITION, (0, 0), [])
+
+
+def test_a_member_has_a_session_at_each_node_that_leads_a_partition_it_reads(broker: oncelog.Broker) -> None:
+    """The end of one releases nothing of what it has acquired at another."""
+    make_topic_and_group(broker.bootstrap_servers, "t", "g", partitions=2)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for index in range(2):
+        producer.produce("t", b"job", partition=index)
+    assert producer.flush(TIMEOUT_S) == 0
+    addresses = {node.node_id: node.bootstrap_servers for node in broker.nodes}
+    leaders = [broker.leader("t", index) for index in range(2)]
+    assert leaders[0] != leaders[1]
+    with RawConnection(addresses[leaders[0]]) as one, RawConnection(addresses[leaders[1]]) as two:
+        found = one.ask_until(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4, is_there).coordinators[0]
+        with RawConnection(addresses[found.node_id]) as coordinator:
+            at_one, at_two, elsewhere = members = [
+                RawShareMember(client, "g", "t", one.topic_id("t")) for client in (one, two, coordinator)
+            ]
+            at_one.id = at_two.id = elsewhere.id
+            elsewhere.join()
+            for index, member in enumerate(members[:2]):
+                assert eventually(partial(acquired, member, index)) == [(0, 0, 1)]
+            two.close()
+            assert at_one.acknowledge(0, 0, ACCEPT) == 0
+            with RawConnection(addresses[leaders[1]]) as again:
+                other = RawShareMember(again, "g", "t", one.topic_id("t"))
+                assert eventually(partial(acquired, other, 1)) == [(0, 0, 2)]
+
+
+def is_there(answer: Any) -> bool:
+    return not answer.coordinators[0].error_code
+
+
+def acquired(member: RawShareMember, index: int) -> list[tuple[int, int, int]]:
+    error, found = member.fetch_once([index])
+    assert error == 0
+    return found[index].acquired if index in found else []
 
 
 def refusal(answer: Any) -> tuple[Error, tuple[int, int], list[tuple[int, str, int]]]:

@@ -411,7 +411,7 @@ class Broker:
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return Error.UNKNOWN_TOPIC_OR_PARTITION
-        if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
+        if not partition.led_by(context.session.node_id):
             return Error.NOT_LEADER_OR_FOLLOWER
         return partition
 

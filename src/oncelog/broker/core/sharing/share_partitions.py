@@ -32,7 +32,7 @@ from oncelog.broker.core.sharing.share_partition import (
     ShareLimits,
     SharePartition,
 )
-from oncelog.broker.core.sharing.share_sessions import Member, ShareSessions
+from oncelog.broker.core.sharing.share_sessions import SessionOwner, ShareSessions
 from oncelog.broker.metadata.store import ResourceType
 from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.records.batch import iter_headers
@@ -414,12 +414,15 @@ class SharePartitions:
 
     # --- members that are gone
 
-    def close_session(self, member: Member, now_ms: int) -> list[tuple[Held, Deferred[Error]]]:
-        """End a member's session, and release its acquired records."""
+    def close_session(self, member: SessionOwner, now_ms: int) -> list[tuple[Held, Deferred[Error]]]:
+        """End a member's session, and release the records that it has acquired at this node."""
         self.sessions.close(member)
-        group_id, member_id = member
-        mine = [held for key, held in self._held.items() if key.group_id == group_id]
-        return [(held, self.release(held, member_id, now_ms)) for held in mine if self._is_current(held)]
+        mine = [
+            held
+            for key, held in self._held.items()
+            if key.group_id == member.group_id and held.partition.led_by(member.node_id)
+        ]
+        return [(held, self.release(held, member.member_id, now_ms)) for held in mine if self._is_current(held)]
 
     def disconnected(self, channel: Channel, now_ms: int) -> None:
         for member in self.sessions.of_connection(channel.connection_id):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from oncelog.errors import Error
 
@@ -20,15 +20,21 @@ MAX_PARTITIONS: Final = 250_000
 
 Place = tuple[bytes, int]
 """Topic id and partition."""
-Member = tuple[str, str]
-"""Group id and member id."""
+
+
+class SessionOwner(NamedTuple):
+    """A member at one node: it has a session at each that leads a partition it reads."""
+
+    group_id: str
+    member_id: str
+    node_id: int | None
 
 
 @dataclass(slots=True)
 class ShareSession:
     """One member's session; its next request must carry ``epoch``. The partition that is served next comes first."""
 
-    member: Member
+    member: SessionOwner
     connection_id: int
     epoch: int = INITIAL_EPOCH + 1
     partitions: dict[Place, bool] = field(default_factory=dict)
@@ -45,8 +51,8 @@ class ShareSessions:
     """The sessions of this broker's members."""
 
     def __init__(self) -> None:
-        self._sessions: dict[Member, ShareSession] = {}
-        self._by_connection: dict[int, set[Member]] = {}
+        self._sessions: dict[SessionOwner, ShareSession] = {}
+        self._by_connection: dict[int, set[SessionOwner]] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -54,22 +60,25 @@ class ShareSessions:
     def __iter__(self) -> Iterator[ShareSession]:
         return iter(self._sessions.values())
 
-    def of(self, member: Member) -> ShareSession | None:
+    def of(self, member: SessionOwner) -> ShareSession | None:
         return self._sessions.get(member)
 
-    def open(self, member: Member, connection_id: int, places: Iterable[Place], most: int) -> ShareSession | Error:
-        """A new session, instead of the member's last one; ``most`` sessions are allowed."""
+    def open(
+        self, member: SessionOwner, connection_id: int, places: Iterable[Place], most: int
+    ) -> ShareSession | Error:
+        """A new session, instead of the member's last one; ``most`` sessions are allowed at a node."""
         self.close(member)
         partitions = dict.fromkeys(places, False)
-        used = sum(len(session.partitions) for session in self._sessions.values())
-        if len(self._sessions) >= most or used + len(partitions) > MAX_PARTITIONS:
+        others = [session for session in self._sessions.values() if session.member.node_id == member.node_id]
+        used = sum(len(session.partitions) for session in others)
+        if len(others) >= most or used + len(partitions) > MAX_PARTITIONS:
             return Error.SHARE_SESSION_LIMIT_REACHED
         session = ShareSession(member, connection_id, partitions=partitions)
         self._sessions[member] = session
         self._by_connection.setdefault(connection_id, set()).add(member)
         return session
 
-    def resume(self, member: Member, epoch: int) -> ShareSession | Error:
+    def resume(self, member: SessionOwner, epoch: int) -> ShareSession | Error:
         """The session that a request continues; its last request carries ``FINAL_EPOCH``."""
         session = self._sessions.get(member)
         if session is None:
@@ -81,7 +90,7 @@ class ShareSessions:
         session.epoch = 1 if session.epoch == MAX_EPOCH else session.epoch + 1
         return session
 
-    def close(self, member: Member) -> ShareSession | None:
+    def close(self, member: SessionOwner) -> ShareSession | None:
         session = self._sessions.pop(member, None)
         if session is not None:
             members = self._by_connection[session.connection_id]
@@ -90,5 +99,5 @@ class ShareSessions:
                 del self._by_connection[session.connection_id]
         return session
 
-    def of_connection(self, connection_id: int) -> list[Member]:
+    def of_connection(self, connection_id: int) -> list[SessionOwner]:
         return sorted(self._by_connection.get(connection_id, ()))

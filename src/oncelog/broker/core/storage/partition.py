@@ -101,6 +101,10 @@ class Partition:
         """Whether fewer replicas are in sync than ``min.insync.replicas``: then ``acks=all`` is refused."""
         return self.replicas is not None and self.replicas.is_short(self.log.config.min_insync_replicas)
 
+    def led_by(self, node_id: int | None) -> bool:
+        """Whether the node leads; a single node leads everything."""
+        return self.replicas is None or self.replicas.leader == node_id
+
     def lead(self, leader_epoch: int) -> None:
         """Another node leads, with a new epoch: answer the requests that wait for the old leader with an error."""
         self.leader_epoch = leader_epoch

@@ -11,7 +11,7 @@ from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.apis.share.share_requests import AckResult
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.refusals import MESSAGES
-from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH
+from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionOwner
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated import share_acknowledge_response as answers
 from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
@@ -32,7 +32,8 @@ def handle(
     if request.share_session_epoch == INITIAL_EPOCH:
         error = Error.INVALID_SHARE_SESSION_EPOCH
     if error is NONE:
-        session = ports.sharing.sessions.resume((group_id, member_id), request.share_session_epoch)
+        member = SessionOwner(group_id, member_id, context.session.node_id)
+        session = ports.sharing.sessions.resume(member, request.share_session_epoch)
         error = session if isinstance(session, Error) else NONE
     if error is not NONE:
         return Deferred.of(ShareAcknowledgeResponse(error_code=error, error_message=MESSAGES.get(error)))

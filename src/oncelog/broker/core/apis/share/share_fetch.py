@@ -18,7 +18,7 @@ from oncelog.broker.core.fetching.purgatory import ParkedFetch
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.broker.core.sharing.share_partitions import Held, ShareDelivery
-from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
+from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionOwner, ShareSession
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated import share_fetch_response as answers
 from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
@@ -44,9 +44,8 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     wants = request.max_records, request.max_bytes, request.max_wait_ms, request.min_bytes
     if share_requests.renews(context, request) and any(wants):
         return _refused(Error.INVALID_REQUEST)
-    session = _session(
-        ports, context, request, (group_id, member_id), [place for place, _ in named], has_acks=bool(acks)
-    )
+    member = SessionOwner(group_id, member_id, context.session.node_id)
+    session = _session(ports, context, request, member, [place for place, _ in named], has_acks=bool(acks))
     if isinstance(session, Error):
         return _refused(session)
     ports.sharing.counts.fetch_requests += 1
@@ -64,7 +63,7 @@ def _session(
     ports: SharePorts,
     context: RequestContext,
     request: ShareFetchRequest,
-    member: tuple[str, str],
+    member: SessionOwner,
     places: Sequence[Place],
     *,
     has_acks: bool,
@@ -137,7 +136,7 @@ class _Fetch:
         the next request.
         """
         sharing, request = self._ports.sharing, self._request
-        member_id = self._session.member[1]
+        member_id = self._session.member.member_id
         found: dict[Place, ShareDelivery | Error] = {}
         if sharing.sessions.of(self._session.member) is not self._session:
             return found
@@ -171,7 +170,7 @@ class _Fetch:
         """The session's share partitions, except those that are still being read and those that are refused."""
         usable: dict[Place, Held] = {}
         for place in self._session.rotated():
-            held = self._open(place, self._session.member[0])
+            held = self._open(place, self._session.member.group_id)
             if isinstance(held, Error):
                 refused[place] = held
             elif held is not None:
@@ -202,7 +201,7 @@ class _Fetch:
             topic = topics.setdefault(place[0], answers.ShareFetchableTopicResponse(place[0], []))
             topic.partitions.append(_partition(place[1], found.get(place), acknowledged.get(place)))
         response = ShareFetchResponse(
-            acquisition_lock_timeout_ms=self._ports.sharing.limits(self._session.member[0]).lock_ms,
+            acquisition_lock_timeout_ms=self._ports.sharing.limits(self._session.member.group_id).lock_ms,
             responses=list(topics.values()),
         )
         return share_requests.with_leaders(self._ports, self._context, response)

@@ -16,7 +16,7 @@ from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType, AckRefusal
-from oncelog.broker.core.sharing.share_sessions import Place
+from oncelog.broker.core.sharing.share_sessions import Place, SessionOwner
 from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
@@ -136,7 +136,7 @@ def partition_at(ports: SharePorts, context: RequestContext, place: Place) -> Pa
     partition = ports.partition(TopicPartition(info.name, index))
     if partition is None or partition.topic_id != topic_id:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
-    if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
+    if not partition.led_by(context.session.node_id):
         return Error.NOT_LEADER_OR_FOLLOWER
     return partition
 
@@ -180,7 +180,7 @@ def _result(place: Place, refusal: AckRefusal | None) -> AckResult:
 
 def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: str) -> Deferred[None]:
     """End the session with its last request: records still acquired become available."""
-    released = ports.sharing.close_session((group_id, member_id), context.now_ms)
+    released = ports.sharing.close_session(SessionOwner(group_id, member_id, context.session.node_id), context.now_ms)
     return gather([done for _, done in released]).map(lambda _: None)
 
 

@@ -16,6 +16,13 @@ from tests.scheduler import ByKind
 TESTS = Path(__file__).parents[1]
 
 
+def test_make_test_names_files_and_tests_that_exist() -> None:
+    for line in (TESTS / "make-test.txt").read_text(encoding="utf-8").splitlines():
+        path, _, test = line.partition("::")
+        assert (TESTS.parent / path).exists(), line
+        assert not test or f"def {test}(" in (TESTS.parent / path).read_text(encoding="utf-8"), line
+
+
 def test_files_whose_time_is_listed_exist() -> None:
     assert [name for name in SECONDS if not (TESTS / name).is_file()] == []
 

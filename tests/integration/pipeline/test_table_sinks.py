@@ -334,7 +334,10 @@ format = "{format}"
 
 @pytest.mark.parametrize(
     ("form", "where"),
-    [("delta", 'table = "{above}/lake/orders"'), ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"')],
+    [
+        pytest.param("delta", 'table = "{above}/lake/orders"', marks=pytest.mark.soak),  # as test_identity.py shows
+        ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"'),
+    ],
 )
 def test_pipeline_file_that_moved_continues_with_its_table(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str

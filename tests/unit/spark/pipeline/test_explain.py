@@ -20,6 +20,14 @@ def test_analysis_error_is_its_first_line_without_the_state() -> None:
     assert explain(Exception(text)) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
 
 
+def test_syntax_error_is_its_first_line() -> None:
+    text = (
+        "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selekt'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
+        "== SQL ==\nselekt carrier from source\n^^^\n"
+    )
+    assert explain(Exception(text)) == "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selekt'. (line 1, pos 0)"
+
+
 def test_failure_of_a_call_to_java_is_what_java_says() -> None:
     text = (
         "An error occurred while calling o213.start.\n"

@@ -42,7 +42,7 @@ def java_values(cases: Iterable[Case]) -> list[Any]:
     ]
     command = [find_java(), "-cp", f"{JARS}/*", "-XX:TieredStopAtLevel=1", str(ORACLE)]
     ran = subprocess.run(
-        command, input="\n".join(lines) + "\n", capture_output=True, text=True, encoding="utf-8", timeout=120
+        command, input="\n".join(lines) + "\n", capture_output=True, text=True, encoding="utf-8", timeout=300
     )
     assert ran.returncode == 0, ran.stderr
     answers = [json.loads(line) for line in ran.stdout.splitlines()]

@@ -20,7 +20,7 @@ def on_windows(program: Callable[[], None], *arguments: str) -> subprocess.Compl
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

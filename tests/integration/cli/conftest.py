@@ -19,7 +19,7 @@ import pytest
 from oncelog.cli.main import main
 
 ONCELOG = Path(sys.executable).parent / "oncelog"
-SECONDS = 60
+SECONDS = 300
 
 
 @dataclass(frozen=True)

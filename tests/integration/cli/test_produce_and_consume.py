@@ -200,7 +200,7 @@ def test_a_signal_ends_consume_quietly_and_commits_shown_records(
     assert process.stdout is not None
     assert [process.stdout.readline(), process.stdout.readline()] == ["a\n", "b\n"]
     process.send_signal(number)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "2 records\n")
     (described,) = served.run("groups", "describe", topic, "--json").done().json
     assert [row["committed"] for row in described["offsets"]] == [2]
@@ -211,7 +211,7 @@ def test_records_that_could_not_be_shown_are_not_committed(served: Served, topic
     arguments = ["consume", "--topic", topic, "--group", topic, "--from-beginning", "--to-end"]
     command: list[str] = [str(ONCELOG), *arguments, "--bootstrap-server", served.bootstrap_servers]
     with Path("/dev/full").open("w") as full:
-        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     assert (failed.returncode, failed.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
     assert served.run(*arguments).done().out == "a\nb\n"
     assert served.run(*arguments).done().out == ""
@@ -235,7 +235,7 @@ def test_a_signal_aborts_the_open_transaction_of_produce_and_is_reported(
     while served.run("get-offsets", "--topic", topic, "--json").done().json[0]["offset"] < 100:
         pass  # all are in the log, and the input goes on
     process.send_signal(number)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=300)
     reported = f"0 records acknowledged in {topic}, 0 transactions committed, 100 records aborted with the last one\n"
     assert (process.returncode, out) == (status, reported)
     (listed,) = served.run("transactions", "describe", topic, "--json").done().json
@@ -253,6 +253,10 @@ def test_a_closed_pipe_ends_consume_quietly(served: Served, topic: str) -> None:
         f"{ONCELOG} consume --topic {topic} --from-beginning --to-end --bootstrap-server {served.bootstrap_servers}"
     )
     ended = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} | head -2"], capture_output=True, text=True, check=False, timeout=60
+        ["bash", "-c", f"set -o pipefail; {command} | head -2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "some value\n" * 2, "")

@@ -49,7 +49,7 @@ class Stores:
         command = ["keytool", *arguments, word, PASSWORD]
         if "-genkeypair" in arguments:
             command += ["-keypass", PASSWORD]
-        subprocess.run(command, cwd=self.folder, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True, timeout=300)
 
     def path(self, name: str) -> str:
         return str(self.folder / name)

@@ -87,7 +87,7 @@ def test_each_record_exists_once_after_kills_at_each_step(
             exported.produce(numbered(count, count + 10))
             count += 10
         command = [sys.executable, "-c", KILLED, *map(str, [*step, *words])]
-        ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        ended = subprocess.run(command, capture_output=True, timeout=300, check=False)
         assert ended.returncode == -signal.SIGKILL, (step, ended.stderr.decode())
     exported.export().done()
     assert exported.values() == [value.decode() for value in numbered(0, count)]
@@ -116,7 +116,7 @@ def test_a_concurrent_export_is_refused(broker: RunningBroker, unique_name: str,
         assert first.stdout is not None
         assert first.stdout.readline() == "there\n"
         second = exported.export()
-        _, printed = first.communicate("go on\n", timeout=60)
+        _, printed = first.communicate("go on\n", timeout=300)
     codes = sorted((first.returncode, second.code))
     assert codes == [0, 1], (printed, second.err)
     assert "run one at a time" in (printed if first.returncode else second.sentence())

@@ -112,5 +112,5 @@ the fault proxy runs in the process that this one was forked from; start another
 @pytest.mark.parametrize("uvloop", ["with uvloop", "without uvloop"])
 def test_a_forked_child_keeps_no_socket_or_file_of_its_parent(tmp_path: Path, uvloop: str) -> None:
     command = [sys.executable, "-c", SCRIPT.format(uvloop=uvloop), str(tmp_path / "data")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == PRINTED, done.stderr

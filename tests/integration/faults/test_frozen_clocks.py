@@ -94,8 +94,8 @@ with oncelog.Broker() as broker, oncelog.Producer(bootstrap_servers=broker.boots
 import oncelog
 from oncelog.testing import FaultProxy
 with frozen(), oncelog.Broker(schema_registry=True, metrics="127.0.0.1:0") as broker:
-    assert urllib.request.urlopen(broker.schema_registry_url + "/subjects", timeout=60).read() == b"[]"
-    assert b"kafka" in urllib.request.urlopen(f"http://{broker.metrics_address}/metrics", timeout=60).read()
+    assert urllib.request.urlopen(broker.schema_registry_url + "/subjects", timeout=300).read() == b"[]"
+    assert b"kafka" in urllib.request.urlopen(f"http://{broker.metrics_address}/metrics", timeout=300).read()
     with FaultProxy(broker.bootstrap_servers) as proxy, proxy.faults.delay(20, "Metadata", times=1):
         blocking(proxy.bootstrap_servers, "p")
     broker.restart()
@@ -110,7 +110,7 @@ TOOLS = ("freezegun", "time-machine")
 @pytest.mark.parametrize("course", COURSES.values(), ids=COURSES)
 def test_clients_and_brokers_keep_real_time_under_a_frozen_clock(course: str, uvloop: str, tool: str) -> None:
     code = BEGIN.format(uvloop=uvloop, tool=tool) + course + "\nprint('done')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "done\n", done.stderr
 
 
@@ -146,6 +146,6 @@ def test_fixtures_of_the_plugin_keep_real_time_under_a_frozen_clock(tmp_path: Pa
     (tmp_path / "test_users.py").write_text(FIXTURES)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert "2 passed" in done.stdout, done.stdout

@@ -57,7 +57,7 @@ STEPS = [
 
 def killed(world: World, step: tuple[str, str, int]) -> None:
     command = [sys.executable, "-c", KILLED, *map(str, step), "redrive", world.dead, "-b", world.address]
-    ended = subprocess.run([*command, "--transaction-size", "5"], capture_output=True, timeout=60, check=False)
+    ended = subprocess.run([*command, "--transaction-size", "5"], capture_output=True, timeout=300, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 
@@ -99,7 +99,7 @@ def test_second_run_of_a_name_stops_the_first(broker: RunningBroker, unique_name
         assert first.stdout is not None
         assert first.stdout.readline() == "there\n"
         world.redrive().done()
-        _, printed = first.communicate("go on\n", timeout=60)
+        _, printed = first.communicate("go on\n", timeout=300)
     assert first.returncode == 1
     assert "Another redrive of group" in printed
     assert world.values(world.origin) == list(range(20))

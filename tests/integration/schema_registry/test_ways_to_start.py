@@ -121,7 +121,7 @@ def test_the_console_of_serve_decodes_by_its_registry(monkeypatch: pytest.Monkey
         url = _printed(process, "schema_registry")
         console = _printed(process, "console")
         assert register(url, "of-the-registry-beside", '"string"').body["id"] == 1
-        with urlopen(f"{console}/schemas", timeout=60) as answer:
+        with urlopen(f"{console}/schemas", timeout=300) as answer:
             page = answer.read().decode()
     assert "of-the-registry-beside" in page
     assert process.returncode == 0
@@ -147,6 +147,6 @@ def test_a_console_runs_without_a_registry_that_cannot_listen() -> None:
 )
 def test_a_registry_on_a_public_address_is_refused(arguments: list[str], why: str) -> None:
     command = [sys.executable, "-m", "oncelog", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 1
     assert why in ended.stderr

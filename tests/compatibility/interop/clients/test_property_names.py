@@ -23,7 +23,7 @@ BY_CLIENT = {"consumer": CONSUMER_PROPERTIES, "producer": PRODUCER_PROPERTIES}
 @pytest.fixture(scope="module")
 def names(kafka_jars: Path) -> dict[str, set[str]]:
     command = ["java", "-cp", f"{kafka_jars}/*", str(PROGRAM)]
-    ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[str, set[str]] = {"consumer": set(), "producer": set()}
     for line in ran.stdout.splitlines():

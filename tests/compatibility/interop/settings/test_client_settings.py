@@ -17,7 +17,7 @@ CLASSES = "class org.apache.kafka.clients.consumer."
 
 def test_every_setting_and_default_is_javas(kafka_jars: Path) -> None:
     ended = subprocess.run(
-        ["java", "-cp", f"{kafka_jars}/*", str(PROGRAM)], capture_output=True, text=True, timeout=120, check=True
+        ["java", "-cp", f"{kafka_jars}/*", str(PROGRAM)], capture_output=True, text=True, timeout=300, check=True
     )
     java: dict[str, set[str]] = {}
     for line in ended.stdout.splitlines():

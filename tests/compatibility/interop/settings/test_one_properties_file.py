@@ -86,7 +86,7 @@ def ours(config: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 @contextmanager

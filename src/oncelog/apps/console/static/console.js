@@ -143,8 +143,8 @@
     if (button.dataset.remove) byId(button.dataset.remove)?.remove();
     if (button.dataset.copy) {
       navigator.clipboard.writeText(button.dataset.copy).then(() => {
-        button.textContent = "✓";
-        setTimeout(() => { button.textContent = "⧉"; }, 1500);
+        button.classList.add("copied");
+        setTimeout(() => button.classList.remove("copied"), 1500);
       }, () => {});
     }
   });

@@ -104,7 +104,7 @@ CONFIG_SOURCES = {
 
 
 class ConfigEntry(NamedTuple):
-    """One property; ``value`` is None if it is secret. ``source`` under Kafka's name."""
+    """One property; ``value`` is None if it is secret or not set. ``source`` under Kafka's name."""
 
     name: str
     value: str | None

@@ -22,7 +22,7 @@ from oncelog.records.crc import Buffer
 from oncelog.records.record_errors import CorruptBatch, UnpacksTooLarge
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
-"""How much one batch may decompress to if the caller has no limit of its own."""
+"""The maximum decompressed size of one batch if the caller passes no limit."""
 
 
 class Compression(IntEnum):
@@ -134,7 +134,7 @@ def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
 
 
 _GZIP_MEMBER_BYTES = 1024
-"""How much of a further member is given to zlib first, and then twice as much each time."""
+"""The first amount of a further member that is passed to zlib; it is doubled for each next attempt."""
 
 
 def gzip_claims(data: memoryview) -> int:
@@ -145,7 +145,8 @@ def gzip_claims(data: memoryview) -> int:
 def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
     """Decompress all members of a gzip stream; a stream may consist of several (RFC 1952).
 
-    zlib copies what it is given and does not need: all of the rest, if it were given that for each of 50,000 members.
+    zlib copies the input that it does not consume; passing it the whole rest for each of 50,000 members would copy the
+    rest 50,000 times.
     """
     view, position, size = memoryview(data), 0, len(data)
     parts: list[bytes] = []
@@ -242,7 +243,7 @@ _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 0x80000000
 _LZ4_DEFAULT_LEVEL = 9
 _LZ4_HIGH_LEVELS = (3, 12)
-"""What the library calls high compression; Kafka's levels outside this range have the effect of the nearest one."""
+"""The library's levels of high compression; a Kafka level outside of this range has the effect of the nearest level."""
 
 
 def _compress_lz4(data: memoryview, level: int | None) -> bytes:

@@ -14,7 +14,9 @@ class UnpacksTooLarge(CorruptBatch):
 
 
 class OlderFormat(CorruptBatch):
-    """A batch in message format 0 or 1, as producers before Apache Kafka 0.11 wrote it. It is intact, but not read."""
+    """A batch in message format 0 or 1, as producers before Apache Kafka 0.11 wrote it. It is intact, but not
+    supported.
+    """
 
     def __init__(self, offset: int, magic: int) -> None:
         super().__init__(

@@ -1,5 +1,5 @@
-"""What every program needs of its process, its clocks and the world around it, behind small interfaces.
+"""Small interfaces to the process, the clocks and the operating system, used by every program.
 
-Called by all other packages; it may import ``errors`` only. ``ports``, ``timers`` and ``deferred`` are pure, and what
-the cores run on; ``forks``, ``listening``, ``loop_thread`` and ``real_time`` are the real process and clock.
+Called by all other packages; it may import ``errors`` only. ``ports``, ``timers`` and ``deferred`` are pure, and the
+cores run on them; ``forks``, ``listening``, ``loop_thread`` and ``real_time`` are the real process and clock.
 """

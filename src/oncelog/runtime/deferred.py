@@ -25,16 +25,16 @@ logger = logging.getLogger(__name__)
 
 
 class Deferred(Generic[T]):
-    """A value that is resolved or failed exactly once; a second time is a bug and raises ``InvariantError``."""
+    """A value that is resolved or failed exactly once; resolving it again is a bug and raises ``InvariantError``."""
 
     __slots__ = ("_callbacks", "_failure", "_value", "done", "succeeded")
 
     def __init__(self) -> None:
         self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
         self.done = False
-        """Whether it is resolved or failed; read-only for others."""
+        """Whether the deferred is resolved or failed; other classes only read this."""
         self.succeeded = False
-        """Whether the value is known; read-only for others."""
+        """Whether the value is known; other classes only read this."""
         self._value: T | None = None
         self._failure: Exception | None = None
 
@@ -49,7 +49,7 @@ class Deferred(Generic[T]):
 
     @classmethod
     def _calling(cls, function: Callable[[U], T], value: U) -> Deferred[T]:
-        """Resolved with the result of ``function``, or failed with the exception it raises."""
+        """A deferred resolved with the result of ``function``, or failed with the exception that it raises."""
         try:
             return cls.of(function(value))
         except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
@@ -145,7 +145,7 @@ def _unhandled(error: Exception) -> None:
 
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
-    """All values in the given order once the last is known, at once if there are none; fails if one of them fails."""
+    """A deferred of all values in the given order, resolved once the last value is known; fails if a deferred fails."""
     if len(deferreds) == 1:
         return deferreds[0].map(_alone)
     if all(deferred.succeeded for deferred in deferreds):

@@ -1,4 +1,4 @@
-"""What a forked child inherits of brokers and clients, and must let go.
+"""Closes the sockets of brokers and clients that a forked child inherits.
 
 A child has duplicates of its parent's sockets. While it lives, an address that the parent has left would still accept
 connections, which no server serves, and connections that the parent has closed would never end. Whatever opens sockets
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class SocketOwner(Protocol):
-    """What has open sockets."""
+    """An owner of open sockets."""
 
     def descriptors(self) -> Iterable[int]:
-        """The descriptors; -1 for a closed one. Called in the child, on any thread."""
+        """The descriptors of the open sockets; -1 stands for a closed one. Called in the child, on any thread."""
         ...
 
 
 class HttpSockets:
-    """The sockets of an HTTP server, which a forked child must let go."""
+    """The sockets of an HTTP server, which a forked child must close."""
 
     def __init__(self, server: uvicorn.Server, listening: socket.socket) -> None:
         self._server, self._listening = server, listening
@@ -56,7 +56,7 @@ def let_go_in_children(owner: SocketOwner) -> None:
 
 
 def descriptor_of(transport: asyncio.BaseTransport | None) -> int:
-    """The descriptor of a transport's socket; -1 if it has none any more."""
+    """The descriptor of a transport's socket; -1 if the socket is closed."""
     if transport is None or transport.is_closing():
         return -1
     found = transport.get_extra_info("socket")
@@ -64,7 +64,7 @@ def descriptor_of(transport: asyncio.BaseTransport | None) -> int:
 
 
 def loop_descriptors(loop: asyncio.AbstractEventLoop) -> Iterable[int]:
-    """The descriptor that an asyncio loop waits with; none for other loops, which a child must not touch."""
+    """The descriptor of an asyncio loop's selector, which a child must not touch; none for other loops."""
     selector = getattr(loop, "_selector", None)
     fileno = getattr(selector, "fileno", None)
     if fileno is not None:
@@ -73,8 +73,9 @@ def loop_descriptors(loop: asyncio.AbstractEventLoop) -> Iterable[int]:
 
 
 def end(descriptor: int) -> None:
-    """Tell the peer of a socket that is about to be closed, or refuse connections on it, even if another process has a
-    duplicate. Does nothing for -1."""
+    """Notify the peer of a socket that is about to be closed, or refuse connections on a listening socket, even if
+    another process has a duplicate. Does nothing for -1.
+    """
     if descriptor < 0:
         return
     with contextlib.suppress(OSError):  # the peer has closed first

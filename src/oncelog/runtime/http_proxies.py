@@ -1,4 +1,4 @@
-"""Which HTTP requests go through a proxy: the one rule for registries, token endpoints, key sets and reports.
+"""Decides which HTTP requests go through a proxy: the same rule for registries, token endpoints, key sets and reports.
 
 ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` in either case, as curl and ``urllib`` read them; and
 never for an address of this machine, whatever they say: a proxy could not reach it, and would read the credentials.
@@ -31,7 +31,7 @@ class Proxy(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a request to the proxy carries."""
+        """The headers of a request to the proxy."""
         return {} if self.authorization is None else {"Proxy-Authorization": self.authorization}
 
 
@@ -71,7 +71,7 @@ def _parsed(address: str) -> Proxy:
 
 
 def _is_excepted(host: str, port: int, named: dict[str, str]) -> bool:
-    """Whether NO_PROXY has the host, a domain that it is in, or a network (``10.0.0.0/8``) that has its address."""
+    """Whether NO_PROXY lists the host, one of its domains, or a network (``10.0.0.0/8``) that contains its address."""
     if urllib.request.proxy_bypass_environment(f"{host}:{port}", named):  # type: ignore[attr-defined]
         return True
     with suppress(ValueError):
@@ -84,7 +84,7 @@ def _is_excepted(host: str, port: int, named: dict[str, str]) -> bool:
 
 
 def is_on_this_machine(host: str) -> bool:
-    """Whether a name or an address is of this machine: a loopback address, or one of its interfaces."""
+    """Whether a name or an address belongs to this machine: a loopback address, or that of one of its interfaces."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -129,7 +129,7 @@ class _Proxies(urllib.request.BaseHandler):
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *moved: Any) -> None:
-        """Credentials stay where they were meant for."""
+        """Refuses redirects, so that credentials reach only the host they were meant for."""
 
 
 def open_url(request: urllib.request.Request | str, timeout_s: float, *, redirects: bool = False) -> HTTPResponse:

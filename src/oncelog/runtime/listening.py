@@ -1,4 +1,4 @@
-"""The end of an asyncio server's listening sockets."""
+"""Closes an asyncio server's listening sockets."""
 
 from __future__ import annotations
 

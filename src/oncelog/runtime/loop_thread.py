@@ -32,8 +32,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SIGNAL_SECONDS = 0.1
-"""How often a wait checks for signals and checks the loop's thread: a wait without a timeout is not interrupted by a
-signal that the system delivered to another thread, or just before the wait began."""
+"""The interval at which a waiting thread checks for signals and checks the loop's thread: a wait without a timeout is
+not interrupted by a signal that the system delivered to another thread, or just before the wait began.
+"""
 SILENT_SECONDS = 60
 """How long the loop may not respond while others wait for it. Counted in checks, so that a stopped process, or one
 under a debugger, is not taken for a blocked one."""
@@ -70,7 +71,7 @@ class LoopThread:
         self.is_ending = False
         """Whether its end has been requested."""
         self.at_death: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        """What to do on the thread before it ends without a request."""
+        """Work to do on the thread before it ends unrequested."""
         self._what, self._not_running, self._error = what, not_running, error
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
@@ -88,17 +89,17 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """Whether the thread runs; it does not in a process that this one has forked."""
+        """Whether the thread runs; in a forked child it does not."""
         return self._process == os.getpid() and self._thread.is_alive() and self._why_dead is None
 
     @property
     def is_inherited(self) -> bool:
-        """Whether it runs in the process that this one was forked from."""
+        """Whether the thread runs in the parent of this forked process."""
         return self._process != os.getpid()
 
     @property
     def is_own(self) -> bool:
-        """Whether the caller runs on it: it cannot wait for itself."""
+        """Whether the caller runs on this thread: the thread cannot wait for itself."""
         return threading.current_thread() is self._thread
 
     def descriptors(self) -> list[int]:
@@ -118,7 +119,7 @@ class LoopThread:
             raise self._gone() from None
 
     def call_soon(self, action: Callable[[], object]) -> None:
-        """Call ``action`` on the thread, without waiting for that."""
+        """Call ``action`` on the thread, without waiting for the call."""
         if not self.is_here:
             raise self._gone()
         try:
@@ -197,7 +198,7 @@ class LoopThread:
             self._check(pulse)
 
     def _check(self, pulse: _Pulse) -> None:
-        """:raises OncelogError: (``error``) the loop does nothing any more."""
+        """:raises OncelogError: (``error``) the loop no longer responds."""
         if sys.is_finalizing():
             raise self._error(f"the program is ending, and {self._what} cannot do anything any more")
         if pulse.silent_ticks() * SIGNAL_SECONDS >= SILENT_SECONDS:
@@ -264,14 +265,14 @@ class LoopThread:
 
 
 class _Pulse:
-    """Asks a loop for a sign of life, again and again."""
+    """Checks repeatedly whether a loop responds."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._asked = self._answered = self._silent = 0
 
     def silent_ticks(self) -> int:
-        """The number of checks without a sign of life from the loop."""
+        """The number of checks since the loop last responded."""
         if self._answered == self._asked:
             self._silent, self._asked = 0, self._asked + 1
             try:
@@ -287,7 +288,7 @@ class _Pulse:
 
 
 def _place(thread: threading.Thread) -> str:
-    """Where a thread is, in words."""
+    """The place in the code where a thread is, in words."""
     frame = sys._current_frames().get(thread.ident or 0)
     if frame is None:
         return "somewhere"

@@ -92,7 +92,9 @@ class Disk(Protocol):
         ...
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
-        """Do all of it, concurrently if that makes syncs faster; each one's failure, in the order of ``work``."""
+        """Do all ``work``, concurrently if that makes syncs faster; returns each item's failure, in the order of
+        ``work``.
+        """
         ...
 
 

@@ -154,7 +154,7 @@ class RepeatedTimer:
         self._work = work
         self._idle = idle
         self._skipped_ms = 0
-        """How much later than usual its next time is."""
+        """By how much the next run is delayed."""
         self._timer = timers.schedule(first_ms, self._run)
 
     def _run(self, now_ms: int) -> None:

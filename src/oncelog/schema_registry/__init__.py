@@ -1,6 +1,6 @@
 """A schema registry with Confluent's REST API, which keeps everything in the topic ``_schemas`` of any Kafka cluster.
 
 Pure: ``records`` and ``state`` (the fold of the topic), ``requests``, ``rules``, ``answers``, ``compatibility`` and
-``formats``. Shell: ``log`` (the topic), ``service`` (one writer, which of several registries it is), ``routes`` and
+``formats``. Shell: ``log`` (the topic), ``service`` (which of several registries is the writer), ``routes`` and
 ``access`` (HTTP), ``serving``.
 """

@@ -36,7 +36,7 @@ _NO_ANSWER = -(2**31)
 
 
 class RequiredOperation(Enum):
-    """What a request needs; the values are Kafka's operations."""
+    """The right that a request needs; the values are Kafka's operations."""
 
     READ = 3
     WRITE = 4
@@ -54,7 +54,7 @@ class AccessControl:
     async def enter(self, request: Request) -> int | None:
         """The operations of the user; None if everyone may do everything.
 
-        :raises Refused: no or wrong credentials, or a browser was led here under another site's name.
+        :raises Refused: no or wrong credentials, or a browser sent the request under another site's name.
         """
         if self._settings.login is Login.NONE:
             _check_host(request.headers.get("host", ""))
@@ -112,7 +112,9 @@ def _credentials(header: str) -> tuple[str, str]:
 
 
 def _check_host(host: str) -> None:
-    """A page of another site may give its own name this machine's address, and then read what is here."""
+    """Guards against DNS rebinding: a page of another site may resolve its own name to this machine's address, and then
+    read the registry.
+    """
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     if not name or name.lower() in ("localhost", "host.docker.internal"):
         return

@@ -1,4 +1,4 @@
-"""What the registry answers to questions, from the state alone. Pure. Called by the routes."""
+"""The registry's answers to queries, computed from the state alone. Pure. Called by the routes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def text(state: RegistryState, checks: Checks, content: Content, form: str) -> s
 
 
 def by_id(state: RegistryState, schema_id: int) -> Content:
-    """What an id stands for; soft-deleted versions count, for their data may still be there."""
+    """The schema of an id; soft-deleted versions count, because their records may still be in topics."""
     content = state.contents.get(schema_id)
     if content is None:
         raise rest_errors.schema_not_found(schema_id)
@@ -140,7 +140,7 @@ def check(
 
 
 def config(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
-    """A subject's configuration, or what holds for all."""
+    """A subject's configuration, or the global one."""
     own = state.configs.get(subject)
     if own is None and subject is not None and not default:
         raise rest_errors.no_level_of_its_own(subject)
@@ -152,7 +152,7 @@ def config(state: RegistryState, subject: str | None, *, default: bool) -> dict[
 
 
 def mode(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
-    """A subject's mode, or what holds for all."""
+    """A subject's mode, or the global one."""
     if subject is not None and subject not in state.modes and not default:
         raise rest_errors.no_mode_of_its_own(subject)
     return {"mode": state.mode(subject) if default or subject is None else state.modes[subject]}

@@ -1,4 +1,4 @@
-"""Which versions a schema is compared with, and how schemas are found that are equal once they are parsed. Pure.
+"""Chooses the versions that a schema is compared with, and finds schemas that are equal once they are parsed. Pure.
 
 Called by the rules and the answers. A subject with a setting that this registry does not know takes no new version:
 it cannot know what the setting would refuse.
@@ -26,14 +26,14 @@ ALLOWED = {"compatibilityPolicy": "STRICT"}
 
 
 class Parses(Protocol):
-    """Makes a schema of a text."""
+    """Parses a text into a schema."""
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
         """:raises InvalidSchema: the text is not a schema."""
 
 
 class Checks:
-    """What the rules need to look into schemas."""
+    """The functions with which the rules examine schemas."""
 
     def __init__(self, parser: Parses) -> None:
         self._parser = parser
@@ -56,22 +56,22 @@ class Checks:
 
     @staticmethod
     def normalizes(state: RegistryState, subject: str, submitted: Submitted) -> bool:
-        """Whether the request or the subject's setting asks for it."""
+        """Whether the request or the subject's setting asks for normalization."""
         return submitted.normalize or state.setting(subject, "normalize") is True
 
     def check_new(self, parsed: Parsed) -> None:
-        """:raises Refused: a new schema may not be so, though a stored one may."""
+        """:raises Refused: a new schema must not have this form; a stored schema may."""
         try:
             parsed.check_new()
         except InvalidSchema as error:
             raise rest_errors.invalid_schema(str(error)) from error
 
     def parsed(self, state: RegistryState, content: Content) -> Parsed:
-        """:raises InvalidSchema: what is stored is not a schema for this registry."""
+        """:raises InvalidSchema: this registry cannot parse the stored schema."""
         return self._parse(state, content.schema_type, content.schema, content.references)
 
     def problems_reading(self, reader: Parsed, writer: Parsed) -> list[str]:
-        """What the format says; remembered, because a comparison may take seconds."""
+        """The format's verdict on a pair of schemas; cached, because a comparison may take seconds."""
         known = self._compared.get((reader, writer))
         if known is None:
             known = reader.problems_reading(writer)
@@ -87,7 +87,7 @@ class Checks:
 
 
 def _located(state: RegistryState, reference: VersionReference) -> VersionReference:
-    """With its version's number in place of ``latest``."""
+    """The reference with its version's number in place of ``latest``."""
     versions = state.subjects.get(reference.subject, {})
     if reference.version == LATEST:
         live = state.versions(reference.subject)
@@ -101,7 +101,7 @@ def _located(state: RegistryState, reference: VersionReference) -> VersionRefere
 
 
 def dependencies(state: RegistryState, references: Sequence[VersionReference]) -> tuple[Dependency, ...]:
-    """The schemas that are referred to, also by each other, each after its own.
+    """The schemas that the references name, directly or not; each comes after those that it refers to.
 
     :raises InvalidSchema: one is missing, there are too many, or they refer to each other in a circle.
     """
@@ -133,7 +133,8 @@ def dependencies(state: RegistryState, references: Sequence[VersionReference]) -
 def find_version(
     checks: Checks, state: RegistryState, content: Content, versions: Sequence[Version], *, normalized: bool = False
 ) -> Version | None:
-    """The last of ``versions`` with this content; texts that another registry wrote differently are parsed.
+    """The last of ``versions`` with this content; texts that another registry formatted differently are compared
+    parsed.
 
     :param normalized: the content is normalized, and so is what it is compared with.
     """

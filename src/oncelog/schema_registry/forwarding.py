@@ -1,6 +1,7 @@
-"""Sends a change to the registry that writes, and asks whether there is one at an address. Called by the routes.
+"""Forwards a change to the registry that writes, and checks whether a registry answers at an address. Called by the
+routes.
 
-A user's name and password go along: the address is one that :mod:`~oncelog.schema_registry.log` believes.
+A user's name and password are forwarded too, because :mod:`~oncelog.schema_registry.log` has verified the address.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 FORWARDED = "x-forward"
-"""The header of a request that a registry sends on, as Confluent's: it is not sent on again."""
+"""The header of a forwarded request, as in Confluent's registry: such a request is not forwarded again."""
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 40.0
 _KEPT = ("content-type", "accept", "authorization")
@@ -32,15 +33,16 @@ class ForwardedAnswer(NamedTuple):
 
 
 class Forwarder:
-    """The way to other registries; ``certificate`` is a PEM file that their certificates are checked with."""
+    """Sends requests to other registries; ``certificate`` is a PEM file with which their certificates are verified."""
 
     def __init__(self, certificate: str | None = None) -> None:
         self._trusted = ssl.create_default_context(cafile=certificate) if certificate is not None else None
 
     async def forward(self, url: str, request: Request, body: bytes) -> ForwardedAnswer | None:
-        """What the registry at ``url`` answers; None if it cannot be reached.
+        """The answer of the registry at ``url``; None if it cannot be reached.
 
-        :raises Refused: it has no TLS and this one has; or it does not answer, and may have done what was asked.
+        :raises Refused: it has no TLS and this registry has; or it does not answer, and may have carried out the
+            request.
         """
         if self._trusted is not None and urlsplit(url).scheme != "https":
             raise rest_errors.unknown_leader(
@@ -53,7 +55,7 @@ class Forwarder:
         return await asyncio.to_thread(self._send, url, request.method, target, body, headers)
 
     async def answers(self, url: str) -> bool:
-        """Whether a registry answers there."""
+        """Whether a registry answers at the address."""
         try:
             answer = await asyncio.to_thread(self._send, url, "GET", "/contexts", b"", {}, CONNECT_SECONDS)
         except rest_errors.Refused:

@@ -1,10 +1,11 @@
 """The topic ``_schemas``: read up to the last stable offset, written in transactions. Called by the service.
 
-Every decision is one batch in one transaction. The transactional id is the same for all registries of a topic, so that
-who initializes it fences who wrote before, and ends what that one left open: what is read after it is all there is.
+Every decision is one batch in one transaction. The transactional id is the same for all registries of a topic, so a
+registry that initializes it fences the previous writer and ends the transaction that it left open: a read after that
+returns every record.
 
-Who may write to the topic may register schemas, but may not lead others' requests and passwords elsewhere: the address
-of the registry that writes is believed only if the producer of that transactional id wrote it.
+A user who may write to the topic may register schemas, but must not divert other users' requests and passwords: the
+address of the registry that writes is trusted only if the producer of that transactional id wrote it.
 """
 
 from __future__ import annotations
@@ -40,21 +41,23 @@ from oncelog.types import NO_PRODUCER, IsolationLevel, TopicPartition
 log = logging.getLogger(__name__)
 
 TRANSACTION_TIMEOUT_MS = 15_000
-"""How long a registry that died in the middle of a write holds back readers, unless another one takes over first."""
+"""The transaction timeout: the longest time for which a registry that died during a write blocks readers, unless
+another one takes over first.
+"""
 DELIVERY_MS = 10_000
 WAIT_MS = 500
 OWNER_SECONDS = 5.0
-"""How long reading waits to learn whose producer the transactional id has."""
+"""The longest time for which a read waits to learn the transactional id's producer."""
 _READING_CHANNEL = 2
-"""A connection of its own: the broker answers nothing else there while it waits for records."""
+"""A separate connection: the broker answers no other request on it while it waits for records."""
 
 
 class TopicRefused(OncelogError):
-    """The topic does not have the form that a registry needs."""
+    """The topic does not have the settings that a registry needs."""
 
 
 class SchemasRecord(NamedTuple):
-    """A record of the topic. ``aborted``: its transaction was; a reader that does not ask for that has seen it."""
+    """A record of the topic. ``aborted``: its transaction was aborted; readers of uncommitted records have seen it."""
 
     key: Key
     value: Value | None
@@ -69,14 +72,14 @@ class SchemasRead(NamedTuple):
 
 
 class SchemasLog:
-    """The topic's one partition."""
+    """The topic's only partition."""
 
     def __init__(self, admin: Admin, topic: str, transactional_id: str) -> None:
         self._admin = admin
         self.partition = TopicPartition(topic, 0)
         self._transactional_id = transactional_id
         self._owners = NO_PRODUCER.producer_id
-        """The producer id that the transactional id had when it was asked for last."""
+        """The producer id of the transactional id at the last lookup."""
         self._transactions = BatchTransactions(
             admin.cluster,
             transactional_id,
@@ -86,7 +89,7 @@ class SchemasLog:
         )
 
     async def create(self) -> None:
-        """Create the topic if it is not there.
+        """Create the topic if it does not exist.
 
         :raises TopicRefused: it exists with several partitions, or without compaction, which would lose schemas.
         """
@@ -108,7 +111,7 @@ class SchemasLog:
         return (await self._admin.list_offsets({self.partition: LATEST}))[self.partition].offset
 
     async def read(self, position: int, *, wait_ms: int = 0) -> SchemasRead:
-        """The next records whose transactions are over, none if there are none within ``wait_ms``."""
+        """The next records whose transactions have ended; empty if none arrives within ``wait_ms``."""
         stored = await fetch_stored(
             self._admin,
             self.partition,
@@ -134,7 +137,7 @@ class SchemasLog:
         return SchemasRead(entries, max(position, begin))
 
     async def _believed(self, header: BatchHeader, entries: list[SchemasRecord]) -> list[SchemasRecord]:
-        """A batch's records without an address that another program than a registry announces."""
+        """A batch's records, without any address that was announced by a program other than a registry."""
         without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
         if without == entries or await self._is_owner(header):
             return entries
@@ -142,8 +145,9 @@ class SchemasLog:
         return without
 
     async def _is_owner(self, header: BatchHeader) -> bool:
-        """Whether the transactional id has this batch's producer. Producer ids are not given twice, so a record of an
-        earlier id was replaced by a later registry."""
+        """Whether this batch's producer is the transactional id's. Producer ids are not reused, so a later registry has
+        replaced the record of an earlier id.
+        """
         if not header.is_transactional:
             return False
         if header.producer_id not in (self._owners, self._transactions.producer.producer_id):
@@ -157,13 +161,13 @@ class SchemasLog:
         return header.producer_id in (self._owners, self._transactions.producer.producer_id)
 
     async def fence(self) -> None:
-        """End what another registry does there, and become the one that may write."""
+        """Fence other registries' transactions, and become the only writer."""
         await self._transactions.init()
 
     async def write(self, writes: Sequence[Write]) -> int:
         """Write records in one transaction; returns an offset that is past them.
 
-        :raises KafkaError: perhaps they are stored, perhaps not: :meth:`fence` and read.
+        :raises KafkaError: the outcome is unknown: call :meth:`fence`, then read.
         """
         builder = BatchBuilder()
         now_ms = real_time.time_ms()
@@ -176,7 +180,7 @@ class SchemasLog:
 
 
 def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[SchemasRecord]:
-    """The record, or nothing if it is damaged: it is skipped and reported, as Confluent's registry does."""
+    """The record; None if it is damaged: then it is skipped and reported, as in Confluent's registry."""
     try:
         named = decode_key(key)
         return [] if named is None else [SchemasRecord(named, decode_value(value), aborted)]

@@ -1,4 +1,4 @@
-"""The bodies of requests, checked. Pure. Called by the routes and the rules."""
+"""Parses and checks the bodies of requests. Pure. Called by the routes and the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the registry refuses, with the status and the error code of Confluent's registry. Called by every module.
+"""The registry's refusals, with the status and the error code of Confluent's registry. Called by every module.
 
 The codes are an interface: clients look at them. Source: Confluent's API reference ("Errors").
 """

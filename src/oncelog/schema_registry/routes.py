@@ -1,7 +1,8 @@
-"""The addresses of the REST API, and the answers' form: Confluent's. Called by the serving module, as an ASGI program.
+"""The routes of the REST API and the form of its answers, as in Confluent's registry.
 
-An address is taken apart before it is decoded: a subject may contain a slash. Bodies are taken only with a content type
-that a browser sends to another site's address no sooner than that site allows it, and this one never does.
+Called by the serving module, as an ASGI program. A path is split before it is decoded, because a subject may contain a
+slash. A body is accepted only with a content type that needs a CORS preflight, which this registry never grants: so no
+other site's page can send one.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ TAKEN = (
 )
 _READS = ("GET", "HEAD")
 BODY_SECONDS = 30.0
-"""How long a body may take to arrive: clients that never send theirs must not use up the connections."""
+"""The time limit for a request's body to arrive: clients that never send a body must not use up the connections."""
 
 
 CONFLUENTS_RELEASE = "8.0.0"
-"""The release of Confluent's registry whose API this one has; clients look at it before they use what is new in one."""
+"""The release of Confluent's registry whose API this registry has; clients check it before they use newer features."""
 DEFAULT_CONTEXT = ":.:"
-"""Stands before a subject that is in no context of its own; this registry has no other ones."""
+"""The prefix of subjects in the default context; this registry has no other context."""
 
 
 class RestRequest:
-    """One request: its address in parts, its parameters, its body."""
+    """One request: the parts of its path, its parameters, its body."""
 
     def __init__(self, request: Request, path: tuple[str, ...], body: bytes) -> None:
         self.method = request.method
@@ -62,9 +63,9 @@ class RestRequest:
         return self._query.get(name, default)
 
     def pairs(self, names: str, values: str) -> dict[str, str]:
-        """The values of parameters that come in pairs.
+        """The values of two parameters that are given in pairs.
 
-        :raises Refused: there are more of the one than of the other.
+        :raises Refused: their numbers differ.
         """
         given, wanted = self._query.getlist(names), self._query.getlist(values)
         if len(given) != len(wanted):
@@ -180,7 +181,7 @@ def _json(status: int, value: object) -> Response:
 
 
 class _Change:
-    """A request that changes something, by a rule."""
+    """Answers a request that changes the state, by a rule."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -196,7 +197,7 @@ def _is_lookup(call: RestRequest) -> bool:
 def _route(registry: Registry, call: RestRequest) -> Question | _Change:
     """The route of the request.
 
-    :raises Refused: there is no such address, or not with this method.
+    :raises Refused: the path is unknown, or does not allow this method.
     """
     tables: dict[str, Callable[[Registry, RestRequest], Question | _Change | None]] = {
         "subjects": _subjects,
@@ -286,7 +287,7 @@ def _versions(registry: Registry, call: RestRequest, subject: str, rest: tuple[s
 
 
 def _question(registry: Registry, call: RestRequest, question: Callable[[], Any]) -> Question:
-    """A query that takes long only if a schema has to be parsed."""
+    """Answers a query that takes long only if a schema has to be parsed."""
     return partial(registry.ask, question) if call.text("format") else _simple(registry, question)
 
 

@@ -1,7 +1,7 @@
-"""What a change means for the state: the records to write and the answer, or a refusal. Pure. Called by the service.
+"""Decides on changes: the records to write and the answer, or a refusal. Pure. Called by the service.
 
 A rule changes nothing. The records of one decision are written in one transaction, and :meth:`RegistryState.apply`
-takes them in once they are stored. The codes of refusals, and their order, are those of Confluent's registry.
+applies them once they are stored. The codes of refusals, and their order, are those of Confluent's registry.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SchemaDecision(NamedTuple):
 
 
 def check_subject(subject: str) -> None:
-    """:raises Refused: it names a context, which this registry does not have, or is not a name."""
+    """:raises Refused: the subject names a context, which this registry does not support, or is not a valid name."""
     if subject.startswith((":.", ":*:")):
         raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
     if not 0 < len(subject) <= LONGEST_SUBJECT or any(unicodedata.category(one) == "Cc" for one in subject):
@@ -43,7 +43,7 @@ def check_subject(subject: str) -> None:
 
 
 def register(state: RegistryState, checks: Checks, subject: str, submitted: Submitted) -> SchemaDecision:
-    """A new version of a subject, or the one that it already has."""
+    """Register a new version of a subject, or return the existing one."""
     check_subject(subject)
     live = state.versions(subject)
     if submitted.schema.strip() and not any(state.contract_setting(subject, name) for name in CONTRACT_SETTINGS):
@@ -89,8 +89,9 @@ def _completed(state: RegistryState, subject: str, submitted: Submitted, live: S
 
 
 def registered(version: Version) -> dict[str, Any]:
-    """The answer to who has registered this version. Without the text: confluent-kafka's client would keep that of a
-    Protobuf file in place of the descriptor which it has sent, and reads."""
+    """The answer to the registration of this version. It omits the text: confluent-kafka's client would cache the text
+    of a Protobuf file in place of the descriptor that it sent and needs.
+    """
     return {"id": version.id, "version": version.version, "guid": version.content.guid}
 
 
@@ -139,7 +140,7 @@ def _id_for(state: RegistryState, content: Content, found: Version | None, wante
 def delete_version(
     state: RegistryState, subject: str, version: Version, *, permanent: bool, url: str
 ) -> SchemaDecision:
-    """Delete a version, which the caller has found, soft or for good."""
+    """Delete an existing version, soft or permanently."""
     if version.deleted and not permanent:
         raise rest_errors.version_soft_deleted(subject, version.version)
     _check_changeable(state, subject)
@@ -171,7 +172,7 @@ def delete_subject(state: RegistryState, subject: str, *, permanent: bool, url: 
 def _deletion(
     state: RegistryState, subject: str, versions: Sequence[Version], permanent: bool, url: str
 ) -> list[Write]:
-    """Hard deletion takes the settings of a subject with its last version; the highest id outlives compaction."""
+    """Permanent deletion of a subject's last version also deletes its settings; the highest id survives compaction."""
     if not permanent:
         return [one._replace(deleted=True).record() for one in versions]
     writes: list[Write] = [(Key(SCHEMA, subject, one.version), None) for one in reversed(versions)]
@@ -228,7 +229,7 @@ def _check_changeable(state: RegistryState, subject: str | None) -> None:
 
 
 def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
-    """Return to the level of all subjects, or to the default; the answer is the level before."""
+    """Reset a subject's level to the global one, or the global level to the default; answers the previous level."""
     before = state.configs.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)
@@ -239,7 +240,7 @@ def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
 
 
 def set_mode(state: RegistryState, subject: str | None, mode: object, *, force: bool) -> SchemaDecision:
-    """Change the mode of a subject or of all. IMPORT needs a subject without schemas, unless it is forced."""
+    """Change the mode of a subject, or the global one. IMPORT needs a subject without schemas, unless it is forced."""
     if subject is not None:
         check_subject(subject)
     if not isinstance(mode, str) or mode.upper() not in MODES:
@@ -259,7 +260,7 @@ def set_mode(state: RegistryState, subject: str | None, mode: object, *, force: 
 
 
 def delete_mode(state: RegistryState, subject: str | None) -> SchemaDecision:
-    """Return to the mode of all subjects, or to the default; the answer is the mode before."""
+    """Reset a subject's mode to the global one, or the global mode to the default; the answer is the previous mode."""
     before = state.modes.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)

@@ -3,8 +3,8 @@
 Called by the log and the rules.
 
 Keys are JSON with a ``keytype``. The order of their fields matters: compaction compares bytes. A record of an unknown
-kind is left alone, as Confluent's registry does. A NOOP's value, which no other reader uses, gives the other
-registries of ours who writes, and keeps the highest id that was ever given.
+kind is ignored, as in Confluent's registry. The value of a NOOP record, which Confluent's registry ignores, tells the
+other oncelog registries which one writes, and stores the highest id ever assigned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_NUMBER = 2**31 - 1
 
 
 class Key(NamedTuple):
-    """The key of a record; ``subject`` is None for what holds everywhere, ``version`` for all kinds but SCHEMA."""
+    """The key of a record; ``subject`` is None for global settings, ``version`` for all kinds except SCHEMA."""
 
     kind: str
     subject: str | None = None
@@ -60,9 +60,9 @@ def encode_value(value: Mapping[str, Any] | None) -> bytes | None:
 
 
 def decode_key(data: bytes | None) -> Key | None:
-    """The key of a record, or None for a kind that is not known.
+    """The key of a record; None for an unknown kind.
 
-    :raises DamagedRecord: it is not a key of a registry.
+    :raises DamagedRecord: the bytes are not a registry's key.
     """
     found = _object(data, "key")
     kind = found.get("keytype")
@@ -98,12 +98,12 @@ def compact(value: object) -> bytes:
 
 
 def announcement(url: str, highest_id: int) -> Write:
-    """The record that names the writer, and the highest id given so far."""
+    """The record that names the writer and the highest id assigned so far."""
     return Key(NOOP), {"oncelog": {"url": url, "highestId": highest_id}}
 
 
 def without_url(key: Key, value: Value | None) -> Value | None:
-    """An announcement without the address, which still has the highest id. Any other value is unchanged."""
+    """An announcement's value without the writer's address, but with the highest id. Other values are unchanged."""
     announced = value.get("oncelog") if value is not None and key.kind == NOOP else None
     if not isinstance(announced, dict) or "url" not in announced:
         return value

@@ -1,13 +1,14 @@
-"""One registry: follows the topic, and writes to it if it is the one of its cluster that writes. Called by the routes.
+"""One registry: follows the topic, and writes to it if it is the cluster's current writer. Called by the routes.
 
 Invariants
-- The state changes by what was read from the topic alone, and a change is answered when its records were read back.
-- One registry writes. It has fenced every other one before it read the topic to its end, so its decisions
-  know everything that was ever answered. One that was fenced decides again: it learns that when it writes, or when it
-  looks at the topic's end before it refuses.
-- After a takeover, the keys that aborted records would have changed are written again as they are: a reader that does
-  not look at transactions, as Confluent's registry, then sees the same. The ids of such records are not given again.
-- Others forward changes to the one that said last that it writes, and take over if it does not answer.
+- Only records read from the topic change the state, and a change is answered once its records have been read back.
+- One registry writes. It fenced every other one before it read the topic to its end, so its decisions include
+  everything that was ever answered. A fenced registry decides again: it learns of the fencing when it writes, or when
+  it checks the topic's end before it refuses.
+- After a takeover, the keys that aborted records would have changed are rewritten with their current values: a reader
+  of uncommitted records, such as Confluent's registry, then has the same state. The ids of aborted records are not
+  reused.
+- Other registries forward changes to the one that announced itself last, and take over if it does not answer.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from oncelog.schema_registry.state import RegistryState
 log = logging.getLogger(__name__)
 
 CONFLUENTS_GROUP = "schema-registry"
-"""The group in which Confluent's registries elect who writes, and their cluster's name where none is set."""
+"""The group in which Confluent's registries elect the writer; also the default name of their cluster."""
 READ_BACK_SECONDS = 30.0
 START_SECONDS = 60.0
 _RETRY_SECONDS = 0.5
 _THREADS = 4
 _ATTEMPTS = 3
-"""How often a change is decided, if others write meanwhile."""
+"""The maximum number of attempts at a change while other registries write."""
 _FENCED = (
     Error.PRODUCER_FENCED,
     Error.INVALID_PRODUCER_EPOCH,
@@ -65,7 +66,7 @@ class NotWriter(Exception):
 class Registry:
     """The registry of one topic.
 
-    :param url: where this one is reached.
+    :param url: this registry's address.
     :param answers: whether a registry answers at an address.
     """
 
@@ -83,13 +84,13 @@ class Registry:
         self._changing = asyncio.Lock()
         self._writes = False
         self._changes = 0
-        """How often something new was read."""
+        """The number of reads that returned new records."""
         self._aborted: dict[Key, None] = {}
         """Keys whose last record was aborted."""
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._settled = asyncio.Event()
-        """Whether it is ready, or will not be before the topic is corrected."""
+        """Whether the registry is ready, or cannot become ready until the topic is corrected."""
         self._problem = "it is still reading its topic"
 
     async def start(self) -> None:
@@ -97,7 +98,7 @@ class Registry:
         self._following = asyncio.create_task(self._follow())
 
     async def close(self) -> None:
-        """Stop. A change that is under way may or may not be stored."""
+        """Stop the registry. A change in progress may or may not be stored."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -106,7 +107,7 @@ class Registry:
 
     @property
     def is_writing(self) -> bool:
-        """Whether this registry was the one that writes when it looked last."""
+        """Whether this registry was the writer when it last checked."""
         return self._writes
 
     # --- following
@@ -164,7 +165,7 @@ class Registry:
             self._read.notify_all()
 
     async def _read_on(self, wait_ms: int) -> bool:
-        """Apply the next records; returns whether the position has moved."""
+        """Read and apply the next records; returns whether the position has advanced."""
         log_ = await self._connected()
         found = await log_.read(self._position, wait_ms=wait_ms)
         moved = found.position > self._position
@@ -196,7 +197,7 @@ class Registry:
     # --- asking
 
     async def ready(self) -> None:
-        """Wait until the topic has been read to the end that it had at the start.
+        """Wait until the topic has been read up to the end that it had when this call began.
 
         :raises Refused: it cannot be read.
         """
@@ -208,12 +209,12 @@ class Registry:
             raise rest_errors.store_failed(self._problem)
 
     async def ask(self, question: Callable[[], T]) -> T:
-        """Answer in another thread, because it may take long."""
+        """Compute the answer in another thread, because it may take long."""
         await self.ready()
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
 
     async def scope(self) -> dict[str, object]:
-        """Which registry of which cluster this is, as Confluent's registry answers it."""
+        """The answer about this registry's identity and cluster, in Confluent's form."""
         await self.ready()
         await self._connected()
         cluster = "" if self._admin is None else (await self._admin.describe_cluster()).cluster_id
@@ -223,7 +224,7 @@ class Registry:
     # --- changing
 
     async def change(self, rule: Rule) -> object:
-        """Carry out what a rule decides on the newest state, and answer when it is stored and read back.
+        """Carry out a rule's decision on the newest state, and answer once its records are stored and read back.
 
         :raises Refused: by the rule, or because it could not be stored.
         :raises Elsewhere: another registry writes.
@@ -247,12 +248,12 @@ class Registry:
         raise rest_errors.unknown_leader("another registry took over; send the request again")
 
     async def _decide(self, rule: Rule) -> SchemaDecision | None:
-        """What a rule decides; None if it was decided without knowing everything.
+        """A rule's decision; None if it was made on an outdated state.
 
-        What is written proves by its transaction that no other registry has written meanwhile. A refusal and an answer
-        without a write do not, so the end of the topic is looked at.
+        The transaction of a write proves that no other registry has written meanwhile. A refusal or an answer without a
+        write proves nothing, so the topic's end is checked.
 
-        :raises Refused: by the rule, which knew everything.
+        :raises Refused: the rule refused on the newest state.
         """
         changes = self._changes
         refused = decision = None
@@ -271,8 +272,9 @@ class Registry:
         return decision
 
     async def take_over(self, url: str) -> None:
-        """The registry at ``url``, which should write, could not be reached: become the one that writes, unless it has
-        changed meanwhile."""
+        """Take over from the writer at ``url``, which could not be reached, unless another registry has done so
+        meanwhile.
+        """
         async with self._changing:
             if self.state.writer == url and not self._writes:
                 try:

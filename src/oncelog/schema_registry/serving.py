@@ -28,12 +28,12 @@ BACKLOG = 1024
 GRACE_SECONDS = 2
 MAX_CONNECTIONS = 5000
 STOPPING = b'{"error_code":50005,"message":"This registry stops; whether the request was carried out is not known"}'
-"""The answer to a request that is under way when the time to stop is over."""
+"""The answer to a request that is still unfinished when the stop's time limit has passed."""
 
 
 def check_listening(settings: RegistrySettings, address: Address, *, open_to_all: bool = False) -> None:
     """
-    :param open_to_all: it needs no login, wherever it listens.
+    :param open_to_all: the registry requires no login, whatever address it listens on.
     :raises ConfigError: others could reach the registry, and it would require no login, or its URL is not valid.
     """
     if settings.url is not None:
@@ -60,9 +60,9 @@ def _check_url(url: str) -> None:
 
 
 def bind(address: Address) -> socket.socket:
-    """A socket that listens.
+    """A listening socket.
 
-    :raises OncelogError: the address is taken or is not this machine's.
+    :raises OncelogError: the address is in use, or is not this machine's.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # asyncio sends an answer's parts without delay (TCP_NODELAY) only if the socket names its protocol
@@ -78,7 +78,7 @@ def bind(address: Address) -> socket.socket:
 
 
 def url_of(settings: RegistrySettings, listening: socket.socket) -> str:
-    """Where the registry is reached, from this machine if it listens on all addresses."""
+    """The registry's URL; one for this machine if it listens on all addresses."""
     address = Address(*listening.getsockname()[:2])
     if address.is_every:
         address = address._replace(host="::1" if ":" in address.host else DEFAULT_HOST)
@@ -124,7 +124,7 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
 
 
 class _Stoppable:
-    """Answers requests that the server gives up when it stops; without this, each would be logged as an error."""
+    """Answers requests that the server abandons when it stops; without this, each would be logged as an error."""
 
     def __init__(self, app: ASGIApp, ended: asyncio.Event) -> None:
         self._app, self._ended = app, ended
@@ -166,7 +166,9 @@ def _tls(settings: RegistrySettings) -> ssl.SSLContext | None:
 
 
 class RegistryThread:
-    """A registry in a thread of this process; it listens when the object is made, and loads the rest meanwhile."""
+    """A registry in a thread of this process; it listens as soon as the object is created, and loads the topic in the
+    background.
+    """
 
     def __init__(self, settings: RegistrySettings, address: Address, *, open_to_all: bool = False) -> None:
         check_listening(settings, address, open_to_all=open_to_all)
@@ -180,7 +182,7 @@ class RegistryThread:
         forks.let_go_in_children(self)
 
     def descriptors(self) -> list[int]:
-        """The descriptor of the listening socket, while the registry is still loading."""
+        """The descriptor of the listening socket while the registry is loading."""
         return [self._listening.fileno()]
 
     def start(self) -> Self:
@@ -198,11 +200,11 @@ class RegistryThread:
 
     @property
     def is_inherited(self) -> bool:
-        """Whether it runs in the process that this one was forked from."""
+        """Whether the registry runs in the parent of this forked process."""
         return self._thread is not None and self._thread.is_inherited
 
     def stop(self) -> None:
-        """End it; does nothing if it has ended, or in a forked child."""
+        """Stop the registry; does nothing if it has stopped, or in a forked child."""
         if self.is_inherited:
             return
         if self._thread is not None:

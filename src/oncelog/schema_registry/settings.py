@@ -10,7 +10,9 @@ from oncelog.client.core.config import AdminConfig
 
 TOPIC = "_schemas"
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""Larger than any schema that fits into a record of a broker with its default settings."""
+"""The default limit of a request's body: larger than any schema that fits into a record of a broker with default
+settings.
+"""
 _CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
 
 
@@ -28,8 +30,8 @@ class RegistrySettings:
     """The settings of a registry.
 
     :param properties: those of the client, including ``bootstrap.servers``.
-    :param url: the address under which other registries of the cluster reach this one; None for the one it listens at.
-    :param topic: where everything is kept. Two registries with the same topic are one.
+    :param url: the address at which other registries of the cluster reach this one; None for the listening address.
+        :param topic: the topic that stores all data. Registries with the same topic act as one.
     :param certificate: a PEM file for TLS, ``key`` its private key.
     """
 
@@ -43,7 +45,7 @@ class RegistrySettings:
 
     @property
     def transactional_id(self) -> str:
-        """One for each topic: who initializes it fences who wrote before."""
+        """The transactional id, one for each topic: a registry that initializes it fences the previous writer."""
         return f"oncelog-schema-registry-{self.topic}"
 
     def admin_config(self) -> AdminConfig:

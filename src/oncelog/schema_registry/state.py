@@ -1,10 +1,10 @@
-"""What the registry knows: the fold of the records of ``_schemas``. Pure. Called by the rules, the answers and the log.
+"""The registry's state: the fold of the records of ``_schemas``. Pure. Called by the rules, the answers and the log.
 
 Invariants
-- :meth:`RegistryState.apply` is the only change, the same at a start as after a write.
-- An id means one schema, whatever the log says: a record that gives it to another one is left out, as Confluent's
-  registry leaves it out.
-- ``highest_id`` never falls, so that an id is not given twice even if everything that had it is deleted.
+- only :meth:`RegistryState.apply` changes the state, at a start and after a write alike.
+- An id means one schema, whatever the log contains: a record that assigns the id to another schema is ignored, as in
+  Confluent's registry.
+- ``highest_id`` never decreases, so an id is never reused, even after every version with it was deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DEFAULT_MODE = "READWRITE"
 
 
 class VersionReference(NamedTuple):
-    """Another subject's version, under the name by which the schema refers to it."""
+    """A reference: another subject's version, and the name by which the schema refers to it."""
 
     name: str
     subject: str
@@ -51,7 +51,7 @@ class VersionReference(NamedTuple):
 
 
 class Content(NamedTuple):
-    """The schema of an id. ``extra`` is the JSON of metadata and rules, which are kept."""
+    """The schema of an id. ``extra`` is the JSON of its metadata and rules."""
 
     schema_type: str
     schema: str
@@ -59,7 +59,7 @@ class Content(NamedTuple):
     extra: str = ""
 
     def shown(self) -> Value:
-        """The form in answers and records."""
+        """The JSON form in answers and records."""
         found: Value = {}
         if self.schema_type != AVRO:
             found["schemaType"] = self.schema_type
@@ -97,7 +97,7 @@ _RULE_PARTS = ("name", "doc", "kind", "mode", "type", "tags", "params", "expr", 
 
 
 def _hashed(value: Any, parts: tuple[str, ...] = _RULE_PARTS) -> Iterator[bytes]:
-    """What a GUID is made of: names and values in the order in which Java keeps them, rules in their own."""
+    """The bytes that a GUID is computed from: metadata sorted by name, rules in a fixed order of fields."""
     if isinstance(value, Mapping):
         for name in parts if parts else sorted(value):
             if value.get(name) is not None:
@@ -130,23 +130,23 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class RegistryState:
-    """All that the registry's answers are made from."""
+    """The state from which all answers are computed."""
 
     subjects: dict[str, dict[int, Version]] = field(default_factory=dict)
     """Each subject's versions in ascending order, soft-deleted ones included."""
     contents: dict[int, Content] = field(default_factory=dict)
     places: dict[int, dict[tuple[str, int], None]] = field(default_factory=dict)
-    """The subjects and versions that have an id, in the order in which they got it."""
+    """The subjects and versions that have an id, in the order of their registration."""
     ids: dict[Content, int] = field(default_factory=dict)
     guids: dict[str, int] = field(default_factory=dict)
-    """The id of each GUID; two contexts of Confluent's registry, which have ids of their own, are not kept apart."""
+    """The id of each GUID; contexts of Confluent's registry, each of which has its own ids, are not distinguished."""
     referrers: dict[tuple[str, int], dict[tuple[str, int], None]] = field(default_factory=dict)
     """For a subject's version, the versions whose schemas refer to it."""
     configs: dict[str | None, Value] = field(default_factory=dict)
     modes: dict[str | None, str] = field(default_factory=dict)
     highest_id: int = 0
     writer: str | None = None
-    """The URL of the registry that said last that it writes."""
+    """The URL of the registry that last announced itself as the writer."""
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[Version]:
         """A subject's versions in ascending order."""
@@ -154,17 +154,17 @@ class RegistryState:
         return found if deleted else [version for version in found if not version.deleted]
 
     def level(self, subject: str | None) -> str:
-        """The compatibility level that holds for a subject."""
+        """The compatibility level that applies to a subject."""
         own = self.configs.get(subject, {}).get("compatibilityLevel")
         return str(own or self.configs.get(None, {}).get("compatibilityLevel") or DEFAULT_LEVEL)
 
     def mode(self, subject: str | None) -> str:
-        """The mode that holds for a subject. READONLY_OVERRIDE of all subjects wins over their own."""
+        """The mode that applies to a subject. READONLY_OVERRIDE of all subjects wins over their own."""
         everywhere = self.modes.get(None, DEFAULT_MODE)
         return everywhere if everywhere == "READONLY_OVERRIDE" else self.modes.get(subject, everywhere)
 
     def setting(self, subject: str, name: str) -> Any:
-        """Another setting of a subject's configuration: its own, or else that of all subjects."""
+        """Another setting of a subject's configuration: its own, otherwise the global one."""
         own = self.configs.get(subject, {}).get(name)
         return own if own is not None else self.configs.get(None, {}).get(name)
 
@@ -181,9 +181,9 @@ class RegistryState:
     # --- the fold
 
     def apply(self, key: Key, value: Value | None) -> None:
-        """Take in the next record.
+        """Apply the next record.
 
-        :raises DamagedRecord: a field of its kind is missing; the state is as before.
+        :raises DamagedRecord: a field of its kind is missing; the state is unchanged.
         """
         try:
             self._apply(key, value)
@@ -191,7 +191,7 @@ class RegistryState:
             raise DamagedRecord(f"the record of _schemas with key {key} has a value that no registry wrote") from error
 
     def note(self, key: Key, value: Value | None) -> None:
-        """Take notice of a record that was aborted: a client may know its id, so the id is not given again."""
+        """Note an aborted record: a client may have seen its id, so the id is not reused."""
         if key.kind == SCHEMA and value is not None and _is_id(value.get("id")):
             self.highest_id = max(self.highest_id, value["id"])
 
@@ -271,7 +271,7 @@ class RegistryState:
                     self._remove(name, version.version)
 
     def records(self) -> Iterator[tuple[Key, Value]]:
-        """Records that fold to this state: what compaction may leave of the log."""
+        """Records that produce this state, as compaction may leave them in the log."""
         for subject, config in self.configs.items():
             yield Key(CONFIG, subject), config
         for subject, mode in self.modes.items():
@@ -281,7 +281,7 @@ class RegistryState:
                 yield version.record()
 
     def value_of(self, key: Key) -> Value | None:
-        """The value that a key has now: what a takeover writes over an aborted record."""
+        """The current value of a key, with which a takeover overwrites an aborted record."""
         match key.kind:
             case "SCHEMA":
                 version = self.subjects.get(key.subject or "", {}).get(key.version or 0)
@@ -322,7 +322,7 @@ def _contract(value: Mapping[str, Any]) -> str:
 
 
 def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
-    """:raises DamagedRecord: the value lacks something, or has it in another type."""
+    """:raises DamagedRecord: a field of the value is missing or has the wrong type."""
     schema, schema_id = value.get("schema"), value.get("id")
     if not isinstance(schema, str) or not _is_id(schema_id):
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")

@@ -1,6 +1,6 @@
 """Records with schemas: a client of schema registries, and serializers in Confluent's wire format.
 
-``pip install 'oncelog[schemas]'``. Nothing of a format is imported before it is used.
+``pip install 'oncelog[schemas]'``. The modules of a format are imported at its first use.
 """
 
 from oncelog.schemas.aio import AsyncSchemaRegistry

@@ -25,15 +25,15 @@ UNFIT = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     StopIteration, struct.error,
 )  # fmt: skip
-"""What fastavro raises for a value or for bytes that do not fit: it checks neither before it reads or writes them."""
+"""The exceptions that fastavro raises for a value or bytes that do not fit: it does not check them beforehand."""
 MAX_READERS = 100
-"""How many readers' schemas are kept prepared for one writer's."""
+"""The number of readers' schemas for which a writer's codec caches its preparation."""
 
 
 class AvroCodec:
     """Reads and writes the payloads of one schema.
 
-    :param dependencies: what the schema refers to, by name.
+    :param dependencies: the referenced schemas, by name.
     :raises SchemaMismatch: the text is not an Avro schema, or a few bytes could claim a huge value of it.
     """
 
@@ -50,7 +50,7 @@ class AvroCodec:
         kind = self.types.known(self.parsed)
         self._is_record = isinstance(kind, dict) and kind["type"] in ("record", "error")
         self._is_bytes = isinstance(kind, dict) and kind["type"] == "bytes"
-        """Serializers write a value that is nothing but bytes without its length, as Java's do."""
+        """Serializers write a payload of type bytes without its length, as Java's do."""
         self._json = AvroJson(NamedTypes("bytes") if self._is_bytes else self.types)
         self._naming = UnionNaming(self.types) if self.types.has_unions() else None
         self._readers: dict[tuple[int, Form], tuple[AvroCodec, ValueReader]] = {}
@@ -65,10 +65,11 @@ class AvroCodec:
         return fast.for_writing(self.types)
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
-        """A value as fastavro takes it; of a union of several types also as a pair, the type's name and the value.
+        """Encode a value in the form that fastavro accepts; a value of a union of several types may also be a pair of
+        the type's name and the value.
 
         :raises SchemaError: the value does not fit, or fits several types of a union; ``strict``: it has a field that
-            the schema has not.
+            is not in the schema.
         """
         import fastavro
 
@@ -88,7 +89,7 @@ class AvroCodec:
     def decode(
         self, data: bytes, reader: AvroCodec | None = None, *, position: int = HEADER_BYTES, form: Form = PYTHON
     ) -> Any:
-        """The value behind the schema id, as ``reader`` sees it.
+        """The value after the schema id, resolved to ``reader``.
 
         :raises SchemaMismatch: the reader cannot take what was written.
         :raises SchemaError: the bytes do not fit the schema.
@@ -133,7 +134,7 @@ class AvroCodec:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {error}") from None
 
     def decode_json(self, data: bytes, *, position: int = HEADER_BYTES) -> tuple[Any, str | None]:
-        """The value as JSON has it, and the name of its type.
+        """The value in JSON form, and the name of its type.
 
         :raises SchemaError: the bytes do not fit the schema.
         """

@@ -1,7 +1,8 @@
 """Avro values as JSON and back, for people: dates as texts, bytes as text or base64. Pure.
 
-Where plain JSON does not tell the type of a union, a value is Avro's own ``{"shop.Order": ...}``; that is taken
-everywhere. A text for bytes has a character for each byte, as in Avro's own JSON (ISO-8859-1).
+Where plain JSON is ambiguous about a union's type, a value is written as ``{"shop.Order": ...}``, as in Avro's JSON
+encoding; that form is accepted everywhere. Bytes written as text have one character per byte, as in Avro's JSON
+encoding (ISO-8859-1).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NUMBER, _TEXT, _OBJECT = "number", "text", "object"
 
 
 def to_json(value: Any) -> Any:
-    """A Python value with nothing in it that JSON does not have."""
+    """A Python value made of JSON types only."""
     if isinstance(value, dict):
         return {name: to_json(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -60,7 +61,7 @@ class AvroJson:
     # --- as JSON
 
     def shown(self, value: Any) -> Any:
-        """A value in the form :data:`~oncelog.schemas.avro.values.EXACT` with nothing in it that JSON does not have."""
+        """A value in the form :data:`~oncelog.schemas.avro.values.EXACT`, converted to JSON types."""
         return self.shown_as(self._types.root, value)
 
     def shown_as(self, schema: Any, value: Any) -> Any:
@@ -89,8 +90,9 @@ class AvroJson:
         return {branch_name(branch): shown} if self._is_unclear(union, branch, shown) else shown
 
     def _is_unclear(self, union: list[Any], branch: Any, shown: Any) -> bool:
-        """Whether plain JSON could be of another type. The rule depends on types, so that a field always looks
-        alike, and on a single value only if it looks like the name of a type or like NaN or Infinity."""
+        """Whether plain JSON would be ambiguous. The rule depends on types, so that a field always has the same form,
+        and on a single value only if it looks like the name of a type or like NaN or Infinity.
+        """
         name = branch_name(branch)
         union_types = [self._types.known(one) for one in union]
         others = [one for one in union_types if branch_name(one) != name]

@@ -1,7 +1,7 @@
-"""Whether a few bytes could claim a huge value of an Avro schema, or one that is nested too deeply to be read; and what
-of a schema must not be believed. Pure.
+"""Checks whether a few bytes could claim a huge or too deeply nested value of an Avro schema, and removes invalid
+logical types. Pure.
 
-Called before anything is read with a schema from another program.
+Called before values are read with a schema from another program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ MAX_NESTED_BYTES = 2000
 MAX_NESTED_TYPES = 1000
 """Limit for a schema whose values may have any size: each type may be nested in another one."""
 MAX_IDLE = 10_000
-"""Limit for records and nulls of a value that take no bytes: a few lines of schema can double them repeatedly."""
+"""The maximum number of records and nulls in a value that take no bytes: a few lines of schema can double them
+repeatedly.
+"""
 MAX_IDLE_PER_BYTE = 16
 """The limit per byte of an item, which a value may contain many times."""
 
@@ -30,7 +32,7 @@ def max_bytes(parsed: Any) -> int | None:
 
 
 class _Weight(NamedTuple):
-    """The least that a value of a type contains: items that take no bytes, bytes, and nested records."""
+    """The minimum content of a type's value: items that take no bytes, bytes, and nested records."""
 
     idle: int
     size: int
@@ -61,7 +63,7 @@ class _Shape:
         return None
 
     def _look(self, schema: Any, around: tuple[str, ...]) -> None:
-        """Note the named types, and whether one contains itself."""
+        """Note the named types, and whether one is recursive."""
         if isinstance(schema, str):
             self._names_itself |= schema in around
         elif isinstance(schema, dict):
@@ -135,9 +137,10 @@ def _inner(schema: Any) -> list[Any]:
 
 
 def drop_impossible_decimals(schema: Any) -> None:
-    """Make decimal numbers that no number fits the bytes that they are kept in, as Java does.
+    """Turn types with an invalid decimal logical type into plain bytes, as Java does.
 
-    Source: Avro's specification, which has invalid logical types ignored: a scale above the precision, among others.
+    Source: Avro's specification, which says that invalid logical types are ignored, such as a scale above the
+    precision.
     """
     if isinstance(schema, dict) and schema.get("logicalType") == "decimal" and not _is_possible(schema):
         del schema["logicalType"]

@@ -23,7 +23,7 @@ from oncelog.schemas.schema_errors import SchemaError
 PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 NAMED = ("record", "error", "enum", "fixed")
 _TYPE_NAMES = (*PRIMITIVE, "record", "enum", "array", "map", "union", "fixed")
-"""A type of such a name is always written with its namespace."""
+"""User-defined types with these names are always written with their namespace."""
 NO_NAMESPACE = "oncelog_none"
 _AFTER_NAME = ("fields", "symbols", "default", "size")
 _RESERVED = ("type", "name", "namespace", "doc", "aliases", "fields", "items", "size", "symbols", "values")
@@ -31,18 +31,18 @@ _FIELD_RESERVED = ("type", "name", "doc", "aliases", "default", "order")
 _ORDERS = ("ascending", "descending", "ignore")
 _MAX_LONG = 2**63 - 1
 _MAX_SIZE = 2**31 - 9
-"""The longest array in Java."""
+"""The maximum length of an array in Java."""
 _ESCAPED = re.compile(r"\\u00[01][0-9a-f]")
 
 
 class Named(NamedTuple):
-    """A use of a named type, by its full name."""
+    """A reference to a named type by its full name."""
 
     full_name: str
 
 
 class AvroTree(NamedTuple):
-    """A schema and the types that it may name. ``referenced``: the names that its references define."""
+    """A schema and the types that it may refer to. ``referenced``: the names that its references define."""
 
     root: Any
     types: Mapping[str, dict[str, Any]]
@@ -50,9 +50,9 @@ class AvroTree(NamedTuple):
 
 
 def read(schema: Any, references: Iterable[Any], *, check: bool) -> AvroTree:
-    """The tree of a schema's JSON, after that of the schemas that it refers to.
+    """Parse a schema's JSON into a tree, after the schemas that it refers to.
 
-    :param check: whether names and defaults are checked, as those of a new schema are; those of a stored one are not.
+    :param check: check names and defaults, as for a new schema; those of a stored schema are not checked.
     :raises SchemaError: the JSON is not an Avro schema.
     """
     reader = _Reader(check=False)
@@ -66,25 +66,26 @@ def read(schema: Any, references: Iterable[Any], *, check: bool) -> AvroTree:
 
 
 def written(tree: AvroTree, *, in_order: bool = False) -> Any:
-    """The JSON of a schema without those that it refers to; ``in_order``: properties that Avro does not know sorted."""
+    """The JSON of a schema without the referenced schemas; ``in_order``: sort properties that Avro does not define."""
     return _Writer(tree, tree.referenced, in_order=in_order).written(tree.root, None)
 
 
 def resolved(tree: AvroTree) -> Any:
-    """The JSON of a schema with everything that it refers to in it."""
+    """The JSON of a schema with all referenced schemas inlined."""
     return _Writer(tree, ()).written(tree.root, None)
 
 
 def for_packages(tree: AvroTree) -> Any:
-    """Like :func:`resolved`, for Python's packages. Java looks for a short name in the namespace that it stands in,
-    then outside of all namespaces, and writes names so; the packages do not look twice. So where types with and without
-    a namespace meet, the latter have :data:`NO_NAMESPACE`, which :func:`without_marks` takes away."""
+    """Like :func:`resolved`, for Python's packages. Java looks up a short name in the enclosing namespace, then in the
+    empty namespace, and writes names accordingly; the packages do not look in the empty one. So where types with and
+    without a namespace are mixed, the latter get :data:`NO_NAMESPACE`, which :func:`without_marks` removes.
+    """
     are_mixed = len({node["namespace"] is None for node in tree.types.values()}) > 1
     return _Writer(tree, (), none=NO_NAMESPACE if are_mixed else None).written(tree.root, None)
 
 
 def without_marks(parsed: Any) -> Any:
-    """Undo :func:`for_packages` in what a package parsed: types have their names in the schema again."""
+    """Undo :func:`for_packages` in a package's result: restores the names in the schema."""
     if isinstance(parsed, str):
         return parsed.removeprefix(f"{NO_NAMESPACE}.")
     if isinstance(parsed, list):
@@ -96,7 +97,7 @@ def without_marks(parsed: Any) -> Any:
 
 
 def written_json(value: object) -> str:
-    """JSON as Java's Avro writes it: without spaces, numbers in Java's form."""
+    """JSON as Java's Avro writes it: without spaces, with numbers in Java's form."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{written_json(name)}:{written_json(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list):
@@ -120,7 +121,7 @@ def _java_double(value: float) -> str:
 
 
 def load(text: str) -> Any:
-    """A schema's JSON; the name of a primitive type may stand there without quotation marks.
+    """A schema's JSON; the name of a primitive type may be given without quotation marks.
 
     :raises SchemaError: the text is not JSON.
     """
@@ -148,7 +149,7 @@ class _Reader:
         self._unions: list[list[Any]] = []
 
     def parse(self, node: Any, space: str | None) -> Any:
-        """A type, in the namespace that it stands in."""
+        """Parse a type within its enclosing namespace."""
         if isinstance(node, str):
             return node if node in PRIMITIVE else self._found(node, space)
         if isinstance(node, list):
@@ -174,7 +175,7 @@ class _Reader:
         return self._found(kind, space)
 
     def _found(self, name: str, space: str | None) -> Named:
-        """A type by its name in this namespace, otherwise without a namespace."""
+        """Look up a type by its name in this namespace, then in the empty one."""
         full = name if "." in name or not space else f"{space}.{name}"
         return Named(name if full not in self.types and name in self.types else full)
 
@@ -211,7 +212,9 @@ class _Reader:
         return Named(full)
 
     def _name(self, node: dict[str, Any], space: str | None) -> tuple[str, str | None]:
-        """The simple name, and the namespace: the one in a full name comes first, then its own, then the outer one."""
+        """The simple name and the namespace: that of a full name takes precedence, then the ``namespace`` property,
+        then the enclosing namespace.
+        """
         given, own = node.get("name"), node.get("namespace")
         if not isinstance(given, str):
             raise SchemaError(f"a type {node['type']} needs a name: {_shown(node)}")
@@ -279,7 +282,7 @@ class _Reader:
     # --- what needs all types
 
     def finish(self, root: Any) -> None:
-        """:raises SchemaError: a type is not defined, a union is not one, or a default does not fit."""
+        """:raises SchemaError: a type is not defined, a union is invalid, or a default does not fit."""
         waiting = [root, *self.types.values()]
         while waiting:
             node = waiting.pop()
@@ -318,7 +321,7 @@ def _check_union(union: list[Any], types: Mapping[str, Any]) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Whether Java's Avro takes this as a simple name (``NameValidator.UTF_VALIDATOR``)."""
+    """Whether Java's Avro accepts this as a simple name (``NameValidator.UTF_VALIDATOR``)."""
     return (
         bool(name)
         and (name[0] == "_" or _is_letter(name[0]))
@@ -332,7 +335,7 @@ def _is_letter(one: str) -> bool:
 
 
 def fits(kind: Any, value: Any, types: Mapping[str, Any]) -> bool:
-    """Whether a default fits its type, as ``Schema.isValidDefault`` says."""
+    """Whether a default fits its type, as in ``Schema.isValidDefault``."""
     if isinstance(kind, list):
         return any(fits(branch, value, types) for branch in kind)
     if isinstance(kind, Named):
@@ -370,7 +373,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _default_number(kind: Any, value: Any, where: str) -> Any:
-    """A default of a floating-point number may stand in a string, ``NaN`` and ``Infinity`` among others."""
+    """Whether a string is a valid floating-point default, such as ``NaN`` or ``Infinity``."""
     name = kind["type"] if isinstance(kind, dict) else kind
     if name not in ("float", "double") or not isinstance(value, str):
         return value
@@ -392,7 +395,7 @@ def _rest(node: dict[str, Any], reserved: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _definition(made: Any) -> Any:
-    """What must be equal in two definitions of a type: documentation and aliases need not be."""
+    """The parts of a type that must be equal in two definitions; documentation and aliases may differ."""
     kept = {name: value for name, value in made.items() if name not in ("doc", "aliases")}
     if "fields" in kept:
         kept["fields"] = [_definition(field) for field in kept["fields"]]

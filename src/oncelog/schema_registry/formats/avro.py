@@ -26,7 +26,9 @@ RESOLVED = "resolved"
 
 
 class _Compared(dict[Any, Any]):
-    """The pairs that were compared. The package's own key hashes so that two unions of 1,000 branches take a minute."""
+    """The pairs already compared. The hash of the package's own key is so poor that comparing two unions of 1,000
+    branches takes a minute.
+    """
 
     def __contains__(self, pair: Any) -> bool:
         return super().__contains__((id(pair.reader), id(pair.writer)))
@@ -49,7 +51,7 @@ class AvroSchema:
 
     @cached_property
     def _resolved(self) -> Any:
-        """The schema with everything that it refers to in it."""
+        """The schema with all referenced schemas inlined."""
         return resolved(self._tree)
 
     @cached_property
@@ -122,8 +124,9 @@ _MARKED = re.compile(_MARK + "((?:[0-9a-f]{2})+)")
 
 
 def _for_package(node: Any, space: str = "") -> Any:
-    """A schema as the package takes it: without logical types, which play no part in comparisons (it warns of those
-    that it does not know), with symbols of ASCII alone, and with the full names of a type's aliases."""
+    """A schema in the form that the package accepts: without logical types, which do not matter in comparisons (the
+    package warns about unknown ones), with ASCII symbols only, and with the full names of aliases.
+    """
     if isinstance(node, list):
         return [_for_package(one, space) for one in node]
     if not isinstance(node, dict):

@@ -1,13 +1,13 @@
-"""Whether every document of one JSON Schema is a document of another one. Called by ``json_schema``.
+"""Checks whether every document that is valid for one JSON Schema is valid for another one. Called by ``json_schema``.
 
-This is what Confluent's rules for JSON Schema come to: a property that is added to an open object is refused, because a
+Confluent's rules for JSON Schema amount to this check: a property that is added to an open object is refused, because a
 document may have it with any value; one that is added to a closed object is not, unless it is required without a
-default. What cannot be decided, as two patterns, is refused, and the text says so. Two places are as lenient as
+default. An undecidable case, such as two patterns, is refused, and the text says so. Two places are as lenient as
 Confluent's rules: a default stands in for a required property, and of the branches of ``oneOf`` one must take a
 document, while nothing is proven about the others.
 
-Both schemas are gone through together. A pair that is met again inside itself is taken as compared: recursive schemas
-end. The work is bounded.
+Both schemas are traversed together. A pair that recurs inside itself counts as compared, so recursive schemas
+terminate. The work is bounded.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from referencing import Resource, Specification
 
 MAX_COMPARISONS = 50_000
 MAX_REFERENCES = 100
-"""How many references may lead to each other."""
+"""The maximum length of a chain of references."""
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN: Mapping[str, Any] = {}
 _NOT_COMPARED = ("if", "then", "else", "$dynamicRef", "$recursiveRef")
-"""Keywords that must be the same in both, or be missing in the reader's."""
+"""Keywords that must be equal in both schemas, or missing in the reader's."""
 _ANNOTATIONS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$id", "$schema", "$vocabulary", "contentEncoding", "contentMediaType",
@@ -56,7 +56,7 @@ _REMOVED = {
 
 
 class Problem(NamedTuple):
-    """Something that the reader does not take."""
+    """An incompatibility: something that the writer allows and the reader refuses."""
 
     kind: str
     path: str
@@ -67,8 +67,9 @@ class Problem(NamedTuple):
 
 
 class ReferenceResolver(Protocol):
-    """Resolves the references of a place in a schema: what ``referencing.Registry`` makes, whose class has no public
-    name."""
+    """Resolves the references at a place in a schema: the resolver of ``referencing.Registry``, whose class has no
+    public name.
+    """
 
     def lookup(self, ref: str) -> Any:
         """``contents``, the schema that is referred to, and ``resolver``, for the references in it.
@@ -81,7 +82,7 @@ class ReferenceResolver(Protocol):
 
 
 class JsonSchemaNode(NamedTuple):
-    """A schema, and how references in it are resolved."""
+    """A schema with the resolver of its references."""
 
     schema: Any
     resolver: ReferenceResolver
@@ -100,24 +101,24 @@ class JsonSchemaNode(NamedTuple):
 
     @property
     def reference(self) -> str | None:
-        """What it refers to."""
+        """The schema that a reference names."""
         found = self.get("$ref")
         return found if isinstance(found, str) else None
 
     def without(self, names: Sequence[str]) -> dict[str, Any]:
-        """The schema's keywords without these."""
+        """The schema without these keywords."""
         return {name: value for name, value in self.schema.items() if name not in names}
 
     @property
     def is_open(self) -> bool:
-        """Whether every document fits."""
+        """Whether the schema accepts every document."""
         if isinstance(self.schema, Mapping):
             return all(name in _ANNOTATIONS for name in self.schema)
         return self.schema is True
 
     @property
     def types(self) -> frozenset[str]:
-        """The types that it allows; an integer is a number."""
+        """The types that the schema allows; an integer is a number."""
         named = self.get("type")
         if named is None:
             return frozenset(TYPES)
@@ -126,7 +127,7 @@ class JsonSchemaNode(NamedTuple):
 
     @property
     def values(self) -> list[Any] | None:
-        """The values that it lists; None if it lists none."""
+        """The values that the schema enumerates; None if it enumerates none."""
         if "const" in (self.schema if isinstance(self.schema, Mapping) else {}):
             return [self.schema["const"]]
         listed = self.get("enum")
@@ -134,7 +135,7 @@ class JsonSchemaNode(NamedTuple):
 
 
 class SchemasTooLarge(Exception):
-    """The schemas are too large to be compared."""
+    """The schemas are too large to compare."""
 
 
 class Reading:
@@ -144,20 +145,22 @@ class Reading:
         self._open: dict[tuple[int, int], None] = {}
         self._closed: dict[tuple[int, int], list[Problem]] = {}
         self._kept: list[Any] = []
-        """Schemas that were compared: their identities are keys, so they must live."""
+        """Schemas already compared: their ids are keys, so the objects must stay alive."""
         self._made: dict[tuple[int, str], Any] = {}
-        """Schemas made of parts of others, so that a pair that comes again is known."""
+        """Schemas made from parts of others, cached so that a pair that recurs is recognised."""
         self._left = MAX_COMPARISONS
 
     def problems(self, reader: JsonSchemaNode, writer: JsonSchemaNode) -> list[str]:
-        """Why a document of ``writer`` may be none of ``reader``."""
+        """Why a document that ``writer`` accepts may be refused by ``reader``."""
         try:
             return [one.shown() for one in self._compare(reader, writer, "")]
         except SchemasTooLarge:
             return ["{errorType:'TOO_LARGE', description:'the schemas are too large to be compared'}"]
 
     def _resolved(self, node: JsonSchemaNode) -> JsonSchemaNode:
-        """What a reference points to; beside other keywords it is one part of ``allOf``, from draft 2019-09 on."""
+        """The schema that a reference points to; from draft 2019-09 on, a reference beside other keywords counts as one
+        part of ``allOf``.
+        """
         for _ in range(MAX_REFERENCES):
             reference = node.reference
             if reference is None:
@@ -170,13 +173,13 @@ class Reading:
         raise SchemasTooLarge
 
     def _part(self, node: JsonSchemaNode, what: str, schema: Any) -> JsonSchemaNode:
-        """A schema made of a part of another one: the same object each time."""
+        """A schema made from a part of another one: the same object each time."""
         self._kept.append(node.schema)
         return node.inner(self._made.setdefault((id(node.schema), what), schema))
 
     def _own(self, node: JsonSchemaNode, *, writes: bool) -> JsonSchemaNode:
-        """The schema's keywords that do not combine schemas. What is unevaluated depends on those that do: for a reader
-        it is taken as all that its own keywords do not name, for a writer as nothing.
+        """The schema's keywords that do not combine schemas. ``unevaluated...`` keywords depend on the combined
+        schemas: for a reader they apply to everything that its own keywords do not name, for a writer to nothing.
         """
         names = (*COMBINED, *_UNEVALUATED) if writes else COMBINED
         return self._part(node, "writes" if writes else "reads", node.without(names))
@@ -252,7 +255,9 @@ class Reading:
     def _same_combination(
         self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
     ) -> list[Problem] | None:
-        """Where both combine: the reader's own keywords against the writer's, each of its branches against one."""
+        """If both schemas have combinations: compares the reader's own keywords with the writer's, and each branch of
+        the one with a branch of the other.
+        """
         theirs = [name for name in COMBINED if reader.get(name)]
         if not theirs:
             return None
@@ -270,7 +275,7 @@ class Reading:
     def _one_of(
         self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str, parts: list[str]
     ) -> list[Problem]:
-        """Each branch of the writer, or all of it, has a branch of the reader that takes it."""
+        """Checks that each branch of the writer, or the whole writer, has a branch of the reader that accepts it."""
         if any(not self._compare(branch, writer, path) for branch in branches):
             return []
         for part in (part for part in parts if part != "allOf"):
@@ -287,7 +292,9 @@ class Reading:
         return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
 
     def _to_combined(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """The reader combines, the writer does not: its own keywords, all of ``allOf``, one of the others."""
+        """If only the reader has combinations: the writer must fit its own keywords, every branch of ``allOf``, and one
+        branch of ``anyOf`` or ``oneOf``.
+        """
         found: list[Problem] = []
         for name in (name for name in COMBINED if reader.get(name)):
             branches = [reader.inner(one) for one in reader.get(name)]
@@ -362,7 +369,9 @@ class Reading:
         reader: JsonSchemaNode,
         writer: JsonSchemaNode,
     ) -> Iterator[tuple[str, JsonSchemaNode, JsonSchemaNode]]:
-        """What is compared for a property; where only one side has it, the other's patterns and rest stand for it."""
+        """The schemas to compare for a property; if only one side names it, the other side's patterns or additional
+        properties apply.
+        """
         if name in ours and name in theirs:
             yield "PROPERTY_CHANGED", reader.inner(ours[name]), writer.inner(theirs[name])
         elif name in ours:
@@ -473,7 +482,7 @@ def _numbers(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[
 
 
 def _limit(node: JsonSchemaNode, name: str, exclusive: str, sign: int) -> tuple[float, int] | None:
-    """The narrower of the two limits, such that a smaller tuple allows less; draft 4 says exclusive by true."""
+    """The narrower of the two limits; a smaller tuple allows less. Draft 4 has boolean exclusive limits."""
     found = []
     inclusive, bound = node.get(name), node.get(exclusive)
     if inclusive is not None:

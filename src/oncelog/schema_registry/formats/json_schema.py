@@ -1,6 +1,6 @@
 """JSON Schema: checked and resolved by ``jsonschema`` and ``referencing``, compared by ``json_reading``.
 
-References are resolved in the schema itself and in those that were registered with it; nothing is fetched.
+References are resolved in the schema itself and in its registered references; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class JsonSchema:
         self.root = root
 
     def check_new(self) -> None:
-        """Nothing more than parsing has checked."""
+        """Does nothing: parsing has already checked everything."""
 
     def normalized(self) -> str:
         return json.dumps(self._tree, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
@@ -51,7 +51,7 @@ class JsonSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
-    """:raises InvalidSchema: the text is not a JSON Schema, or refers to something that was not given with it."""
+    """:raises InvalidSchema: the text is not a JSON Schema, or refers to a schema that was not passed along."""
     try:
         tree = _loaded(text)
         registry: Registry[Any] = SPECIFICATIONS
@@ -97,7 +97,7 @@ def _resource(tree: Any) -> Resource[Any]:
 def _references(
     tree: Any, resolver: ReferenceResolver, specification: Specification[Any]
 ) -> Iterator[tuple[str, ReferenceResolver]]:
-    """Each reference in the schema, and what resolves it: an inner ``$id`` changes that."""
+    """Each reference in the schema with its resolver: an inner ``$id`` changes the resolver."""
     waiting: list[tuple[Any, ReferenceResolver]] = [(tree, resolver)]
     while waiting:
         inner, where = waiting.pop()

@@ -1,4 +1,4 @@
-"""The result of parsing a text, in every format. Called by the formats and the rules."""
+"""The interface of a parsed schema, for every format. Called by the formats and the rules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 from oncelog.schema_registry.rest_errors import InvalidSchema
 
 MAX_DEPTH = 150
-"""How deeply the JSON of a schema may be nested. The libraries that read it call themselves for each level."""
+"""How deeply the JSON of a schema may be nested. The libraries that read it recurse once per level."""
 
 
 class Dependency(NamedTuple):
-    """The text of a referenced schema under the name of the reference; its own references come first."""
+    """The text of a referenced schema, under the reference's name; the schemas that it refers to come before it."""
 
     name: str
     text: str
@@ -23,32 +23,35 @@ class Parsed(Protocol):
 
     @property
     def text(self) -> str:
-        """The text that is stored, whatever spaces and order the sender used."""
+        """The canonical text that is stored, regardless of the sender's spacing and order."""
 
     def check_new(self) -> None:
-        """What a new schema must keep to, and a stored one need not: it may have been written by another registry.
+        """Checks the rules for new schemas; a stored schema may break them, because another registry may have written
+        it.
 
-        :raises InvalidSchema: it does not.
+        :raises InvalidSchema: the schema breaks a rule.
         """
 
     def normalized(self) -> str:
-        """The text with everything in an order that does not matter sorted."""
+        """The normalized text: elements whose order has no meaning are sorted."""
 
     def formatted(self, form: str) -> str:
-        """The text in another form, which the format names (``serialized`` for Protobuf).
+        """The text in another form that the format defines (``serialized`` for Protobuf).
 
         :raises InvalidSchema: there is no such form.
         """
 
     def problems_reading(self, writer: Any) -> list[str]:
-        """Why data of ``writer``, a schema of the same format, cannot always be read with this one; empty if it can."""
+        """Why data written with ``writer``, a schema of the same format, cannot always be read with this schema; empty
+        if it can.
+        """
 
 
 class SchemaFormat(Protocol):
-    """A module of this package."""
+    """The interface of a format's module."""
 
     def parse(self, text: str, dependencies: Sequence[Dependency]) -> Parsed:
-        """:raises InvalidSchema: the text is no such schema."""
+        """:raises InvalidSchema: the text is not a schema of this format."""
 
 
 def check_depth(value: object) -> None:

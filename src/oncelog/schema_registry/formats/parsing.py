@@ -1,4 +1,4 @@
-"""Parses schemas, and remembers what it has parsed. Called by the rules, in one of several threads."""
+"""Parses schemas, and caches the results. Called by the rules, in one of several threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MODULES = {AVRO: "avro", JSON: "json_schema", PROTOBUF: "protobuf"}
 NEEDED = ("avro", "jsonschema", "grpc_tools", "google.protobuf")
 MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024
-"""Texts of parsed schemas that are kept; what they are parsed into takes a few times as much."""
+"""The maximum size of the cached schemas' texts; the parsed schemas take a few times as much memory."""
 
 
 def need_registry_packages() -> None:
@@ -27,7 +27,7 @@ def need_registry_packages() -> None:
 
 
 class Parser:
-    """Parses texts, and keeps the results of those used last."""
+    """Parses texts, and caches the most recently used results."""
 
     def __init__(self) -> None:
         self._parsed: OrderedDict[tuple[str, str, tuple[Dependency, ...]], Parsed] = OrderedDict()
@@ -35,7 +35,7 @@ class Parser:
         self._lock = threading.Lock()
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
-        """:raises InvalidSchema: there is no such type, or the text is no schema of it."""
+        """:raises InvalidSchema: the type is unknown, or the text is not a schema of this type."""
         key = (schema_type, text, tuple(dependencies))
         with self._lock:
             known = self._parsed.get(key)
@@ -50,7 +50,7 @@ class Parser:
         return self._remember(key, parsed)
 
     def _remember(self, key: tuple[str, str, tuple[Dependency, ...]], parsed: Parsed) -> Parsed:
-        """The schema as it is kept: if two threads parsed the same text, that of the first."""
+        """The cached schema: if two threads parsed the same text, the result of the first."""
         with self._lock:
             if key not in self._parsed:
                 self._characters += len(key[1])

@@ -2,7 +2,7 @@
 
 protoc runs in a process of its own, within a time limit: a text that makes it fail ends that process alone. A schema
 may come as text or as a serialized ``FileDescriptorProto`` in base64, as confluent-kafka's Python client sends it. Both
-become the same text; a descriptor that the text cannot express stays as it came.
+become the same text; a descriptor that no text can express is kept unchanged.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class ProtobufSchema:
         self._descriptor = descriptor
         self._imported = imported
         self._printable = printable
-        """What the text was made of; None if it is as it came."""
+        """The descriptor that the text was made from; None if the text is the sender's."""
 
     @cached_property
     def files(self) -> Files:
         return Files(self._descriptor, self._imported)
 
     def check_new(self) -> None:
-        """Nothing more than parsing has checked."""
+        """Does nothing: parsing has already checked everything."""
 
     def normalized(self) -> str:
         return self.text if self._printable is None else printed(in_order(self._printable))
@@ -81,7 +81,7 @@ class ProtobufSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
-    """:raises InvalidSchema: the text is not a Protobuf schema, or imports something that was not given with it."""
+    """:raises InvalidSchema: the text is not a Protobuf schema, or imports a file that was not passed along."""
     given = _descriptor_of(text)
     source = text if given is None else printed(given)
     descriptor, imported = _compiled(source, dependencies)
@@ -117,7 +117,7 @@ def _serialized(descriptor: FileDescriptorProto) -> bytes:
 
 
 def _descriptor_of(text: str) -> FileDescriptorProto | None:
-    """The descriptor that a text is the base64 of; None if it is a schema's text."""
+    """The descriptor that a base64 text encodes; None if the text is a ``.proto`` file."""
     if not _BASE64.fullmatch(text):
         return None
     try:
@@ -130,7 +130,9 @@ def _descriptor_of(text: str) -> FileDescriptorProto | None:
 
 
 def _plain(descriptor: FileDescriptorProto) -> FileDescriptorProto:
-    """A descriptor without what may differ between two of the same schema: the file's name, places, names for JSON."""
+    """A descriptor without the parts that may differ between two descriptors of the same schema: file name, source
+    positions, JSON names.
+    """
     found = FileDescriptorProto()
     found.CopyFrom(descriptor)
     found.ClearField("name")
@@ -184,7 +186,7 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
 
 
 def _google_types() -> list[str]:
-    """Where protoc finds ``google/type``, and nothing else of the folder that it is in."""
+    """A folder in which protoc finds ``google/type``, and no other file of its parent folder."""
     found = find_spec("google.type")
     return [f"-Igoogle/type={folder}" for folder in (found.submodule_search_locations or () if found else ())]
 
@@ -209,7 +211,7 @@ def _write_file(root: Path, name: str, text: str) -> None:
 
 
 def _message(stderr: bytes, root: Path, name: str) -> str:
-    """What protoc says, without the folder in which it has run."""
+    """The error message of protoc, without the folder in which it ran."""
     text = stderr.decode(errors="replace").replace(f"{root}/", "").replace(str(root), "")
     missing = sorted({file for file in _NOT_FOUND.findall(text) if file != name})
     if missing:

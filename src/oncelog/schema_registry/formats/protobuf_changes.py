@@ -1,8 +1,8 @@
-"""What has changed between two Protobuf schemas, and which of it breaks readers. Called by ``protobuf``.
+"""Finds the changes between two Protobuf schemas that break readers. Called by ``protobuf``.
 
 The rules are Confluent's: numbers and kinds of fields matter on the wire, names do not. Enums may change, a field may
-come or go unless it is required, a message that is gone is refused. Fields that enter a ``oneof`` together, or one that
-exists, would lose each other's values; one that leaves a ``oneof`` does not.
+come or go unless it is required, a removed message is refused. Fields that enter a ``oneof`` together, or an existing
+``oneof``, are refused: they would lose each other's values. A field may leave a ``oneof``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 class MessageType(NamedTuple):
-    """A message, and where it is defined."""
+    """A message, and the file that defines it."""
 
     descriptor: DescriptorProto
     local_name: str
@@ -137,7 +137,9 @@ class _Comparison:
             yield Change("FIELD_NUMERIC_LABEL_CHANGED", path, f"{after.name} became repeated, or ceased to be")
 
     def _named(self, before: FieldDescriptorProto, after: FieldDescriptorProto, path: str) -> Iterator[Change]:
-        """A field whose type is a message: by its name, and by its content if that is in another file."""
+        """A field whose type is a message: compared by the message's name, and by its content if another file defines
+        it.
+        """
         old, new = self._before.types.get(before.type_name), self._after.types.get(after.type_name)
         names = (old.local_name if old else before.type_name, new.local_name if new else after.type_name)
         if names[0] != names[1]:
@@ -158,7 +160,7 @@ def _map_entry(field: FieldDescriptorProto, outer: DescriptorProto) -> Descripto
 
 
 def _oneofs(message: DescriptorProto) -> dict[str, set[int]]:
-    """The numbers of the fields of each ``oneof``; one that only stands for ``optional`` does not count."""
+    """The numbers of the fields of each ``oneof``; the synthetic ``oneof`` of an ``optional`` field does not count."""
     found: dict[str, set[int]] = {}
     for field in message.field:
         if field.HasField("oneof_index") and not field.proto3_optional:

@@ -1,6 +1,6 @@
 """Writes a Protobuf descriptor as the text of a ``.proto`` file. Called by ``protobuf``.
 
-What it cannot express, such as declarations of ranges of extensions, it leaves out: the caller compares.
+It omits what a text cannot express, such as declarations of extension ranges; the caller compares the result.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
 
 
 def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
-    """The messages that groups define where they stand."""
+    """The messages that groups define in place."""
     names = {_last_name(one) for one in fields if one.type == FieldDescriptorProto.TYPE_GROUP}
     return {message.name: message for message in around if message.name in names}
 

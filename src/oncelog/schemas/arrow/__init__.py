@@ -1,5 +1,5 @@
-"""Records with schemas as Arrow columns, and Arrow columns as such records: what Spark's workers call.
+"""Converts records with schemas to Arrow columns and back.
 
-A value becomes cells of columns without an object of its own for each row. pyarrow is imported by the modules here, and
-by no other of :mod:`oncelog.schemas`.
+Called in Spark's workers. Values become cells without a Python object per row. pyarrow is imported by the modules here,
+and by no other of :mod:`oncelog.schemas`.
 """

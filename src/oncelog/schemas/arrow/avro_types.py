@@ -1,7 +1,7 @@
-"""The columns of an Avro schema, and the cells of values that Python has read. Pure.
+"""The Arrow types of an Avro schema, and the cells of values that Python has read.
 
-There are two sets: Spark's types, as ``from_avro`` has them, and those of files, where a type that no column can have,
-such as a union of several types or a type that contains itself, is a text.
+Pure. There are two mappings: to Spark's types, as in ``from_avro``; and to types for files, where a type without a
+column type, such as a union of several types or a recursive type, becomes text.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class AvroTypes(NamedTypes):
 class AvroColumns:
     """The columns of a schema.
 
-    :param texts: what has no type of its own in a file is a text, JSON for most; otherwise the types are Spark's.
-    :ivar form: of the values that :attr:`cell` takes.
-    :ivar has_texts: whether such a text is among them, which only Python makes.
+    :param texts: a type that a file cannot express becomes text, JSON for most; otherwise the types are Spark's.
+    :ivar form: the form of the values that :attr:`cell` accepts. :ivar has_texts: whether the columns contain such a
+        text, which only Python can produce.
     :raises SchemaError: there are too many, or a type contains itself and ``texts`` is not set.
     """
 

@@ -53,14 +53,14 @@ class RowDecoder:
         self.arrow_type = columns.arrow_type
 
     def reading(self, writer: AvroTypes) -> ValueReader:
-        """What :meth:`read` takes for one writer's schema.
+        """The ``readings`` entry for one writer's schema, for :meth:`read`.
 
         :raises SchemaMismatch: the schemas together are too large.
         """
         return ValueReader(resolution.resolve(writer, self._types), self._types, self._columns.form)
 
     def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
-        """The values behind the schemas' ids, each read as ``readings`` says for its first five bytes."""
+        """The values after the schema ids, each read by the entry of ``readings`` for its first five bytes."""
         values: list[Any] = []
         problems: Problems = {}
         for number, row in enumerate(rows):
@@ -82,7 +82,7 @@ class CompiledDecoder:
         self._types, self._column = types, column_of(columns.arrow_type)
         self.arrow_type = columns.arrow_type
         self._mismatches: set[str] = set()
-        """What steps say where nothing is wrong with the bytes."""
+        """The errors of steps that are not caused by malformed bytes."""
 
     def reading(self, writer: AvroTypes) -> ReadStep:
         """As in RowDecoder."""

@@ -13,13 +13,13 @@ import pyarrow as pa
 from oncelog.schemas.schema_errors import SchemaError
 
 UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
-"""What values raise that a column cannot hold, a text that is not UTF-8 among them."""
+"""The exceptions raised by values that a column cannot hold, such as a text that is not UTF-8."""
 Problems = dict[int, SchemaError]
-"""By the number of a row: why it is null though it has a value."""
+"""Why a row is null although it has a value, by row number."""
 
 
 def fitting(values: list[Any], make: Callable[[list[Any]], pa.Array]) -> tuple[pa.Array, Problems]:
-    """The array that ``make`` makes of the values; those that do not fit are null in it."""
+    """The array that ``make`` builds from the values; values that do not fit are null."""
     try:
         return make(values), {}
     except UNFIT:

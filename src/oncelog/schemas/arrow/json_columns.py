@@ -1,6 +1,7 @@
 """JSON values of a JSON Schema as an Arrow array.
 
-Objects with properties are structs, those without are maps; what has no type of its own, or several, is a text of JSON.
+Objects with properties are structs, those without are maps; a value without a type, or with several types, becomes JSON
+text.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import Schema
 
 Take = Callable[[Any, str], Any]
-"""Makes of a JSON value what Arrow takes; the second argument says where it is. Raises SchemaError."""
+"""Converts a JSON value to the form that Arrow accepts; the second argument is its path. Raises SchemaError."""
 _INTEGER_BITS = 63
 _PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
     "string": (pa.string(), str),
@@ -29,7 +30,7 @@ _PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
 class JsonColumns:
     """The columns of a reader's schema.
 
-    :param needs: what the schema refers to, by name.
+    :param needs: the referenced schemas, by name.
     :raises SchemaError: the text is not a JSON Schema.
     """
 
@@ -115,7 +116,9 @@ class _Types:
 
 
 def _single(schema: Any) -> Any:
-    """The schema without null: of ``anyOf`` with null and one other, the other; of ``allOf`` with one, that one."""
+    """The schema without null: the other branch of an ``anyOf`` with null and one more branch; the branch of an
+    ``allOf`` with one.
+    """
     for name in ("oneOf", "anyOf", "allOf"):
         parts = schema.get(name) if isinstance(schema, dict) else None
         if isinstance(parts, list) and "properties" not in schema:

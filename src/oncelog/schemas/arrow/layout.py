@@ -1,6 +1,6 @@
-"""The plan for the decoder of Avro columns: where values go, and how the bytes are laid out. Pure.
+"""The plan for the decoder of Avro columns: the target of each value, and the layout of the bytes.
 
-Made of a column's type here and by :mod:`oncelog.schemas.arrow.resolution`, and followed by the compiled decoder.
+Pure. Built here from a column's type and by :mod:`oncelog.schemas.arrow.resolution`; the compiled decoder follows it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 MAX_DEPTH = 200
-"""How deeply a value may be nested where it is left out; what is read is as deep as the reader's schema."""
+"""The maximum nesting of a value that is skipped; the nesting of values that are read is that of the reader's schema.
+"""
 MAX_COLUMN_BYTES = 2**31 - 1
-"""What a column of texts, or the items of a list column, can hold: Arrow counts them in 32 bits."""
+"""The maximum size of a text column, or of a list column's items: Arrow's offsets have 32 bits."""
 
 
 class CellKind(IntEnum):
@@ -70,36 +71,36 @@ def column_of(kind: pa.DataType) -> Column:
 
 
 class ReadOp(IntEnum):
-    """What is done with the next bytes."""
+    """What the decoder does with the next bytes."""
 
     NULL = 0
     BOOL = 1
     INT = 2
     LONG = 3
-    """``extra``: factor and divisor, and the bits of what was written."""
+    """``extra``: factor and divisor, and the width in bits of the writer's type."""
     WHOLE_TO_FLOAT = 4
     FLOAT = 5
     DOUBLE = 6
     BYTES = 7
     """``extra``: whether they must be UTF-8."""
     FIXED = 8
-    """``extra``: how many bytes."""
+    """``extra``: the number of bytes."""
     REST = 9
     """All bytes that are left; ``extra`` as in BYTES."""
     ENUM = 10
     """``extra``: the reader's symbol, in UTF-8, for each of the writer's; None if it has none."""
     DECIMAL = 11
-    """``extra``: how many bytes (-1: their number stands before them), and the reader's precision."""
+    """``extra``: the number of bytes (-1: a length precedes them), and the reader's precision."""
     LIST = 12
     MAP = 13
     RECORD = 14
     UNION = 15
     MEMBER = 16
-    """``extra``: which field of the column gets the value; the others are null."""
+    """``extra``: the field of the column that receives the value; the other fields are null."""
     DEFAULT = 17
     """``extra``: bytes to be read instead of what was written."""
     FAIL = 18
-    """``extra``: why it cannot be read."""
+    """``extra``: why the value cannot be read."""
     SKIP_FIXED = 19
     SKIP_WHOLE = 20
     SKIP_BYTES = 21
@@ -111,7 +112,7 @@ class ReadOp(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class ReadStep:
-    """One thing to do; ``column`` is where the value goes. A type that contains itself has steps that do."""
+    """One step; ``column`` receives the value. The steps of a recursive type are recursive."""
 
     operation: ReadOp
     column: Column | None = None

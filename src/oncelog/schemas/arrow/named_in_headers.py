@@ -1,4 +1,4 @@
-"""Puts the ids of schemas that headers name before the values of a column. Called before a column is read."""
+"""Prepends the schema ids that headers name to the values of a column. Called before a column is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 
 
 def with_ids(values: pa.Array, headers: pa.Array | None, codecs: Codecs, *, is_key: bool) -> tuple[pa.Array, Problems]:
-    """The values with their schemas' ids before them, and why that cannot be had, by row; such a row is null.
+    """The values with their schema ids prepended, and the reasons for rows whose id is unavailable; such a row is null.
 
     :param headers: the records' headers, lists of structs of ``key`` and ``value``; None if they are not known.
     :raises SchemaRegistryError: the registry cannot be asked.
@@ -38,7 +38,7 @@ def with_ids(values: pa.Array, headers: pa.Array | None, codecs: Codecs, *, is_k
 
 
 def _named(headers: pa.Array, name: str) -> dict[int, bytes]:
-    """What the last header of this name holds, by row; a null is as none."""
+    """The value of the last header of this name, by row; a null value counts as no header."""
     flat = compute.list_flatten(headers)
     matching = compute.indices_nonzero(compute.equal(compute.struct_field(flat, "key"), name).fill_null(False))
     rows = compute.list_parent_indices(headers).take(matching).to_pylist()

@@ -28,7 +28,7 @@ _ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobu
 @dataclass(slots=True)
 class _Building:
     """:param texts: as in ProtobufColumns.
-    :param count: the columns that there are.
+    :param count: the number of columns so far.
     """
 
     texts: bool
@@ -38,7 +38,7 @@ class _Building:
 class ProtobufColumns:
     """The columns of a message type, by the file's own names.
 
-    :param texts: what has no type of its own in a file, such as a message that contains itself, is a text of JSON.
+    :param texts: a type that a file cannot express, such as a recursive message, becomes JSON text.
     :raises SchemaError: a message contains itself, which no column can, and ``texts`` is not set.
     """
 
@@ -51,7 +51,9 @@ class ProtobufColumns:
             self.arrow_type, self._make = made.arrow_type, made.array
 
     def array(self, messages: Values) -> tuple[pa.Array, Problems]:
-        """The messages, None among them; and why one, which is null then, cannot be in a column."""
+        """The column of the messages, some of which may be None; and the reasons for messages that do not fit a column
+        and are therefore null.
+        """
         return fitting(messages, self._make)
 
 
@@ -117,7 +119,7 @@ class _Field:
 def _value(
     field: FieldDescriptor, around: tuple[str, ...], building: _Building
 ) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
-    """The type of single values, and what makes an array of them."""
+    """The Arrow type of single values, and the function that builds an array of them."""
     if field.message_type is not None:
         return _message(field.message_type, around, building)
     if field.enum_type is not None:
@@ -165,4 +167,4 @@ _SCALARS: Sequence[pa.DataType] = [
     pa.null(), pa.int32(), pa.int64(), pa.int64(), pa.decimal128(20, 0), pa.float64(), pa.float32(), pa.bool_(),
     pa.string(), pa.string(),
 ]  # fmt: skip
-"""By the runtime's number of a type (CPPTYPE); unsigned ones as the next larger signed type."""
+"""Arrow types by the runtime's type number (CPPTYPE); an unsigned type becomes the next larger signed type."""

@@ -1,4 +1,4 @@
-"""A plan of Avro's schema resolution as steps of the column decoder. Pure."""
+"""Converts a plan of Avro's schema resolution to steps of the column decoder. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
 
 
 def mismatches(step: ReadStep) -> set[str]:
-    """What the decoder may say of steps though nothing is wrong with the bytes: the reader cannot take a value."""
+    """The errors of steps that are not caused by malformed bytes: the reader's schema cannot accept the value."""
     found: set[str] = set()
     left, seen = [step], set()
     while left:
@@ -43,7 +43,7 @@ def mismatches(step: ReadStep) -> set[str]:
 
 
 class _Steps:
-    """The plan of a record may stand in several places, each of which has columns of its own."""
+    """The plan of a record may occur in several places, each with its own columns."""
 
     def __init__(self, reader: AvroTypes) -> None:
         self._reader = reader
@@ -84,7 +84,7 @@ class _Steps:
         return ReadStep(ReadOp.RECORD, column, steps)
 
     def _member(self, plan: ReadPlan, column: Column) -> ReadStep:
-        """A union has a column for each of its types, unless one column holds them all."""
+        """The steps of a union, which has a column for each of its types unless one column holds them all."""
         if self._reader.known(plan.reader[plan.extra]) == NULL:
             return ReadStep(ReadOp.NULL, column)
         kinds = self._reader.kinds(plan.reader)
@@ -121,7 +121,7 @@ def _skipping(writer: Any) -> ReadStep:
 
 
 def _plain(writer: Any, reader: Any, column: Column) -> ReadStep:
-    """Between types that contain no others, of which the reader can take what was written."""
+    """The step between two primitive types, where the reader accepts the writer's values."""
     wrote, reads = writer["type"], reader["type"]
     precision = decimal_precision(reader)
     match wrote:

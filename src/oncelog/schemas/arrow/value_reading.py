@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
 
 UNKNOWN = "unknown"
-"""The verdict on an id that the registry does not have."""
+"""The verdict on an id that the registry does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSchema:
-    """The version of a subject that values are read into, with all that it needs; it can be pickled.
+    """The version of a subject that values are read into, with its references; picklable.
 
     :param schema: of Protobuf in its form ``serialized``.
-    :param needs: what it refers to, by name.
+    :param needs: the referenced schemas, by name.
     :param message: the message of a Protobuf file; empty for its first one.
     """
 
@@ -94,9 +94,9 @@ def reader_of_id(registry: SchemaRegistry, schema_id: int, message: str = "") ->
 
 
 class ReadValues(NamedTuple):
-    """What was read.
+    """The result of a read.
 
-    :param verdicts: what the ids of the values stand for: a digest of the schema, or :data:`UNKNOWN`.
+    :param verdicts: for each schema id among the values a digest of its schema, or :data:`UNKNOWN`.
     """
 
     values: pa.Array
@@ -108,13 +108,13 @@ class _Format(Protocol):
     arrow_type: pa.DataType
 
     def reading(self, head: bytes, writer: Any) -> Any:
-        """What :meth:`read` takes for the values of a writer's codec, whose first five bytes are ``head``.
+        """The ``readings`` entry for the values of a writer's codec, whose first five bytes are ``head``.
 
         :raises SchemaError: the reader cannot take what is written with it.
         """
 
     def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
-        """The values, each read as ``readings`` says for its first five bytes."""
+        """The values, each read by the entry of ``readings`` for its first five bytes."""
 
 
 def columns_of(reader: ReaderSchema) -> pa.StructType:
@@ -145,7 +145,7 @@ def _format(reader: ReaderSchema, *, texts: bool = False) -> _Format:
 class ColumnReader:
     """Reads values into the columns of one reader's schema.
 
-    :param texts: what has no type of its own in a file is a text, JSON for most; otherwise the types are Spark's.
+    :param texts: a type that a file cannot express becomes text, mostly JSON; otherwise the types are Spark's.
     :raises SchemaError: the schema has no columns.
     """
 
@@ -156,7 +156,7 @@ class ColumnReader:
         self.arrow_type = self._format.arrow_type
 
     def read(self, values: pa.Array, headers: pa.Array | None = None, *, is_key: bool = False) -> ReadValues:
-        """:param headers: the records', which may name the schemas of their keys or values.
+        """:param headers: the records' headers, which may name the schemas of their keys or values.
         :raises SchemaRegistryError: the registry cannot be asked.
         """
         values, problems = with_ids(values, headers, self._codecs, is_key=is_key)
@@ -177,9 +177,9 @@ class ColumnReader:
         return ReadValues(found, problems | unread, verdicts)
 
     def _writer(self, schema_id: int, verdicts: dict[int, str]) -> Codec:
-        """The codec of what was written with an id; the verdict on the id is put into ``verdicts``.
+        """The codec of the schema with this id; the verdict on the id is added to ``verdicts``.
 
-        :raises SchemaError: there is none.
+        :raises SchemaError: the id has no usable schema.
         """
         try:
             codec = self._codecs.of(schema_id)

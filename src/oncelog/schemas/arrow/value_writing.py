@@ -33,13 +33,13 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 def avro_name(text: str) -> str:
-    """A text as the name of an Avro type: other characters become underscores."""
+    """A text as the name of an Avro type: invalid characters become underscores."""
     name = _NO_NAME.sub("_", text)
     return name if _NAME.fullmatch(name) else f"_{name}"
 
 
 def avro_schema(columns: pa.StructType, name: str) -> Schema:
-    """The schema of a record with these columns; each may be null, and is if it is missing.
+    """The schema of a record with these columns; each column may be null, which is its default.
 
     :param name: the record's full name.
     :raises SchemaError: Avro has no such type or name.
@@ -108,7 +108,7 @@ class ColumnWriter:
         self._target = target
 
     def check(self, columns: pa.StructType) -> None:
-        """:raises SchemaError: the schema has no place for a column, or the columns leave out what it requires."""
+        """:raises SchemaError: the schema lacks a column, or the columns lack a required field."""
         schema, needs = self._target.schema, dict(self._target.needs)
         wanted: pa.DataType
         if isinstance(self._codec, AvroCodec):
@@ -140,7 +140,7 @@ class ColumnWriter:
         return pa.array([None if one is None else self._written(one, is_far) for one in rows], pa.binary())
 
     def _far(self, values: pa.Array, error: Exception) -> list[Any]:
-        """Rows with times that Python does not have, as numbers."""
+        """The rows, with numbers in place of times that Python cannot represent."""
         if not isinstance(self._codec, AvroCodec) or self._codec.types.has_unions():
             raise SchemaError(
                 f"a row cannot be written with {self._shown}: a date or time in it is not in the years 1 to 9999 "
@@ -163,7 +163,8 @@ class ColumnWriter:
 
 
 class _Members:
-    """Structs that stand for unions of several types (``member0`` and so on) as pairs, a type's name and a value.
+    """Converts structs that represent unions of several types (``member0`` and so on) to pairs of a type's name and a
+    value.
 
     :param is_far: whether times are numbers of microseconds.
     """
@@ -262,7 +263,7 @@ def _with_numbers(kind: pa.DataType) -> pa.DataType:
 
 
 def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """A function that makes dictionaries of the maps in a value; None if the value has no map."""
+    """A function that converts the maps in a value to dictionaries; None if the value has no map."""
     if kinds.is_map(kind):
         inner = _maps(kind.item_type)
         if inner is None:
@@ -282,7 +283,7 @@ def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A row without its columns that are null: in JSON and in Protobuf a missing member says the same."""
+    """A row without its null columns: in JSON and in Protobuf a missing member means the same."""
     if isinstance(value, dict):
         return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):

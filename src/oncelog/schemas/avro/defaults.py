@@ -1,7 +1,7 @@
 """The bytes of a field's default. Pure; called by readers and writers of records without the field.
 
-A default's JSON is Avro's own: bytes are texts of ISO-8859-1, and a logical type stands there as the type that it is
-made of. The bytes are read as any other value, so that a default is equal in all readers.
+A default is written in Avro's JSON encoding: bytes are ISO-8859-1 text, and a logical type appears as its underlying
+type. The encoded bytes are read like any other value, so a default is equal in all readers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "I
 
 
 def default_bytes(types: NamedTypes, field: Any, where: str) -> bytes:
-    """The default of a field of a record, as if it had been written.
+    """The encoded default of a record's field, as a writer would have written it.
 
     :raises SchemaMismatch: it does not fit the field's type.
     """
@@ -71,7 +71,9 @@ class _Encoding:
         return written
 
     def _union(self, branches: list[Any], value: Any) -> list[bytes]:
-        """The first type that the default fits: Avro 1.12 allows any, releases before it only the union's first."""
+        """The first type of the union that the default fits: Avro 1.12 allows any type, earlier releases only the
+        first.
+        """
         for index, branch in enumerate(branches):
             try:
                 return [whole_bytes(index), *self.value(branch, value)]

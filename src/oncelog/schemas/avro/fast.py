@@ -1,7 +1,7 @@
-"""Schemas as fastavro is given them, which reads and writes fast what it reads and writes right. Pure.
+"""Prepares schemas for fastavro, which is used for the types that it handles correctly. Pure.
 
 fastavro rounds decimal numbers that are longer than their type, does not know a ``uuid`` of 16 bytes, and writes a
-default as the schema's JSON has it. Here such types have names of our own, with our conversions, and defaults are
+default as the schema's JSON has it. Here such types get private names with our own conversions, and defaults become
 values.
 """
 
@@ -21,7 +21,7 @@ from oncelog.schemas.schema_errors import SchemaError
 
 _OURS = {("bytes", "decimal"), ("fixed", "decimal"), ("fixed", "uuid")}
 WHOLE = "value"
-"""The only field of the record that holds a value of another type: its bytes are those of the value."""
+"""The only field of a record that wraps a value of another type: the record's bytes are those of the value."""
 
 
 def for_reading(types: NamedTypes) -> Any:
@@ -43,7 +43,7 @@ def for_writing(types: NamedTypes) -> Any:
 
 
 def _prepared(made: Any) -> Any:
-    """Marked as parsed: fastavro would parse the schema for every value, and refuse its defaults."""
+    """The schema marked as parsed: fastavro would otherwise parse it for every value, and refuse its defaults."""
     is_record = isinstance(made, dict) and made.get("type") in ("record", "error")
     root = made if is_record else {"type": "record", "name": "oncelog", "fields": [{"name": WHOLE, "type": made}]}
     return {**root, "__fastavro_parsed": True, "__named_schemas": named_types(root)}
@@ -81,7 +81,7 @@ def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _register() -> None:
-    """Our conversions under names of our own: those of other programs in this process stay as they are."""
+    """Register our conversions under private names: those of other programs in this process stay unchanged."""
     from fastavro import read, write
 
     read.LOGICAL_READERS.setdefault("bytes-oncelog-decimal", _read_decimal)

@@ -1,9 +1,9 @@
-"""What becomes of a writer's values for a reader: Avro's schema resolution, as Java carries it out. Pure.
+"""Avro's schema resolution as in Java: how a writer's values are read with a reader's schema. Pure.
 
 :func:`resolve` makes a plan that all readers follow: :mod:`oncelog.schemas.avro.values` to Python's values,
-:mod:`oncelog.schemas.arrow.resolution` to columns. What cannot be resolved is a part that fails with the reason, so
-that a record fails only if it has such a value. What Java takes for another value is not: times in other units are
-converted, decimal numbers of another scale are refused, and a default is not cut to fit.
+:mod:`oncelog.schemas.arrow.resolution` to columns. An unresolvable part fails with the reason, so a record fails only
+    if it contains such a value. Unlike Java, it never changes a value: times in other units are converted, decimal
+    numbers of another scale are refused, and a default is not truncated.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ _WIDER = {
     "string": ("string", "bytes"),
     "bytes": ("bytes", "string"),
 }
-"""What a type may be read as, itself first."""
+"""The types that a type may be read as, itself first."""
 
 
 class PlanKind(Enum):
     PLAIN = auto()
-    """A value that holds no others."""
+    """A primitive value."""
     REST = auto()
-    """All bytes that are left: serializers write a value that is nothing but bytes without its length."""
+    """All remaining bytes: serializers write a payload of type bytes without its length."""
     ARRAY = auto()
     MAP = auto()
     RECORD = auto()
-    """A part for each written field, then for each missing field; ``extra``: the reader's field, or None."""
+    """A part for each of the writer's fields, then for each missing field; ``extra``: the reader's field, or None."""
     UNION = auto()
     """A part for each of the writer's types."""
     MEMBER = auto()
-    """``extra``: which of the types of the reader's union the part is."""
+    """``extra``: the index of the type in the reader's union."""
     DEFAULT = auto()
     """``extra``: the bytes to be read instead of what was written."""
     SKIP = auto()
-    """A value that is left out; a part for each that it holds."""
+    """A value that is skipped, with a part for each value in it."""
     FAIL = auto()
     """``extra``: why."""
 
 
 @dataclass(eq=False, slots=True)
 class ReadPlan:
-    """How one value is read. The plan of a type that contains itself contains itself."""
+    """How one value is read. The plan of a recursive type is recursive."""
 
     kind: PlanKind
     writer: Any = None
@@ -126,8 +126,9 @@ class _Resolution:
         return found
 
     def _record(self, writer: Any, reader: Any, where: str) -> ReadPlan:
-        """Names of records are compared without their namespaces, as the specification says, and as Java does not: a
-        record of another name could be all defaults."""
+        """Names of records are compared without their namespaces, as the specification requires and Java does not:
+        otherwise a record of another name could be read as all defaults.
+        """
         if not _is_named_alike(writer, reader):
             return _unfit(writer, reader, where)
         found = self._records.get((id(writer), id(reader)))
@@ -155,7 +156,7 @@ class _Resolution:
                 plan.extra.append(position)
 
     def _default(self, read: Any, where: str) -> ReadPlan:
-        """The default of a field that was not written."""
+        """The plan of a field that was not written: its default."""
         if "default" not in read:
             why = f"{where} was not written, and has no default in the reader's schema"
             return ReadPlan(PlanKind.FAIL, extra=why)
@@ -167,7 +168,7 @@ class _Resolution:
         return ReadPlan(PlanKind.DEFAULT, reader=plan.reader, parts=[plan], extra=written)
 
     def _into_union(self, writer: Any, branches: list[Any], where: str) -> ReadPlan:
-        """A value that is not a union, read into one: into the type that Java chooses."""
+        """The plan of a value that is not a union, read into a union: into the type that Java chooses."""
         index = self._branch(writer, [self._reader.known(branch) for branch in branches], where)
         if index is None:
             return _unfit(writer, {"type": "union"}, where)
@@ -205,7 +206,7 @@ def _inside(where: str, name: str) -> str:
 
 
 def _names(known: Any) -> list[str]:
-    """The full names that a named type goes by."""
+    """The full name and aliases of a named type."""
     space = known["name"].rpartition(".")[0]
     aliases = [one if "." in one or not space else f"{space}.{one}" for one in known.get("aliases", ())]
     return [known["name"], *aliases]
@@ -216,7 +217,7 @@ def _is_named_alike(writer: Any, reader: Any) -> bool:
 
 
 def _takes(writer: Any, reader: Any) -> bool:
-    """Whether a type that holds no others can be read as another one."""
+    """Whether a primitive type can be read as another one."""
     wrote, reads = writer["type"], reader["type"]
     if "decimal" in (logical_type(writer), logical_type(reader)):
         return _takes_decimal(writer, reader)

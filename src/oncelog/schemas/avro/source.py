@@ -1,4 +1,4 @@
-"""Reads Avro's bytes one part after another; what is not there is refused. Pure."""
+"""Reads Avro's bytes sequentially, and refuses to read past the end. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oncelog.schemas.schema_errors import SchemaError
 
 
 class AvroSource:
-    """A payload, and how far it has been read."""
+    """A payload and the current read position."""
 
     __slots__ = ("data", "depth", "end", "position")
 
@@ -44,7 +44,7 @@ class AvroSource:
     def counts(self, sized: bool = False) -> Iterator[int]:
         """The number of items in each block of an array or a map.
 
-        :param sized: pass over blocks that say how many bytes they have.
+        :param sized: skip blocks that state their size in bytes.
         """
         while True:
             count = self.whole()

@@ -1,4 +1,4 @@
-"""The named types of an Avro schema, and what its logical types say. Pure."""
+"""The named and logical types of an Avro schema. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS = {
     "local-timestamp-micros": 1_000_000,
     "local-timestamp-nanos": 1_000_000_000,
 }
-"""Units a second of the logical types that are moments."""
+"""The units per second of the logical types for points in time."""
 _TIMES_OF_DAY = {"time-millis": 1_000, "time-micros": 1_000_000}
 _LOGICAL = {
     "int": {"date", "time-millis"},
@@ -24,7 +24,7 @@ _LOGICAL = {
     "fixed": {"decimal", "uuid"},
     "string": {"uuid"},
 }
-"""What each type may stand for; elsewhere a logical type says nothing, as Avro's specification has it."""
+"""The logical types that each type may have; on other types a logical type is ignored, as in Avro's specification."""
 _UUID_BYTES = 16
 
 
@@ -47,7 +47,7 @@ def named_types(parsed: Any) -> dict[str, Any]:
 class NamedTypes:
     """The types of one schema.
 
-    :param parsed: as fastavro has parsed it.
+    :param parsed: the schema, parsed by fastavro.
     """
 
     def __init__(self, parsed: Any) -> None:
@@ -55,7 +55,7 @@ class NamedTypes:
         self._named = named_types(parsed)
         self._primitives: dict[str, dict[str, Any]] = {}
         self._kinds: dict[int, list[Any]] = {}
-        """By the identity of a union, which lives as long as the schema."""
+        """Results by the ``id()`` of a union, which lives as long as the schema."""
 
     def known(self, schema: Any) -> Any:
         """The type itself, where it is given by its name, or as ``{"type": ...}``; a primitive as a dictionary."""
@@ -72,13 +72,13 @@ class NamedTypes:
                 return schema
 
     def of(self, schema: Any) -> NamedTypes:
-        """These types with another root."""
+        """A copy of these types with another root."""
         made = copy.copy(self)
         made.root = schema
         return made
 
     def has_unions(self) -> bool:
-        """Whether a union has several types besides null, so that a value alone may not say which is meant."""
+        """Whether a union has several types besides null, so that a value alone may be ambiguous."""
         return any(len(self.kinds(union)) > 1 for union in _unions(self.root))
 
     def fields_with_unions(self, record: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _unions(schema: Any) -> Any:
 
 
 def logical_type(known: Any) -> str | None:
-    """The logical type of a type that may have it; None for others, which are read as the type itself."""
+    """The logical type, if the type may have it; otherwise None, and the value is read as the type itself."""
     logical, kind = known.get("logicalType"), known["type"]
     if not isinstance(logical, str) or logical not in _LOGICAL.get(kind, ()):
         return None
@@ -126,7 +126,7 @@ def logical_type(known: Any) -> str | None:
 
 
 def scale_between(writer: Any, reader: Any) -> tuple[int, int]:
-    """Factor and divisor for a number that is a time: one in other units stays the same time.
+    """The factor and divisor that convert a time between units.
 
     Timestamps become microseconds, unless the reader has nanoseconds.
     """

@@ -1,8 +1,8 @@
-"""Finds the type of a union that a value has. Pure; called by every writer.
+"""Finds the type within a union that a value belongs to. Pure; called by every writer.
 
-The types that a value fits exactly come before those that it fits after a change, as a whole number fits a ``double``.
-Of several numbers, the choice is that of Confluent's and fastavro's serializers, which changes no number: the first
-integer, and ``double`` rather than ``float``. Between other types nothing is guessed.
+Types that a value fits exactly take precedence over those that it fits after a conversion, as an integer fits
+``double``. Among several numeric types, the choice is that of Confluent's and fastavro's serializers, which loses no
+digits: the first integer type, and ``double`` rather than ``float``. Between other types nothing is guessed.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Fit(IntEnum):
 
 
 Leaf = Callable[[Any, Any], Fit]
-"""How well a value fits a type that holds no others."""
+"""How well a value fits a primitive type."""
 Named = Callable[[Any], tuple[str, Any] | None]
-"""The name of a type and the value, of a value that says so itself."""
+"""The type's name and the value, for a value that names its own type."""
 
 
 class Unions:
     """The unions of one schema, for values of one form.
 
-    :param leaf: the form's rule for types that hold no others.
+    :param leaf: the form's rule for primitive types.
     :param named: what names its own type in this form.
     :param example: how to name a type, for messages; ``{}`` stands for the name.
     """
@@ -50,9 +50,9 @@ class Unions:
         self._types, self._leaf, self._named, self._example = types, leaf, named, example
 
     def chosen(self, union: list[Any], value: Any, where: str) -> tuple[Any, Any]:
-        """The type that a value is of, and the value itself.
+        """The type that a value fits, and the value itself.
 
-        :raises SchemaError: it fits none, or several.
+        :raises SchemaError: it fits no type, or several.
         """
         found = self._by_name(union, value)
         if found is not None:
@@ -115,7 +115,7 @@ class Unions:
 
 
 def _number(branches: list[Any]) -> Any:
-    """The type of a number; None if these are not only numbers."""
+    """The type for a number; None if not all of the types are numeric."""
     kinds = {branch["type"]: branch for branch in branches if logical_type(branch) is None}
     if len(kinds) == len(branches) and kinds.keys() <= {"float", "double"}:
         return kinds.get("double")
@@ -131,7 +131,8 @@ def python_unions(types: NamedTypes) -> Unions:
 
 
 class UnionNaming:
-    """Makes pairs, a type's name and the value, of what is of a union of several types: fastavro guesses nothing then.
+    """Converts values of a union of several types to pairs of a type's name and the value, so that fastavro need not
+    guess.
 
     :param types: of the schema.
     """
@@ -142,14 +143,14 @@ class UnionNaming:
         self._fields: dict[int, dict[str, Any]] = {}
 
     def named(self, value: Any) -> Any:
-        """A value of the schema, with these pairs in it.
+        """A value of the schema with these pairs in it.
 
         :raises SchemaError: a part fits no type, or several.
         """
         return self._value(self._types.root, value, "")
 
     def _value(self, schema: Any, value: Any, where: str) -> Any:
-        """What does not fit stays as it is: the writer's error gives the reason."""
+        """A value that does not fit stays unchanged: the writer's error gives the reason."""
         known = self._types.known(schema)
         if isinstance(known, list):
             return self._union(known, value, where)

@@ -1,7 +1,7 @@
 """Avro's bytes as Python's values, as a plan of :mod:`oncelog.schemas.avro.resolution` says. Pure.
 
 The values are those that fastavro reads; every record has its own. :data:`PYTHON` is for programs, :data:`EXACT` and
-:data:`RAW` for what is written elsewhere: there times are numbers, whatever their year, and the types of unions are
+:data:`RAW` for conversion to other formats: there times are numbers, whatever their year, and the types of unions are
 named.
 """
 
@@ -21,7 +21,7 @@ from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 
 Read = Callable[[AvroSource], Any]
 MAX_DEPTH = 200
-"""How deeply a value may be nested where it is left out."""
+"""The maximum nesting of a value that is skipped."""
 _EVERY_DIGIT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LOCAL_EPOCH = datetime.datetime(1970, 1, 1)
@@ -31,11 +31,11 @@ _DAY_MICROSECONDS = 86_400_000_000
 
 
 class Form(NamedTuple):
-    """What values look like.
+    """The form of values.
 
     :param has_times: dates and times are those of Python; otherwise numbers of days or microseconds.
     :param names_types: a value of a union of several types is a pair, the type's name and the value.
-    :param is_raw: a decimal number and a UUID are what they are made of, bytes or a text.
+    :param is_raw: a decimal number and a UUID have their underlying type, bytes or text.
     """
 
     has_times: bool
@@ -75,7 +75,7 @@ class ValueReader:
 
 
 class _Functions:
-    """A function for each part of a plan."""
+    """Builds a reading function for each part of a plan."""
 
     def __init__(self, reader: NamedTypes, form: Form) -> None:
         self._reader = reader
@@ -178,7 +178,7 @@ def _plain(writer: Any, reader: Any, form: Form) -> Read:
 
 
 def _raw(writer: Any, reader: Any) -> Read:
-    """A value as the type that it is made of: a number of days or microseconds, bytes, a text."""
+    """A value in its underlying type: a number of days or microseconds, bytes, or text."""
     wrote, reads = writer["type"], reader["type"]
     match wrote:
         case "int" | "long":
@@ -233,12 +233,12 @@ def _enum(writer: Any, reader: Any) -> Read:
 
 
 def no_symbol(index: int) -> str:
-    """What is said of a writer's symbol that the reader's enum does not have."""
+    """The error for a writer's symbol that the reader's enum does not have."""
     return f"symbol {index} of an enum is none of the reader's, which has no default"
 
 
 def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
-    """What a logical type makes of a value."""
+    """Converts a value by its logical type."""
     logical = None if form.is_raw else logical_type(reader)
     match logical:
         case "decimal":
@@ -255,7 +255,7 @@ def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
 
 
 def decimal_of(scale: int) -> Callable[[bytes], Decimal]:
-    """The decimal number that bytes are, digit for digit."""
+    """The decimal number that bytes encode, with every digit."""
     return lambda data: Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EVERY_DIGIT)
 
 

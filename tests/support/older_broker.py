@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -37,7 +38,7 @@ def older_broker(
             if highest.get(key, -1) < row.low:
                 patch.delitem(SERVED, key)
             else:
-                patch.setitem(SERVED, key, row._replace(high=min(row.high, highest[key])))
+                patch.setitem(SERVED, key, replace(row, high=min(row.high, highest[key])))
         with Broker(settings=settings) as broker:
             yield broker
 

@@ -24,6 +24,9 @@ _pack_response_v0 = Struct(">ii").pack
 _pack_response_v1 = Struct(">iix").pack
 _unpack_correlation = Struct(">i").unpack_from
 
+_RANGES: Final = {key: (each.lowest, each.highest, each.flexible_from) for key, each in API_VERSIONS.items()}
+"""Plain tuples, because looking up a named field takes as long as a call."""
+_NO_RANGE: Final = (32767, -32768, 32767)
 _FLEXIBLE_FROM: Final = {key: versions.flexible_from for key, versions in API_VERSIONS.items()}
 _ALWAYS_V0: Final = int(ApiKey.API_VERSIONS)
 _NAME: Final = "RequestHeader"
@@ -56,7 +59,13 @@ def is_flexible(api_key: int, api_version: int) -> bool:
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """The header of a frame (without its size), and where the body starts.
+    """The header of a frame (without its size), and where the body starts: see :func:`request_header_fields`."""
+    api_key, api_version, correlation_id, client_id, is_known, body = request_header_fields(frame)
+    return RequestHeader(api_key, api_version, correlation_id, client_id, is_known), body
+
+
+def request_header_fields(frame: Buffer) -> tuple[int, int, int, str | None, bool, int]:
+    """The fields of a :class:`RequestHeader`, and where the body starts; the broker needs no object for each request.
 
     An unknown key or version is read with header v1 and ``is_known`` false; where
     the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
@@ -74,9 +83,9 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
                 raise overrun(length, len(frame) - pos)
             client_id = str(frame[pos:end], "utf-8")
             pos = end
-        versions = API_VERSIONS.get(api_key)
-        is_known = versions is not None and versions.lowest <= api_version <= versions.highest
-        if is_known and api_version >= _FLEXIBLE_FROM[api_key]:
+        lowest, highest, flexible_from = _RANGES.get(api_key, _NO_RANGE)
+        is_known = lowest <= api_version <= highest
+        if is_known and api_version >= flexible_from:
             at = "tagged fields"
             tags = frame[pos]
             pos += 1
@@ -84,7 +93,7 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
                 pos = skip_tags(frame, pos, len(frame), tags)
     except READ_ERRORS as error:
         raise malformed(_NAME, at, pos, error) from None
-    return RequestHeader(api_key, api_version, correlation_id, client_id, is_known), pos
+    return api_key, api_version, correlation_id, client_id, is_known, pos
 
 
 def encode_request_header(

@@ -260,6 +260,8 @@ def uvarint(value: int) -> bytes:
     """``value`` (0 to 2^32 - 1) as a varint."""
     if value < 0x80:
         return VARINT[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

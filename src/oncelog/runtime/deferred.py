@@ -23,6 +23,8 @@ Failed = Callable[[Exception], None]
 
 logger = logging.getLogger(__name__)
 
+TWICE = "a Deferred was resolved twice"
+
 
 class Deferred(Generic[T]):
     """A value that is resolved or failed exactly once; resolving it again is a bug and raises ``InvariantError``."""
@@ -75,8 +77,9 @@ class Deferred(Generic[T]):
         raise InvariantError("the value of a Deferred was read before it was resolved")
 
     def resolve(self, value: T) -> None:
-        self._settle()
-        self.succeeded = True
+        if self.done:
+            raise InvariantError(TWICE)
+        self.done = self.succeeded = True
         self._value = value
         callbacks, self._callbacks = self._callbacks, []
         for callback, _ in callbacks:
@@ -87,16 +90,13 @@ class Deferred(Generic[T]):
 
     def fail(self, failure: Exception) -> None:
         """Fail with an exception: a defect or an unexpected failure."""
-        self._settle()
+        if self.done:
+            raise InvariantError(TWICE)
+        self.done = True
         self._failure = failure
         callbacks, self._callbacks = self._callbacks, []
         for _, failed in callbacks:
             failed(failure)
-
-    def _settle(self) -> None:
-        if self.done:
-            raise InvariantError("a Deferred was resolved twice")
-        self.done = True
 
     def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
         """Call ``callback`` with the value, or ``failed`` with the exception: now if the outcome is known, otherwise

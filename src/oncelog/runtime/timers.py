@@ -58,9 +58,13 @@ class Timers:
 
     def next_ms(self) -> int | None:
         """When the next timer is due, or None."""
-        while self._heap and not self._heap[0][2].pending:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+        heap = self._heap
+        while heap:
+            at_ms, _, timer = heap[0]
+            if timer.callback is not None:
+                return at_ms
+            heapq.heappop(heap)
+        return None
 
     def fire(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Run what is due; a timer scheduled meanwhile for now or earlier runs too.

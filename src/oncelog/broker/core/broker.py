@@ -40,7 +40,7 @@ from oncelog.broker.metadata.store import MetadataStore
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
-from oncelog.protocol.framing import decode_request_header
+from oncelog.protocol.framing import request_header_fields
 from oncelog.protocol.messages import request_type
 from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Message
@@ -292,31 +292,29 @@ class Broker:
             channel.close(f"the login could not be answered: {error!r:.200}")
             return
         try:
-            header, body = decode_request_header(frame)
-            served = self.served.get(header.api_key)
-            if served is None or not served.low <= header.api_version <= served.high:
+            api_key, version, correlation_id, client_id, _, body = request_header_fields(frame)
+            served = self.served.get(api_key)
+            if served is None or not served.low <= version <= served.high:
                 from oncelog.broker.core.apis.cluster.api_versions import refuse_version
 
-                refuse_version(channel, slot, header)
+                refuse_version(channel, slot, api_key, version, correlation_id)
                 return
             if len(frame) > served.max_bytes:
-                name, most = ApiKey(header.api_key).name, served.max_bytes
+                name, most = ApiKey(api_key).name, served.max_bytes
                 channel.close(
                     f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
                 )
                 return
-            context = RequestContext(
-                channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
-            )
+            context = RequestContext(channel, slot, api_key, version, correlation_id, client_id or "", now_ms)
             begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
             request: Message | None = None
-            if header.api_key == PRODUCE:
-                request = parse_one_partition(frame, body, header.api_version)
+            if api_key == PRODUCE:
+                request = parse_one_partition(frame, body, version)
             if request is None and len(frame) > LONG_BYTES:
                 self._request_life.begin_long(context, frame, body, begun_ns)
                 return
             if request is None:
-                request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
+                request, _ = request_type(api_key).decode_prefix(frame, version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
             return
@@ -325,7 +323,7 @@ class Broker:
             return
         if self.cluster is not None or self.interceptor is not None:
             return  # nodes, faults and quotas look at each request
-        self._pattern_cache(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
+        self._pattern_cache(api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
     @cached_property
     def appends(self) -> AppendPipeline:

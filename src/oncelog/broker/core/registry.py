@@ -8,8 +8,9 @@ unused APIs. A test compares the rows with a real Apache Kafka.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from oncelog.broker.core.security.request_rules import (
     Right,
@@ -39,7 +40,8 @@ MAX_NAMES: Final = 100_000
 ask for all transactional ids of a large broker at once."""
 
 
-class Served(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Served:
     """A row: lowest and highest version, and the permissions checked, in this order, before the handler runs.
 
     Permissions for single topics, groups or ids of a request are checked by its handler.
@@ -160,7 +162,7 @@ def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:
     if not two_phase_commit:
         return SERVED
     key = ApiKey.INIT_PRODUCER_ID
-    return {**SERVED, key: SERVED[key]._replace(high=TWO_PHASE_COMMIT)}
+    return {**SERVED, key: replace(SERVED[key], high=TWO_PHASE_COMMIT)}
 
 
 _handlers: dict[int, Handler] = {}

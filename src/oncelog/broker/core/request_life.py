@@ -167,7 +167,7 @@ class RequestLife:
             self._count(context, request_bytes)
             return ()
         parts = encoded(context, answer)
-        if wait_ms := self._count(context, request_bytes, parts):
+        if self._ports.throttle is not None and (wait_ms := self._count(context, request_bytes, parts)):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = encoded(context, answer)
         return parts

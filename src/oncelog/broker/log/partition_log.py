@@ -24,7 +24,7 @@ from oncelog.errors import Error
 from oncelog.records.batch import BatchHeader
 from oncelog.runtime.ports import Disk
 from oncelog.settings.config import TopicConfig
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, new_tuple
 
 
 class PartitionLog(LogState):
@@ -141,7 +141,7 @@ class PartitionLog(LogState):
             return Error.OFFSET_OUT_OF_RANGE
         upper = upper_bound_offset if upper_bound_offset < self.log_end_offset else self.log_end_offset
         if offset >= upper:
-            return LogRead((), 0, offset, offset)
+            return new_tuple(LogRead, ((), 0, offset, offset))
         return self.segment_list.read(
             offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from oncelog.errors import Error
 from oncelog.runtime.ports import Disk, File
@@ -26,6 +26,7 @@ class AppendResult(NamedTuple):
     record_errors: tuple[tuple[int, str], ...] = ()
 
 
+@final
 class FileSlice(NamedTuple):
     """A range of a file, to be sent with ``sendfile`` or read."""
 

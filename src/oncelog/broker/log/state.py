@@ -87,6 +87,8 @@ class LogState:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed readers stop: before the first transaction that is open or not yet replicated."""
+        if not self.producers.unstable:  # most often
+            return self.high_watermark
         unstable = self.producers.first_unstable_offset
         if unstable is None:
             return self.high_watermark

@@ -17,7 +17,6 @@ from oncelog.broker.log.producers.producer_entry import BatchMetadata
 from oncelog.broker.log.producers.producer_rules import Refusal
 from oncelog.broker.log.producers.verification_state import VerificationGuard
 from oncelog.broker.log.results import AppendResult
-from oncelog.broker.log.segments.segment import Segment
 from oncelog.broker.log.segments.transaction_index import AbortedTxn
 from oncelog.broker.log.state import LogPart, LogState
 from oncelog.errors import NONE, Error, NoSpace, RefusedForNow, StorageError
@@ -66,16 +65,17 @@ class LogWriter(LogPart):
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
         :param checked: the result of :meth:`LogState.validation`, or of a check that takes its place.
         """
-        admitted = self._admit(batch, now_ms, guard, checked)
+        log = self._log
+        admitted = self._admit(log, batch, now_ms, guard, checked)
         if isinstance(admitted, AppendResult):
             return admitted
-        return self._append_data(admitted.records, admitted.header, leader_epoch, now_ms, _append_time_ms(admitted))
+        append_time_ms = _append_time_ms(admitted)
+        return self._append_data(log, admitted.records, admitted.header, leader_epoch, now_ms, append_time_ms)
 
     def _admit(
-        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
+        self, log: LogState, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
     ) -> ValidatedBatch | AppendResult:
         """The valid batch, or why it is not appended."""
-        log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
         if checked is None:
@@ -131,7 +131,7 @@ class LogWriter(LogPart):
                 # unchanged, as the producer sent it
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)
             return []
-        self._wrote(log, count, size_bytes, base_offset, end, leader_epoch, now_ms)
+        self._wrote(log, count, size_bytes, end, leader_epoch, now_ms)
         offsets = [base_offset, *next_offsets[:-1]] if count > 1 else [base_offset]
         log.producers.apply_run(headers, offsets, end)
         return offsets
@@ -174,37 +174,28 @@ class LogWriter(LogPart):
             refusal = log.producers.check_coordinator(header, guard, offset)
             if refusal is not None:
                 return self._refused(refusal.error, refusal.message)
-            return self._append_data(batch, header, leader_epoch, now_ms, -1)
+            return self._append_data(log, batch, header, leader_epoch, now_ms, -1)
         last_offset = offset + len(pairs) - 1
         try:
-            self._write([batch], size_bytes, offset, last_offset, now_ms, leader_epoch, now_ms)
+            self._write(log, [batch], size_bytes, last_offset, now_ms, leader_epoch, now_ms)
         except StorageError as error:
             return self._append_failed(error)
         log.producers.skip_to(last_offset + 1)
         return _appended(offset, last_offset, -1, log.log_start_offset)
 
     def _append_data(
-        self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
+        self, log: LogState, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
     ) -> AppendResult:
-        log = self._log
         size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
         base_offset = log.log_end_offset
-        buffers = self._with_base_offset_and_epoch(batch, header, leader_epoch)
+        buffers = _with_base_offset_and_epoch(batch, header, base_offset, leader_epoch)
         last_offset = base_offset + header.last_offset_delta
         try:
-            self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)
+            self._write(log, buffers, size_bytes, last_offset, header.max_timestamp, leader_epoch, now_ms)
         except StorageError as error:
             return self._append_failed(error)
         log.producers.apply_data(header, base_offset)
         return _appended(base_offset, last_offset, append_time_ms, log.log_start_offset)
-
-    def _with_base_offset_and_epoch(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
-        """A batch as it is written at the log's end."""
-        if isinstance(batch, bytearray):  # nothing else owns these bytes
-            _HEAD.pack_into(batch, 0, self._log.log_end_offset, header.batch_length, leader_epoch)
-            return [batch]
-        head = _HEAD.pack(self._log.log_end_offset, header.batch_length, leader_epoch)
-        return [head, memoryview(batch)[_HEAD_SIZE_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]]
 
     def append_marker(
         self,
@@ -229,7 +220,7 @@ class LogWriter(LogPart):
             producer_id, producer_epoch, coordinator_epoch, commit, now_ms, offset, leader_epoch
         )
         try:
-            self._write([batch], len(batch), offset, offset, now_ms, leader_epoch, now_ms)
+            self._write(log, [batch], len(batch), offset, now_ms, leader_epoch, now_ms)
         except StorageError as error:
             return self._append_failed(error)
         if commit:
@@ -244,47 +235,33 @@ class LogWriter(LogPart):
 
     def _write(
         self,
+        log: LogState,
         buffers: list[Buffer],
         size_bytes: int,
-        base_offset: int,
         last_offset: int,
         max_timestamp: int,
         leader_epoch: int,
         now_ms: int,
     ) -> None:
         """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
-        segment = self._segment_for(size_bytes, max_timestamp, last_offset, now_ms)
-        segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, self._log.config.index_interval_bytes)
-        self._wrote(self._log, 1, size_bytes, base_offset, last_offset + 1, leader_epoch, now_ms)
-
-    def _segment_for(self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int) -> Segment:
-        """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
-        log = self._log
-        config, active = log.config, log.segment_list.active
-        if active.fits_without_roll(size_bytes, max_timestamp, last_offset, config) or not active.should_roll(
+        config, segment = log.config, log.segment_list.active
+        if not segment.fits_without_roll(size_bytes, max_timestamp, last_offset, config) and segment.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
         ):
-            return active
-        return self._files.roll(log.log_end_offset, now_ms)
+            segment = self._files.roll(log.log_end_offset, now_ms)
+        segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
+        self._wrote(log, 1, size_bytes, last_offset + 1, leader_epoch, now_ms)
 
     @staticmethod
-    def _wrote(
-        log: LogState,
-        batches: int,
-        size_bytes: int,
-        base_offset: int,
-        end_offset: int,
-        leader_epoch: int,
-        now_ms: int,
-    ) -> None:
+    def _wrote(log: LogState, batches: int, size_bytes: int, end_offset: int, leader_epoch: int, now_ms: int) -> None:
         """Count batches as part of the log that are now in its segment."""
         activity = log.activity
         log.written_ms = now_ms
         activity.appends += batches
         activity.bytes_in += size_bytes
-        log.log_end_offset = end_offset
         if leader_epoch > log.leader_epoch_cache.latest_epoch:
-            log.leader_epoch_cache.assign(leader_epoch, base_offset)
+            log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
+        log.log_end_offset = end_offset
 
     def _jitter_ms(self) -> int:
         """A part of ``segment.jitter.ms`` that differs between segments but not between runs."""
@@ -354,6 +331,17 @@ class LogWriter(LogPart):
     def forget_verifications(self) -> None:
         """Another leader has taken over: appends being verified with the old one must be verified again."""
         self._log.producers.forget_verifications()
+
+
+def _with_base_offset_and_epoch(
+    batch: Buffer, header: BatchHeader, base_offset: int, leader_epoch: int
+) -> list[Buffer]:
+    """A batch as it is written."""
+    if isinstance(batch, bytearray):  # nothing else owns these bytes
+        _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
+        return [batch]
+    head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
+    return [head, memoryview(batch)[_HEAD_SIZE_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]]
 
 
 def _append_time_ms(batch: ValidatedBatch) -> int:

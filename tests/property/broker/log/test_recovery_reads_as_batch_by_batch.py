@@ -176,7 +176,7 @@ def opened(files: dict[str, bytes], config: TopicConfig, point: int) -> dict[str
         "epochs": (loaded.epochs.entries, loaded.epochs.dirty),
         "snapshots": loaded.snapshots.offsets,
         "producers": list(state.entries.items()),
-        "transactions": (list(state._ongoing.items()), list(state._unstable), list(state.unreplicated)),
+        "transactions": (list(state._ongoing.items()), list(state.unstable), list(state.unreplicated)),
         "map_end_offset": state.map_end_offset,
         "segments": [
             (

@@ -154,7 +154,8 @@ class FetchPurgatory:
     def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             _remove(self._watchers, partition, fetch)
-            _remove(self._waiting, partition, fetch)
+            if self._waiting:
+                _remove(self._waiting, partition, fetch)
 
 
 def _remove(

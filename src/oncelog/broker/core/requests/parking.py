@@ -22,6 +22,7 @@ from oncelog.runtime.deferred import Deferred
 
 T = TypeVar("T")
 
+_NOTHING: Deferred[Any] = Deferred.of(None)
 MAX_PARKS = 64
 """The maximum number of batches of one request that are parked at once: each takes memory besides its bytes."""
 
@@ -74,7 +75,7 @@ def carry_out(work: Work[T]) -> Deferred[T]:
         while waits_for is None:
             waits_for = next(work)
     except StopIteration as end:
-        return Deferred.of(end.value)
+        return _NOTHING if end.value is None else Deferred.of(end.value)
     except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
         return Deferred.of_failure(error)
     result: Deferred[T] = Deferred()
@@ -86,15 +87,17 @@ def _wait(work: Work[T], result: Deferred[T], waits_for: Deferred[Any] | Park[An
     park = waits_for if isinstance(waits_for, Park) else None
     until = waits_for.until if isinstance(waits_for, Park) else waits_for
     until.then(
-        lambda value: _continue(partial(work.send, value), work, result, park),
-        lambda error: _continue(partial(work.throw, error), work, result, park),
+        lambda value: _continue(work.send, value, work, result, park),
+        lambda error: _continue(work.throw, error, work, result, park),
     )
 
 
-def _continue(step: Callable[[], Any], work: Work[T], result: Deferred[T], park: Park[Any] | None) -> None:
+def _continue(
+    step: Callable[[Any], Any], outcome: object, work: Work[T], result: Deferred[T], park: Park[Any] | None
+) -> None:
     then: Callable[[], None]
     try:
-        waits_for = step()
+        waits_for = step(outcome)
         while waits_for is None:
             waits_for = next(work)
     except StopIteration as end:

@@ -108,9 +108,6 @@ class _TaskKind:
         self.queue: deque[_Task] = deque()
         self.running: deque[_Task] = deque()
 
-    def __len__(self) -> int:
-        return len(self.queue) + len(self.running)
-
     def admit(self) -> None:
         """Start the next tasks in the queue, as far as the limit allows."""
         while self.queue and len(self.running) < AT_A_TIME:
@@ -144,7 +141,8 @@ class Tasks:
 
     def __len__(self) -> int:
         """How many tasks can continue."""
-        return len(self._short) + len(self._long)
+        short, long = self._short, self._long
+        return len(short.queue) + len(short.running) + len(long.queue) + len(long.running)
 
     def begins_for(self, owner: RequestContext) -> int:
         """Start counting work for a request, until :meth:`ends_for` is called with this result."""

@@ -61,7 +61,8 @@ class ProducerStateManager:
         self._verifications: dict[int, VerificationEntry] = {}
         # First offset to producer id, in the order of first offsets: transactions begin at the end of the log.
         self._ongoing: dict[int, int] = {}
-        self._unstable: dict[int, None] = {}
+        self.unstable: dict[int, None] = {}
+        """First offsets of the transactions that hold readers back; read-only for others."""
         self.unreplicated: deque[tuple[int, int]] = deque()
         """Markers not yet replicated, each with its transaction's first offset; for :meth:`replicated_to`."""
 
@@ -236,7 +237,7 @@ class ProducerStateManager:
             if entry.current_txn_first_offset == NONE_OPEN:
                 entry.current_txn_first_offset = base_offset
                 self._ongoing[base_offset] = producer_id
-                self._unstable[base_offset] = None
+                self.unstable[base_offset] = None
 
     def apply_marker(
         self,
@@ -294,7 +295,7 @@ class ProducerStateManager:
     @property
     def first_unstable_offset(self) -> int | None:
         """First offset of the earliest transaction that is open or whose marker is not replicated yet."""
-        return next(iter(self._unstable)) if self._unstable else None
+        return next(iter(self.unstable)) if self.unstable else None
 
     @property
     def first_undecided_offset(self) -> int | None:
@@ -305,7 +306,7 @@ class ProducerStateManager:
         """Markers below ``high_watermark`` no longer hold back readers."""
         unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][0] < high_watermark:
-            del self._unstable[unreplicated.popleft()[1]]
+            del self.unstable[unreplicated.popleft()[1]]
 
     def unreplicated_before(self, offset: int) -> list[tuple[int, int]]:
         """Markers below ``offset`` that are not replicated, each with its transaction's first offset."""
@@ -314,7 +315,7 @@ class ProducerStateManager:
     def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
         """Restore the result of :meth:`unreplicated_before` after a truncation; snapshots do not contain it."""
         self.unreplicated = deque(sorted({*self.unreplicated, *entries}))
-        self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
+        self.unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
 
     # --- expiry, loading
 
@@ -341,7 +342,7 @@ class ProducerStateManager:
         """Forget everything except verifications, which do not depend on the log's contents."""
         self.entries.clear()
         self._ongoing.clear()
-        self._unstable.clear()
+        self.unstable.clear()
         self.unreplicated.clear()
         self.map_end_offset = map_end_offset
 
@@ -357,7 +358,7 @@ class ProducerStateManager:
             if entry.current_txn_first_offset != NONE_OPEN
         )
         self._ongoing = dict(open_transactions)
-        self._unstable = dict.fromkeys(self._ongoing)
+        self.unstable = dict.fromkeys(self._ongoing)
 
     def recall(self, headers: Iterable[BatchHeader]) -> None:
         """Complete the cached batches of producers of which a snapshot had the last one.

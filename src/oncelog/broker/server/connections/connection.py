@@ -338,7 +338,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame = memoryview(buffer)[4:after]  # the request owns its buffer
                 self._lent = True
             else:
-                frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
+                frame = memoryview(buffer[position + 4 : after])  # a copy
             position, begun_ns = after, real_time.perf_counter_ns()
             broker.receive(self, slot, frame, now_ms)
             budget.used += REQUEST_COST + (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE

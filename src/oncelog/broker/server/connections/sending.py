@@ -113,16 +113,18 @@ class Sending:
             order.replies[slot] = parts
             return
         ready: Sequence[Part] | None = parts
+        out, out_bytes = self._out, self._out_bytes
         while ready is not None:
             order.next_reply = slot = slot + 1
             for part in ready:
-                self._out.append(part)
+                out.append(part)
                 if type(part) is not FileSlice:
                     size = len(part)
-                    self._out_bytes += size
+                    out_bytes += size
                     if size > LARGE_ANSWER_BYTES:
                         self._budget.used += ANSWER_PRICE * size
             ready = order.replies.pop(slot, None) if order.replies else None
+        self._out_bytes = out_bytes
         self._server.writable[self] = None  # at the end of this iteration
 
     def write(self) -> None:
@@ -163,7 +165,7 @@ class Sending:
         while out and target is not None:
             first = out[0]
             try:
-                if isinstance(first, FileSlice):
+                if type(first) is FileSlice:
                     if first.size_bytes <= COPIED_BYTES:
                         self._send_buffers(target)
                     elif not self._send_file(first, target):
@@ -183,16 +185,19 @@ class Sending:
     def _send_buffers(self, target: socket.socket) -> None:
         out = self._out
         buffers: list[Buffer] = []
-        copied = 0
-        for position in range(min(len(out), SEND_AT_ONCE)):
-            part = out[position]
-            if isinstance(part, FileSlice):
-                if part.size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
+        copied = size = 0
+        for position, part in enumerate(out):
+            if position == SEND_AT_ONCE:
+                break
+            if type(part) is FileSlice:
+                size_bytes = part.size_bytes
+                if size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
                     break
-                copied += part.size_bytes
+                copied += size_bytes
                 part = out[position] = self._read(part)
+            size += len(part)
             buffers.append(part)
-        if len(buffers) == len(out) and (len(out) == 1 or sum(map(len, buffers)) <= COPIED_BYTES):
+        if len(buffers) == len(out) and (len(out) == 1 or size <= COPIED_BYTES):
             whole = buffers[0] if len(out) == 1 else b"".join(buffers)
             sent = target.send(whole)
             out.clear()

@@ -18,7 +18,7 @@ from oncelog.broker.core.requests.session import Channel
 from oncelog.broker.metadata.features import SUPPORTED
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.framing import RequestHeader, encode_response_header
+from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import (
     ApiVersion,
@@ -86,13 +86,13 @@ def advertised(served: Mapping[int, Served]) -> list[ApiVersion]:
     ]
 
 
-def refuse_version(channel: Channel, slot: int, header: RequestHeader) -> None:
+def refuse_version(channel: Channel, slot: int, api_key: int, version: int, correlation_id: int) -> None:
     """Refuse an API or a version that is not supported: only ApiVersions gets an answer."""
-    if header.api_key != ApiKey.API_VERSIONS:
-        channel.close(f"API key {header.api_key} is not served in version {header.api_version}")
+    if api_key != ApiKey.API_VERSIONS:
+        channel.close(f"API key {api_key} is not served in version {version}")
         return
     body = unsupported_version().encode(0)
-    channel.reply(slot, [encode_response_header(header.api_key, 0, header.correlation_id, len(body)), body])
+    channel.reply(slot, [encode_response_header(api_key, 0, correlation_id, len(body)), body])
 
 
 def unsupported_version() -> ApiVersionsResponse:

@@ -47,14 +47,6 @@ class PartitionAnswer(NamedTuple):
     partition: Partition | None
 
 
-def _partition_of(ports: FetchPorts, key: PartitionKey) -> Partition | None:
-    name, topic_id, index = key
-    partition = ports.partition(new_tuple(TopicPartition, (name, index)))
-    if partition is not None and topic_id and partition.topic_id != topic_id:
-        return None
-    return partition
-
-
 def is_from_replica(request: FetchRequest) -> bool:
     """Whether the request comes from a follower; from version 15 on its id is in ``replica_state``."""
     return request.replica_id >= 0 or request.replica_state.replica_id >= 0
@@ -106,9 +98,10 @@ def read_partition(
 ) -> PartitionAnswer:
     if ports.authorizer is not None and not _may_read(ports, context, request, key):
         return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
-    partition = _partition_of(ports, key)
-    if partition is None:
-        unknown_id = key[1] and not key[0]
+    name, topic_id, index = key
+    partition = ports.partition(new_tuple(TopicPartition, (name, index)))
+    if partition is None or (topic_id and partition.topic_id != topic_id):
+        unknown_id = topic_id and not name
         return _not_asked(key, Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
     if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
         leader = LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
@@ -129,7 +122,7 @@ def read_partition(
     high_watermark, last_stable_offset = log.high_watermark, log.last_stable_offset
     committed = isolation is READ_COMMITTED
     data = PartitionData(
-        key[2],
+        index,
         NONE,
         high_watermark,
         last_stable_offset,

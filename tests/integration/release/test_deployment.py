@@ -24,6 +24,7 @@ from oncelog.cli.main import command
 from oncelog.settings.kafka_properties import broker_properties
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.integration.release.test_image import HADOLINT, ROOT
+from tests.support.apache_kafka import KAFKA_VERSION
 
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
@@ -39,8 +40,8 @@ THREE = {
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
 }
-DEPLOYED_KAFKA = "4.3.1"
-"""The newest release that both examples were tried with."""
+STRIMZIS_KAFKA = "4.3.1"
+"""The newest release that Strimzi 1.2 runs."""
 PIPELINE_IMAGE = f"oncelog-pipeline:{version('oncelog')}"
 
 
@@ -111,8 +112,8 @@ def test_the_nodes_of_the_manifest_are_each_others_voters() -> None:
 
 def test_versions_are_the_project_s() -> None:
     images = {service["image"] for service in COMPOSE["services"].values()}
-    assert images == {f"apache/kafka:{DEPLOYED_KAFKA}", PIPELINE_IMAGE}
-    assert of_kind("Kafka")[0]["spec"]["kafka"]["version"] == DEPLOYED_KAFKA
+    assert images == {f"apache/kafka:{KAFKA_VERSION}", PIPELINE_IMAGE}
+    assert of_kind("Kafka")[0]["spec"]["kafka"]["version"] == STRIMZIS_KAFKA
     (container,) = of_kind("Deployment")[0]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == PIPELINE_IMAGE
     (application,) = of_kind("SparkApplication")

@@ -34,7 +34,7 @@ def handle(
     topics: list[answers.DeleteShareGroupOffsetsResponseTopic] = []
     for topic in request.topics:
         info = ports.metadata.topic(topic.topic_name)
-        error, message = NONE, None
+        error, message, topic_id = NONE, None, ZERO_UUID
         if not allows(ports, context, Operation.READ, TOPIC, topic.topic_name):
             error = Error.TOPIC_AUTHORIZATION_FAILED
         elif info is None:
@@ -42,11 +42,12 @@ def handle(
         elif not ports.groups.share.reads(request.group_id, info.topic_id, node_id):
             error, message = Error.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete."
         else:
-            topic_ids.append(info.topic_id)
+            topic_id = info.topic_id
+            topic_ids.append(topic_id)
         topics.append(
             answers.DeleteShareGroupOffsetsResponseTopic(
                 topic.topic_name,
-                info.topic_id if info is not None else ZERO_UUID,
+                topic_id,
                 error,
                 message or (MESSAGES.get(error) if error is not NONE else None),
             )

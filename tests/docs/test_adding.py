@@ -45,7 +45,7 @@ def run(tree: Path, command: str) -> None:
         assert ended.returncode == 0, f"{command}:\n{ended.stdout[-4000:]}\n{ended.stderr[-4000:]}"
 
 
-SHORT = ("An API", "A command")
+SHORT = ("An API",)
 """Run by ``make test-all``; the others generate reference pages and run whole suites, for ten seconds each.
 ``tests/unit/test_walks.py`` checks of all that they fit the code."""
 

@@ -13,7 +13,7 @@ from oncelog.schema_registry import contracts, rest_errors
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.requests import LATEST, Submitted
 from oncelog.schema_registry.rest_errors import InvalidSchema
-from oncelog.schema_registry.state import Content, RegistryState, Version, VersionReference
+from oncelog.schema_registry.state import AVRO, Content, RegistryState, Version, VersionReference
 
 if TYPE_CHECKING:
     from oncelog.schema_registry.formats.parsed import Parsed
@@ -22,6 +22,8 @@ MAX_DEPENDENCIES = 1000
 MAX_COMPARED = 500
 UNKNOWN_SETTINGS = ("alias", "compatibilityPolicy")
 """Settings of Confluent's registry that change what may be registered, and how."""
+EXPANDED = "resolved"
+"""The form of an Avro schema with those in it that it refers to."""
 ALLOWED = {"compatibilityPolicy": "STRICT"}
 
 
@@ -136,6 +138,8 @@ def find_version(
     """The last of ``versions`` with this content; texts that another registry formatted differently are compared
     parsed.
 
+    An Avro schema may be sent as clients parse it, with the schemas that it refers to written in it.
+
     :param normalized: the content is normalized, and so is what it is compared with.
     """
     for version in reversed(versions):
@@ -143,15 +147,18 @@ def find_version(
             return version
     for version in reversed(versions):
         other = version.content
-        if (other.schema_type, other.references) == (content.schema_type, content.references) and contracts.equal(
-            content.extra, other.extra, version.version
-        ):
-            try:
-                parsed = checks.parsed(state, other)
-                if content.schema == parsed.text or (normalized and content.schema == parsed.normalized()):
-                    return version
-            except InvalidSchema:  # an invalid default equals no valid one
-                continue
+        if other.schema_type != content.schema_type or not contracts.equal(content.extra, other.extra, version.version):
+            continue
+        is_expanded = content.schema_type == AVRO and bool(other.references) and not content.references
+        if other.references != content.references and not is_expanded:
+            continue
+        try:
+            parsed = checks.parsed(state, other)
+            text = parsed.formatted(EXPANDED) if is_expanded else parsed.text
+            if content.schema == text or (normalized and content.schema == parsed.normalized()):
+                return version
+        except InvalidSchema:  # an invalid default equals no valid one
+            continue
     return None
 
 

@@ -171,3 +171,24 @@ def test_protobuf_values_are_written_and_read(client: SchemaRegistryClient) -> N
     assert "message Order {" in (registered.schema.schema_str or "")
     serialized = client.get_schema(registered.schema_id or 0, fmt="serialized").schema_str
     assert client.lookup_schema("orders-value", Schema(serialized, "PROTOBUF")).version == 1
+
+
+def test_avro_schema_with_its_references_in_it_is_the_version_that_refers_to_them(client: SchemaRegistryClient) -> None:
+    """Serializers of generated classes send the whole schema (``ParsedSchema.canLookup``; confluent-kafka-python#2173):
+    auto-registration must not add a version, and a lookup must find the one that is there."""
+    address = {"type": "record", "name": "Address", "namespace": "shop", "fields": [{"name": "city", "type": "string"}]}
+    names = ("home", "work")
+    fields: list[Any] = [{"name": name, "type": ["null", "shop.Address"], "default": None} for name in names]
+    customer = {"type": "record", "name": "Customer", "namespace": "shop", "fields": fields}
+    client.register_schema("address", Schema(json.dumps(address), "AVRO"))
+    referring = Schema(json.dumps(customer), "AVRO", [SchemaReference("shop.Address", "address", 1)])
+    registered = client.register_schema("customers-value", referring)
+    fields[0]["type"] = ["null", address]
+    client.clear_caches()
+    whole = Schema(json.dumps(customer), "AVRO")
+    assert client.lookup_schema("customers-value", whole).schema_id == registered
+    assert client.register_schema("customers-value", whole) == registered
+    assert client.get_versions("customers-value") == [1]
+    fields[0]["type"] = ["null", {**address, "fields": [{"name": "city", "type": "int"}]}]
+    with pytest.raises(SchemaRegistryError):
+        client.lookup_schema("customers-value", Schema(json.dumps(customer), "AVRO"))

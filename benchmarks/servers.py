@@ -10,10 +10,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -214,16 +214,11 @@ class Kafka:
         self._kafka.stop()
 
     def start(self) -> float:
-        begin, first = time.monotonic(), [0.0]
-
-        def watch() -> None:
-            first[0] = await_answer(int(self.bootstrap_servers.rpartition(":")[2]))
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        self._kafka.start()
-        watcher.join()
-        return first[0] - begin
+        begin = time.monotonic()
+        with ThreadPoolExecutor(1) as watcher:
+            answered = watcher.submit(await_answer, int(self.bootstrap_servers.rpartition(":")[2]))
+            self._kafka.start()
+            return answered.result() - begin
 
     def stop(self) -> None:
         self._kafka.stop()

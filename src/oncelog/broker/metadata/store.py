@@ -117,6 +117,8 @@ class MetadataStore:
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
+        self._by_unified: dict[str, set[str]] = {}
+        """Names with ``.`` or ``_``, by what they are if the two are not distinguished."""
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._scram: dict[tuple[str, int], ScramCredential] = {}
@@ -179,7 +181,7 @@ class MetadataStore:
         self._configs = {}
         for kind, resource, name, value in select("SELECT * FROM configs"):
             self._configs.setdefault((ResourceType(kind), resource), {})[name] = value
-        self._topics, self._by_id, self._sorted = {}, {}, None
+        self._topics, self._by_id, self._sorted, self._by_unified = {}, {}, None, {}
         replicas = {topic: tuple(map(tuple, json.loads(nodes))) for topic, nodes in select("SELECT * FROM replicas")}
         for name, topic_id, partitions, origins, created_ms in select("SELECT * FROM topics ORDER BY name"):
             overrides = self._configs.get((ResourceType.TOPIC, name), {})
@@ -242,6 +244,10 @@ class MetadataStore:
         if self._sorted is None:
             self._sorted = tuple(self._topics[name] for name in sorted(self._topics))
         return self._sorted
+
+    def colliding_topic(self, name: str) -> str | None:
+        """A topic whose name differs only in ``.`` and ``_``, which Kafka's metrics do not distinguish."""
+        return min(self._by_unified.get(name.replace(".", "_"), set()) - {name}, default=None)
 
     def leader_epoch(self, name: str, partition: int) -> int:
         """The epoch of this broker's leadership of the partition: 0 for a new one, rising with every start."""
@@ -313,6 +319,11 @@ class MetadataStore:
             self._deleted[info.topic_id] = None
         del self._topics[name], self._by_id[info.topic_id]
         self._sorted = None
+        unified = name.replace(".", "_")
+        if unified in self._by_unified:
+            self._by_unified[unified].discard(name)
+            if not self._by_unified[unified]:
+                del self._by_unified[unified]
 
     def was_deleted(self, topic_id: bytes) -> bool:
         """Whether a missing topic was deleted through the API; False if the deletion is no longer recorded."""
@@ -401,6 +412,9 @@ class MetadataStore:
         self._topics[info.name] = info
         self._by_id[info.topic_id] = info.name
         self._sorted = None
+        unified = info.name.replace(".", "_")
+        if "_" in unified:
+            self._by_unified.setdefault(unified, set()).add(info.name)
         return info
 
     # --- dynamic configuration

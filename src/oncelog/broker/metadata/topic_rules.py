@@ -7,7 +7,7 @@ Refusals are values: None if all is well, otherwise Kafka's message. Sources: Ka
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from oncelog.errors import ConfigError
 from oncelog.settings.config import TopicConfig, parse
@@ -31,14 +31,6 @@ def name_refusal(name: str) -> str | None:
     else:
         return None
     return f"Topic name is invalid: {reason}"
-
-
-def colliding_topic(name: str, existing: Iterable[str]) -> str | None:
-    """An existing topic whose name differs only in ``.`` and ``_``, which Kafka's metrics do not distinguish."""
-    if "." not in name and "_" not in name:
-        return None
-    unified = name.replace(".", "_")
-    return next((other for other in existing if other != name and other.replace(".", "_") == unified), None)
 
 
 def overrides_refusal(values: Mapping[str, str | None], defaults: TopicConfig) -> str | None:

@@ -19,6 +19,7 @@ from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.protocol.scram import credential
 from oncelog.settings.config import TopicConfig
 from tests.support.ports import CountingRandom
+from tests.support.work import calls_of
 
 Open = Callable[..., MetadataStore]
 
@@ -425,3 +426,24 @@ def test_a_change_that_could_not_be_written_does_not_damage_the_next(open_store:
     store.create_topic("b", 1, {}, 0)
     assert len(changes) == 1
     store.close()
+
+
+def test_names_collide_that_differ_by_dot_and_underscore_alone(open_store: Open) -> None:
+    store = open_store()
+    for name in ("x", "a_b", "a-b", "a.c", "d.e_f", "h.i"):
+        store.create_topic(name, 1, {}, 5)
+    store.delete_topic("h.i")
+    expected = {"a.b": "a_b", "a_b": None, "d_e.f": "d.e_f", "ab": None, "a.d": None, "h_i": None}
+    assert {name: store.colliding_topic(name) for name in expected} == expected
+    store.close()
+    assert open_store().colliding_topic("a.b") == "a_b"
+
+
+def test_a_new_name_is_not_compared_with_all_others(open_store: Open) -> None:
+    """It was, and the names were sorted for it: 2.4 ms for each new topic beside 10,000."""
+    store, calls = open_store(), []
+    for count in (10, 500):
+        for number in range(count):
+            store.create_topic(f"of.{count}.{number}", 1, {}, 5)
+        calls.append(calls_of(lambda: store.colliding_topic("new.one")))
+    assert calls[0] == calls[1]

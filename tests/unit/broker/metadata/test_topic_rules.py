@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.metadata.topic_rules import colliding_topic, name_refusal, overrides_refusal
+from oncelog.broker.metadata.topic_rules import name_refusal, overrides_refusal
 from oncelog.settings.config import TopicConfig
 
 
@@ -37,13 +37,6 @@ def test_illegal_names_are_refused(name: str, message: str) -> None:
 @pytest.mark.parametrize("name", ["ä", "a\n", "a/b", "a:b", "١"])
 def test_only_ascii_letters_digits_dot_underscore_and_dash_are_legal(name: str) -> None:
     assert name_refusal(name) is not None
-
-
-def test_names_collide_that_differ_by_dot_and_underscore_alone() -> None:
-    assert colliding_topic("a.b", ["x", "a_b"]) == "a_b"
-    assert colliding_topic("a_b.c", ["a.b_c"]) == "a.b_c"
-    assert colliding_topic("a.b", ["a.b", "a-b", "a.c"]) is None
-    assert colliding_topic("ab", ["a.b"]) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.metadata.descriptions import topic_entries
 from oncelog.broker.metadata.identity import ZERO_ID
-from oncelog.broker.metadata.topic_rules import CLUSTER_METADATA_TOPIC, colliding_topic, name_refusal, overrides_refusal
+from oncelog.broker.metadata.topic_rules import CLUSTER_METADATA_TOPIC, name_refusal, overrides_refusal
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -139,7 +139,7 @@ def refusal_of_topic(
         return Error.INVALID_TOPIC_EXCEPTION, message
     if ports.metadata.topic(topic.name) is not None:
         return Error.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists."
-    other = colliding_topic(topic.name, (info.name for info in ports.metadata.topics()))
+    other = ports.metadata.colliding_topic(topic.name)
     if other is not None:
         return Error.INVALID_TOPIC_EXCEPTION, f"Topic '{topic.name}' collides with existing topic: {other}"
     message = overrides_refusal(values, ports.metadata.topic_defaults)

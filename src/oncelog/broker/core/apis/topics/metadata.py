@@ -19,7 +19,7 @@ from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.metadata.identity import ZERO_ID
 from oncelog.broker.metadata.store import TopicInfo
-from oncelog.broker.metadata.topic_rules import colliding_topic, name_refusal
+from oncelog.broker.metadata.topic_rules import name_refusal
 from oncelog.errors import Error
 from oncelog.protocol.acls import CLUSTER_NAME, Operation
 from oncelog.protocol.generated.metadata_request import MetadataRequest
@@ -169,7 +169,7 @@ def _by_name(ports: TopicPorts, context: RequestContext, name: str, *, may_creat
         return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
     if name_refusal(name) is not None:
         error = Error.INVALID_TOPIC_EXCEPTION
-    elif may_create and colliding_topic(name, (topic.name for topic in ports.metadata.topics())) is None:
+    elif may_create and ports.metadata.colliding_topic(name) is None:
         may_change(ports, context, ports.config.num_partitions, NEVER_THROTTLED)
         made = yield from ports.topics.auto_creating(name, ports.now_ms)
         if isinstance(made, TopicInfo):

@@ -39,7 +39,11 @@ class TopicFakes(HandlerPorts):
             nodes=SimpleNamespace(seen_by=lambda context: ([], 1)),
             topics=SimpleNamespace(deleting=self.deleting, auto_creating=self.auto_creating),
             metadata=SimpleNamespace(
-                cluster_id="c", topic=self.known.get, topics=lambda: list(self.known.values()), topic_by_id=self.by_id
+                cluster_id="c",
+                topic=self.known.get,
+                topics=lambda: list(self.known.values()),
+                topic_by_id=self.by_id,
+                colliding_topic=lambda _: None,
             ),
         )
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.limits.long_requests import LongRequests
     from oncelog.broker.core.limits.throttle import Throttle
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
+    from oncelog.broker.core.security.security_log import SecurityLog
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class RequestPorts(Protocol):
     long_requests: LongRequests
     answer_memory: AnswerMemory
     throttle: Throttle | None
+    security_log: SecurityLog
     now_ms: int
 
 
@@ -100,7 +102,7 @@ class RequestLife:
             request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
         except MalformedMessage as error:
             self._release(context)
-            context.channel.close(f"a request could not be read: {error}")
+            self._refuse(context, f"a request could not be read: {error}")
             return
         ports.tasks.ends_for(context, work_begun_ns)
         ports.long_requests.decoded(context, limit.count)
@@ -187,11 +189,16 @@ class RequestLife:
         throttle = self._ports.throttle
         return 0 if throttle is None else throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
 
+    def _refuse(self, context: RequestContext, reason: str) -> None:
+        """Close the connection of a request that exceeds a limit, or is malformed."""
+        self._ports.security_log.refused_request(context.channel, reason, self._ports.now_ms)
+        context.channel.close(reason)
+
     def _drop(self, context: RequestContext, error: Exception) -> None:
         """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""
         self._release(context)
         if isinstance(error, AnswerTooLong):
-            context.channel.close(str(error))
+            self._refuse(context, str(error))
             return
         if self._ports.request_metrics is not None:
             self._ports.request_metrics.failed(context.api_key)

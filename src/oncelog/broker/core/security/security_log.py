@@ -1,7 +1,8 @@
 """Logs each refusal once and then how often it was repeated, with the logger ``oncelog.security``.
 
-Called by the authenticator, by the APIs' checks and by the server. Text from clients is written with ``repr``, so that
-it cannot forge a line; passwords, proofs and tokens are never passed here.
+Called by the authenticator, by the APIs' checks, by the server, and for requests that exceed a limit or are malformed.
+Text from clients is written with ``repr``, so that it cannot forge a line; passwords, proofs and tokens are never
+passed here.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ class SecurityLog:
 
     def refused_connection(self, host: str, reason: str, now_ms: int) -> None:
         self._write(f"connection refused from {host}: {reason}", now_ms)
+
+    def refused_request(self, peer: Peer, reason: str, now_ms: int) -> None:
+        self._write(f"request refused from {peer.client_host}: {reason}", now_ms)
 
     def refused_operation(
         self, principal: str, host: str, operation: int, kind: int, name: str, api: str, now_ms: int

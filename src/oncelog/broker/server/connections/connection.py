@@ -293,11 +293,15 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._held_bytes += size_bytes
         if not self._server.memory.count(size_bytes):
             limit = self._server.memory.limit_bytes
-            self.close(f"requests take more memory than queued.max.request.bytes allows ({limit} bytes)")
+            self._refuse_request(f"requests take more memory than queued.max.request.bytes allows ({limit} bytes)")
 
     def _release(self, size_bytes: int) -> None:
         self._held_bytes -= size_bytes
         self._server.memory.release(size_bytes)
+
+    def _refuse_request(self, reason: str) -> None:
+        self._server.broker.security_log.refused_request(self, reason, self._server.now_ms())
+        self.close(reason)
 
     def eof_received(self) -> bool:
         return False
@@ -315,10 +319,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= server.max_request_bytes:
                 most = server.max_request_bytes
-                self.close(f"a request of {size} bytes; socket.request.max.bytes allows {most}")
+                self._refuse_request(f"a request of {size} bytes; socket.request.max.bytes allows {most}")
                 break
             if authenticator is not None and not authenticator.is_authenticated and size > authenticator.largest_frame:
-                self.close(
+                self._refuse_request(
                     f"{size} bytes before the login is done; sasl.server.max.receive.size allows "
                     f"{authenticator.largest_frame}"
                 )

@@ -30,8 +30,9 @@ def test_repeated_refusals_are_written_once_and_counted_by_kind(
     for _ in range(58):
         log.refused_login(PEER, "wrong password", 1000)
         log.refused_connection("10.0.0.9", "too many", 1000)
+        log.refused_request(PEER, "too long", 1000)
     log.refused_operation("User:a", "h", Operation.READ, AclResourceType.TOPIC, "t", "Fetch", 1000)
-    first = [WRONG_PASSWORD, "connection refused from 10.0.0.9: too many"]
+    first = [WRONG_PASSWORD, "connection refused from 10.0.0.9: too many", "request refused from 10.0.0.9: too long"]
     assert caplog.messages == [*first, "'User:a' from h may not READ Topic 't', asked with Fetch"]
     caplog.clear()
     timers.fire(1000 + PERIOD_MS - 1)

@@ -54,12 +54,13 @@ class Existing:
     ) -> None:
         """One batch, as the first of a new query."""
         schema = StructType([StructField(name, kind) for name, (kind, _, _) in columns.items()])
-        rows = pa.table({name: pa.array(values, arrow) for name, (_, arrow, values) in columns.items()})
+        given = pa.table({name: pa.array(values, arrow) for name, (_, arrow, values) in columns.items()})
         self._queries += 1
         found = TableOptions(self.form, table, url=self.url, **options)
         query = Query(self.folder / f"checkpoint{self._queries}", found, query_id=f"q{self._queries}")
 
         def made() -> list[WrittenPart]:
+            rows = given.rename_columns(list(query.names.rows.names))
             if self.way == "driver":
                 return [piece(rows.to_batches())]
             return list(query.store.task_writer()(iter(rows.to_batches())))

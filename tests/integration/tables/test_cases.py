@@ -150,7 +150,7 @@ def test_recreated_table_is_refused(world: World, query: Query) -> None:
 
 def test_table_that_somebody_has_recreated_is_refused(world: World, query: Query, tmp_path: Path) -> None:
     world.drop()
-    query.store.prepare(SCHEMA)
+    query.store.prepare(SCHEMA, query.options)
     with pytest.raises(SinkRefused, match=r"wrote last to the table with id .*, while this is"):
         query.write(2, [(3, "d")])
 

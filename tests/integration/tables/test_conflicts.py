@@ -12,9 +12,9 @@ from pyspark.sql.types import StructType
 
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
-from oncelog.spark.tables.options import TableFormat
+from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Commit, Conflict, TableLook, TableStore, TaskWriter, WrittenPart
+from oncelog.spark.tables.store import Commit, Conflict, Layout, TableLook, TableStore, TaskWriter, WrittenPart
 from tests.integration.tables.worlds import SCHEMA, Query, Row, World, arrow, parts
 
 AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
@@ -79,11 +79,11 @@ class Unheard:
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         return self._store.look(group, plans, known)
 
-    def prepare(self, schema: StructType) -> str:
-        return self._store.prepare(schema)
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        return self._store.prepare(schema, options)
 
-    def columns(self) -> list[str] | None:
-        return self._store.columns()
+    def layout(self) -> Layout | None:
+        return self._store.layout()
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return self._store.arranged(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,9 @@ def test_a_protocol_without_features_is_refused_where_the_library_refuses_it(wor
         check_features(with_protocol(options, minReaderVersion=reader, minWriterVersion=writer), options)
 
 
-def configured(options: TableOptions, fields: list[dict[str, Any]], **configuration: str) -> None:
+def configured(
+    options: TableOptions, fields: list[dict[str, Any]], partitions: Sequence[str] = (), **configuration: str
+) -> None:
     """A table with these columns, as Delta-Spark writes them."""
     write_deltalake(options.table, arrow([(0, "a")]).slice(0, 0))
 
@@ -137,7 +139,7 @@ def configured(options: TableOptions, fields: list[dict[str, Any]], **configurat
         if "protocol" in line:
             line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 4}
         if "metaData" in line:
-            line["metaData"]["configuration"] = configuration
+            line["metaData"] |= {"configuration": configuration, "partitionColumns": list(partitions)}
             line["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
 
     edited(options.table, edit)
@@ -203,6 +205,17 @@ def test_rows_get_the_generated_values_of_the_table(
     configured(world.options, fields, **configuration)
     Query(world.folder / "checkpoint", world.options).write_frame(0, spark.sql(f"SELECT {row}"))
     assert DeltaTable(world.options.table).to_pyarrow_table().to_pylist() == [stored]
+
+
+def test_partitions_of_a_generated_column_need_nothing_of_the_rows(spark: SparkSession, world: World) -> None:
+    """As Delta's pages make tables: partitioned by the date of a time that the rows have."""
+    generated = {"delta.generationExpression": "CAST(at AS DATE)"}
+    columns = [column("id"), column("at", "timestamp"), column("day", "date", generated)]
+    configured(world.options, columns, partitions=["day"])
+    query = Query(world.folder / "checkpoint", world.options)
+    query.write_frame(0, spark.sql("SELECT 1L AS id, timestamp'2024-02-29 12:00:00Z' AS At"))
+    (file,) = pa.table(DeltaTable(world.options.table).get_add_actions()).to_pylist()
+    assert file["partition"] == {"day": datetime.date(2024, 2, 29)}
 
 
 def test_upserts_are_checked_by_spark_and_by_the_library(spark: SparkSession, world: World) -> None:

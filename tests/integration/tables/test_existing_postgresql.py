@@ -74,11 +74,12 @@ def taken(postgres: Postgres) -> dict[str, list[str]]:
     columns = ", ".join(f'"{name}" {written(name)}' for name in POSTGRESQL_TYPES)
     with psycopg.connect(url) as connection:
         connection.execute(f"{POSTGRESQL_SETUP}; CREATE TABLE o ({columns})".encode())
-    store = open_store(TableOptions(TableFormat.POSTGRESQL, "o", url=url))
+    options = TableOptions(TableFormat.POSTGRESQL, "o", url=url)
+    store = open_store(options)
 
     def takes(column: str, kind: DataType) -> bool:
         try:
-            store.compare(StructType([StructField(column, kind)]))
+            store.compare(StructType([StructField(column, kind)]), options)
         except ConfigError:
             return False
         return True

@@ -56,11 +56,12 @@ def test_the_examples_for_postgresql_work(postgres: Postgres) -> None:
     columns = ", ".join(f'"{name}" {written(name)}' for name in POSTGRESQL_TYPES)
     with psycopg.connect(url) as connection:
         connection.execute(f"{POSTGRESQL_SETUP}; CREATE TABLE o ({columns})".encode())
-    store = open_store(TableOptions(TableFormat.POSTGRESQL, "o", url=url))
+    options = TableOptions(TableFormat.POSTGRESQL, "o", url=url)
+    store = open_store(options)
 
     def takes(column: str, kind: DataType) -> bool:
         try:
-            store.compare(StructType([StructField(column, kind)]))
+            store.compare(StructType([StructField(column, kind)]), options)
         except ConfigError:
             return False
         return True
@@ -74,11 +75,12 @@ def test_the_examples_for_sqlite_work(tmp_path: Path, section: str, strict: str)
     kinds = [kind for kind in SQLITE_TYPES if not strict or kind in ("INTEGER", "REAL", "TEXT", "BLOB", "ANY")]
     columns = ", ".join(f'"{kind or "none"}" {kind}' for kind in kinds)
     existing.run(f"CREATE TABLE o ({columns}){strict}")
-    store = open_store(TableOptions(TableFormat.SQLITE, "o", url=existing.url))
+    options = TableOptions(TableFormat.SQLITE, "o", url=existing.url)
+    store = open_store(options)
 
     def takes(column: str, kind: DataType) -> bool:
         try:
-            store.compare(StructType([StructField(column, kind)]))
+            store.compare(StructType([StructField(column, kind)]), options)
         except ConfigError:
             return False
         return True

@@ -17,7 +17,6 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import Table
 from pyspark.sql.types import (
     ArrayType,
-    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -164,7 +163,6 @@ def test_columns_that_the_batch_lacks_keep_their_values(world: IcebergWorld) -> 
 INSTANT = datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999, datetime.UTC)
 KEYS: list[tuple[DataType, pa.DataType, list[Any]]] = [
     (BooleanType(), pa.bool_(), [True, False]),
-    (BinaryType(), pa.binary(), [b"", b"a\xff", b"b"]),
     (DateType(), pa.date32(), [datetime.date(1, 1, 1), datetime.date(2024, 2, 29), datetime.date(9999, 12, 31)]),
     (DecimalType(20, 2), pa.decimal128(20, 2), [decimal.Decimal("-1.25"), decimal.Decimal("999999999999999999.99")]),
     (StringType(), pa.string(), ["", "a'b\"c", "\u00fc" * 40, "\U0010ffff"]),

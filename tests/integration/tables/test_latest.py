@@ -117,7 +117,8 @@ def test_offsets_decide_which_row_is_latest_if_the_rows_have_them(
     rows = [(1, "b", "t", 0, 11), (1, "a", "t", 0, 10), (2, "x", "t", 1, 3)]
     query.write_frame(1, spark.createDataFrame(rows, RECORDS))
     assert read(query.options, "id", "text")[:2] == [(1, "b"), (2, "x")]
-    assert ("partition" in (query.store.columns() or ())) == stored
+    layout = query.store.layout()
+    assert layout is not None and ("partition" in layout.columns) == stored
     with pytest.raises(Py4JJavaError, match="is in several partitions or topics, whose offsets do not say"):
         query.write_frame(2, spark.createDataFrame([(1, "c", "t", 0, 20), (1, "d", "t", 1, 5)], RECORDS))
     with pytest.raises(Py4JJavaError, match="is in several partitions or topics, whose offsets do not say"):

@@ -64,7 +64,7 @@ def age(world: World, hours: float = 100) -> None:
 
 @pytest.mark.parametrize("form", IN_TASKS, indirect=True)
 def test_files_of_a_lost_task_attempt_are_found_and_deleted(world: World, query: Query) -> None:
-    query.store.prepare(SCHEMA)
+    query.store.prepare(SCHEMA, query.options)
     lost = task(query)
     assert [part.inline for part in lost] == [None] * len(lost)
     query.run(1, ROWS, made=lambda: task(query))

@@ -151,7 +151,7 @@ def test_copies_of_a_checkpoint_that_commit_at_once_leave_one_copy(world: World,
 
 
 def test_leftovers_in_an_object_store_are_found(world: World, query: Query) -> None:
-    query.store.prepare(SCHEMA)
+    query.store.prepare(SCHEMA, query.options)
     task(query)
     query.run(1, ROWS, made=lambda: task(query))
     store = open_store(world.options)

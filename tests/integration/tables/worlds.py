@@ -28,6 +28,7 @@ from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.names import BatchNames
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import _Run, open_store, write_table_batch
 from oncelog.spark.tables.store import TableLook, TableStore, WrittenPart, table_group
@@ -273,6 +274,7 @@ class Query:
     query_id: str = "84d98cca-0000"
     siblings: Collection[str] = ()
     store: TableStore = field(init=False)
+    names: BatchNames = field(init=False)
 
     def __post_init__(self) -> None:
         self.store = open_store(self.options)
@@ -317,8 +319,10 @@ class Query:
         self.plan(batch_id, at_ms=at_ms, upto=upto)
         checkpoint = Checkpoint.open(str(self.root))
         group = table_group(self.query_id, self.name)
+        names = self.names = BatchNames(schema, self.options)
 
         def plan(seen: TableLook) -> BatchPlan:
+            names.look(seen.layout)
             facts = ClusterFacts(seen.table_id, seen.retention_ms)
             return plan_of(
                 checkpoint, batch_id, group, facts, on_missing, self.siblings, str(self.options), seen.others
@@ -330,8 +334,8 @@ class Query:
             plans=[one.fingerprint for one in found if one is not None],
             mode=self.options.mode,
             plan=plan,
-            prepare=lambda: self.store.prepare(schema),
-            rows=made or (lambda: parts(rows)),
+            prepare=lambda: self.store.prepare(names.rows.written, names.rows.options),
+            rows=lambda: (names.written(), made() if made else parts(rows))[1],
             remember=checkpoint.remember,
             known={one.group for one in checkpoint.last_writes()},
         )

@@ -33,6 +33,7 @@ from pyspark.sql.types import (
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.options import TableFormat, TableOptions
+from oncelog.spark.tables.store import Conflict
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -197,8 +198,8 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
             column = column.cast(kind)
         chosen.append(column.alias(field.name))
     rows = rows.select(*chosen)
-    if options.partition_by:
-        columns = [col(escaped(name)) for name in options.partition_by]
+    columns = [col(escaped(name)) for name in options.partition_by if name in rows.columns]
+    if columns:
         rows = rows.repartition(*columns).sortWithinPartitions(*columns)
     if options.format is TableFormat.POSTGRESQL:
         rows = rows.coalesce(MAX_COPIES)
@@ -233,16 +234,6 @@ def _with_json_inside(column: Column, kind: DataType) -> Column:
     if isinstance(inner, ArrayType):
         return transform(column, lambda element: _with_json_inside(element, inner))
     return transform(column, lambda element: to_json(element, JSON_OPTIONS)) if isinstance(inner, _NESTED) else column
-
-
-def check_partitions(found: Sequence[str], options: TableOptions) -> None:
-    """Refuse a table that is partitioned by other columns than ``partitionBy`` says."""
-    if options.partition_by != tuple(found):
-        raise ConfigError(
-            f"{options} is partitioned by {', '.join(found) or 'nothing'}, and partitionBy says "
-            f"{', '.join(options.partition_by) or 'nothing'}: "
-            + (f"set it to {', '.join(found)}" if found else "leave it out")
-        )
 
 
 def check_required(required: Collection[str], given: Collection[str], options: TableOptions) -> None:
@@ -301,14 +292,13 @@ def _other_type(wanted: str, found: str, rearranged: str) -> str:
 def missing_names(
     wanted: Sequence[tuple[str, str]], found: Collection[str], options: TableOptions
 ) -> list[tuple[str, str]]:
-    """The columns that the table lacks. Raises ConfigError if they may not be added."""
-    lowered = {name.lower(): name for name in found}
+    """The columns that the table lacks. Raises ConfigError if they may not be added, and Conflict if the table has them
+    in other letters since it was looked at."""
+    lowered = {name.lower() for name in found}
     missing = [(name, kind) for name, kind in wanted if name not in found]
     for name, _ in missing:
         if name.lower() in lowered:
-            raise ConfigError(
-                f"The rows have a column {name}, {options} one named {lowered[name.lower()]}: rename one of them"
-            )
+            raise Conflict(f"{options} has column {name} in other letters since it was looked at")
     if missing and not options.evolve:
         names = ", ".join(name for name, _ in missing)
         raise ConfigError(f"{options} has no column {names}: set evolve to true to have it added, or leave it out")

@@ -52,24 +52,19 @@ def order_of(schema: StructType, options: TableOptions) -> Order | None:
                     f"sorts differently: cast it to a whole number"
                 )
         return Order(options.latest_by)
-    types = {field.name: field.dataType for field in schema.fields}
-    if all(types.get(name) == kind for name, kind in ORIGIN.items()):
-        return Order(("offset",), ("topic", "partition"))
+    origin = {f.name.lower(): f.name for f in schema.fields if ORIGIN.get(f.name.lower()) == f.dataType}
+    if len(origin) == len(ORIGIN):
+        return Order((origin["offset"],), (origin["topic"], origin["partition"]))
     return None
 
 
-def written_columns(
-    schema: StructType, options: TableOptions, columns_of: Callable[[], Collection[str] | None]
-) -> StructType:
+def written_columns(schema: StructType, options: TableOptions, columns: Collection[str] | None) -> StructType:
     """The columns of the rows that are written: without those of the order that the table lacks and may not get.
 
-    :param columns_of: the table's columns; None if there is no table yet.
+    :param columns: the table's; None if there is no table yet.
     """
     order = order_of(schema, options)
-    if order is None or options.evolve:
-        return schema
-    columns = columns_of()
-    if columns is None:
+    if order is None or options.evolve or columns is None:
         return schema
     return StructType(
         [f for f in schema.fields if f.name not in (*order.by, *order.within) or f.name in (*columns, *options.key)]

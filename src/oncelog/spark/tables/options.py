@@ -166,8 +166,9 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
         raise ConfigError("mode = upsert and key, the columns that identify a row, need each other: set both")
     if options.latest_by and options.mode is not Mode.UPSERT:
         raise ConfigError("latestBy says which row of a key is the latest, for mode = upsert: set it, or leave it out")
-    if both := set(options.latest_by) & set(options.key):
-        raise ConfigError(f"latestBy and key both name {min(both)}, which all rows of a key have: leave it out")
+    keys = {name.lower() for name in options.key}
+    if both := [name for name in options.latest_by if name.lower() in keys]:
+        raise ConfigError(f"latestBy and key both name {both[0]}, which all rows of a key have: leave it out")
 
 
 def _word(given: Mapping[str, str], name: str, words: type[E], default: E | None = None) -> E:
@@ -192,7 +193,7 @@ def _parsed(given: Mapping[str, str], name: str, parse: Callable[[str], T], want
 
 def _names(given: Mapping[str, str], name: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in given.get(name, "").split(",") if part.strip())
-    if len(set(found)) < len(found):
+    if len({name.lower() for name in found}) < len(found):
         raise ConfigError(f"Option {name} names a column twice: {', '.join(found)}")
     return found
 

@@ -23,9 +23,10 @@ from oncelog.spark.sink.checkpoint import plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan, last_write_key
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
-from oncelog.spark.tables.columns import check_columns, escaped, prepared
+from oncelog.spark.tables.columns import escaped, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
-from oncelog.spark.tables.latest import latest, written_columns
+from oncelog.spark.tables.latest import latest
+from oncelog.spark.tables.names import BatchNames, check_partitions, named_rows
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
 from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart, table_group
 from oncelog.spark.tables.tasks import write_parts
@@ -60,7 +61,10 @@ def to_table(
     :param observe: called at each step, on the driver.
     """
     parsed = parse_table_options(option_texts(options, "to_table"))
-    open_store(parsed).check()
+    store = open_store(parsed)
+    store.check()
+    if parsed.partition_by and (layout := store.layout()) is not None:
+        check_partitions(parsed, layout)
     return to_table_of(parsed, name=name, on_written=on_written, observe=observe)
 
 
@@ -133,8 +137,8 @@ def open_store(options: TableOptions) -> MaintainedTable:
 def check_table(store: MaintainedTable, schema: StructType, options: TableOptions) -> None:
     """Refuse rows with these columns if the table, as it is now, cannot take them; changes nothing. Raises
     ConfigError, and OncelogError if the table cannot be asked."""
-    check_columns(schema, options)
-    store.compare(written_columns(schema, options, store.columns))
+    named = named_rows(schema, options, store.layout())
+    store.compare(named.written, named.options)
 
 
 class _Run:
@@ -176,11 +180,11 @@ def write_table_batch(
     began = real_time.monotonic()
     checkpoint = checkpoint_at(location)
     group = table_group(checkpoint.query_id(), name)
-    check_columns(rows.schema, options)
-    schema = written_columns(rows.schema, options, store.columns)
+    names = BatchNames(rows.schema, options)
 
     def plan(seen: TableLook) -> BatchPlan:
         run.claim(group, seen.table_id)
+        names.look(seen.layout)
         facts = ClusterFacts(seen.table_id, seen.retention_ms)
         siblings = run.keys - {last_write_key(group, seen.table_id)} | {
             table_group(checkpoint.query_id(), other) for other in run.beside
@@ -188,13 +192,15 @@ def write_table_batch(
         return plan_of(checkpoint, batch_id, group, facts, options.on_missing, siblings, str(options), seen.others)
 
     def prepare() -> str:
-        table_id = store.prepare(schema)
+        table_id = store.prepare(names.rows.written, names.rows.options)
         run.claim(group, table_id)
         return table_id
 
     def parts() -> Sequence[WrittenPart]:
-        arranged = store.arranged(latest(rows, options).select(*map(escaped, schema.names)))
-        return write_parts(prepared(arranged, options), store.task_writer(), options.max_batch_bytes)
+        named = names.written()
+        chosen = latest(rows.toDF(*named.names), named.options).select(*map(escaped, named.written.names))
+        ready = prepared(store.arranged(chosen), named.options)
+        return write_parts(ready, store.task_writer(), options.max_batch_bytes)
 
     numbers = (batch_id, batch_id - 1)
     plans = [found.fingerprint for found in map(checkpoint.planned, numbers) if found is not None]

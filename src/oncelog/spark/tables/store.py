@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.errors import OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.options import Mode
+from oncelog.spark.tables.options import Mode, TableOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,18 @@ class TableRefused(OncelogError):
     """The table cannot be read or written; the text says which, and why."""
 
 
+class Layout(NamedTuple):
+    """What a table has.
+
+    :param partitions: in the words of the table, in order.
+    :param by_columns: whether each partition is the value of a column, whose name it is.
+    """
+
+    columns: Sequence[str]
+    partitions: tuple[str, ...] = ()
+    by_columns: bool = True
+
+
 class TableLook(NamedTuple):
     """What a look at the table showed.
 
@@ -56,12 +68,14 @@ class TableLook(NamedTuple):
     :param retention_ms: how long identities stay in the table after their commit.
     :param marker: the last batch of the group that is in the table.
     :param others: where there is no such batch: the last ones of other groups of the same query, in the table.
+    :param layout: None if there is no table.
     """
 
     table_id: str
     retention_ms: int
     marker: Marker | None
     others: Mapping[str, Marker] = {}
+    layout: Layout | None = None
 
     def is_as(self, before: TableLook) -> bool:
         """Whether the table is the same one, with the same batch of the group."""
@@ -125,12 +139,15 @@ class TableStore(Protocol):
         """
         ...
 
-    def prepare(self, schema: StructType) -> str:
-        """Create the table for these rows, or compare its columns with theirs and add to them; returns its id."""
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        """Create the table for these rows, or compare its columns with theirs and add to them; returns its id.
+
+        :param options: those of the table, with the names of its columns and its partitions: they hold from now on.
+        """
         ...
 
-    def columns(self) -> list[str] | None:
-        """The names of the table's columns; None if there is no table."""
+    def layout(self) -> Layout | None:
+        """What the table has; None if there is no table."""
         ...
 
     def arranged(self, rows: DataFrame) -> DataFrame:
@@ -154,7 +171,7 @@ class MaintainedTable(TableStore, Protocol):
         """Refuse a table of files that cannot be written, whatever the rows. Raises ConfigError."""
         ...
 
-    def compare(self, schema: StructType) -> None:
+    def compare(self, schema: StructType, options: TableOptions) -> None:
         """Compare the columns of the table, if there is one, with those of these rows; changes nothing. Raises
         ConfigError as :meth:`prepare` would."""
         ...

@@ -43,6 +43,7 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
+    Layout,
     Leftover,
     TableLook,
     TableRefused,
@@ -143,7 +144,8 @@ class PostgresTable:
             _lock(connection, group)
             return _look(connection, self._place(connection), group)
 
-    def prepare(self, schema: StructType) -> str:
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        self._options = options
         wanted = _wanted(schema)
         with self._connected() as connection:
             check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
@@ -168,11 +170,10 @@ class PostgresTable:
             self._as_they_are = as_they_are(schema, columns)
             return place.table_id
 
-    def columns(self) -> list[str] | None:
+    def layout(self) -> Layout | None:
         with self._connected() as connection:
             check_names(connection, parts_of(self._options.table), self._options)
-            oid = _oid(connection, self._name)
-            return None if oid is None else [column.name for column in columns_of(connection, oid)]
+            return _layout(connection, _oid(connection, self._name))
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return with_json(rows, self._as_they_are)
@@ -185,7 +186,8 @@ class PostgresTable:
     def check(self) -> None:
         """Everything depends on the rows."""
 
-    def compare(self, schema: StructType) -> None:
+    def compare(self, schema: StructType, options: TableOptions) -> None:
+        self._options = options
         with self._connected() as connection:
             check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
             oid = _oid(connection, self._name)
@@ -436,7 +438,12 @@ def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> Tabl
                 best[str(sink)] = is_home, new
     found = {sink: marker for sink, (_, marker) in best.items()}
     marker = found.pop(group, None)
-    return TableLook(place.table_id, FOR_EVER_MS, marker, found if marker is None else {})
+    others = found if marker is None else {}
+    return TableLook(place.table_id, FOR_EVER_MS, marker, others, _layout(connection, place.oid))
+
+
+def _layout(connection: psycopg.Connection, oid: int | None) -> Layout | None:
+    return None if oid is None else Layout([column.name for column in columns_of(connection, oid)])
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:

@@ -24,6 +24,7 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
+    Layout,
     Leftover,
     TableLook,
     TableRefused,
@@ -67,7 +68,8 @@ class SqliteTable:
         with self._connected() as connection:
             return self._look(connection, group)
 
-    def prepare(self, schema: StructType) -> str:
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        self._options = options
         wanted = _wanted(schema)
         check_rights(self._options, self.missing_rights())
         with self._connected() as connection:
@@ -92,11 +94,15 @@ class SqliteTable:
             connection.execute("COMMIT")
             return table_id
 
-    def columns(self) -> list[str] | None:
+    def layout(self) -> Layout | None:
         if not Path(self._options.url).exists():
             return None
         with self._connected() as connection:
-            return [column.name for column in columns_of(connection, self._name)] or None
+            return self._layout(connection)
+
+    def _layout(self, connection: sqlite3.Connection) -> Layout | None:
+        columns = [column.name for column in columns_of(connection, self._name)]
+        return Layout(columns) if columns else None
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return with_json(rows)
@@ -107,7 +113,8 @@ class SqliteTable:
     def check(self) -> None:
         """Everything depends on the rows."""
 
-    def compare(self, schema: StructType) -> None:
+    def compare(self, schema: StructType, options: TableOptions) -> None:
+        self._options = options
         wanted = _wanted(schema)
         if not Path(self._options.url).exists():
             return
@@ -183,7 +190,8 @@ class SqliteTable:
             )
             found = {str(sink): Marker(*marker) for sink, *marker in rows}
         marker = found.pop(group, None)
-        return TableLook(table_id, FOR_EVER_MS, marker, found if marker is None else {})
+        others = found if marker is None else {}
+        return TableLook(table_id, FOR_EVER_MS, marker, others, self._layout(connection))
 
     def _id(self, connection: sqlite3.Connection) -> str:
         """Empty if there is no such table, or none that a sink has written to."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_required, missing_columns, stored_schema
 from oncelog.spark.tables.databases.sql_names import quoted
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
@@ -40,6 +40,7 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
+    Layout,
     Leftover,
     TableLook,
     TableRefused,
@@ -88,7 +89,8 @@ class DeltaTableStore:
         table = self._load()
         return TableLook("", FOR_EVER_MS, None) if table is None else self._look_at(table, group, plans, known)
 
-    def prepare(self, schema: StructType) -> str:
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        self._options = options
         self._schema = stored = stored_schema(schema, TableFormat.DELTA)
         table = self._load()
         check_rights(self._options, self.missing_rights())
@@ -103,6 +105,7 @@ class DeltaTableStore:
                     partition_by=list(self._options.partition_by),
                     storage_options=dict(self._options.storage),
                 )
+            self._check_partitions(table)
             added = self._missing(table, stored)
             if added.fields:
                 check_names(schema, self._options)
@@ -117,7 +120,8 @@ class DeltaTableStore:
         if table is not None:
             check_writable(table, _columns(table), self._options)
 
-    def compare(self, schema: StructType) -> None:
+    def compare(self, schema: StructType, options: TableOptions) -> None:
+        self._options = options
         table = self._load()
         if table is None:
             self._check_new()
@@ -157,15 +161,20 @@ class DeltaTableStore:
             self._options,
             lambda name: rearranged(name, schema[name].dataType, found[name].dataType),
         )
-        check_partitions(table.metadata().partition_columns, self._options)
         check_required(required(table), schema.names, self._options)
         if self._options.mode is Mode.UPSERT:
             check_understood(table, demands_of(table, found), self._options)
         return StructType([schema[name] for name, _ in added])
 
-    def columns(self) -> list[str] | None:
+    def _check_partitions(self, table: DeltaTable) -> None:
+        """Raises Conflict if the table has other partitions than when it was looked at: files have those."""
+        found = tuple(table.metadata().partition_columns)
+        if found != self._options.partition_by:
+            raise Conflict(f"{self._options} is partitioned by {', '.join(found) or 'nothing'} since it was looked at")
+
+    def layout(self) -> Layout | None:
         table = self._load()
-        return None if table is None else [field.name for field in table.schema().fields]
+        return None if table is None else _layout(table)
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         table = self._prepared
@@ -215,6 +224,7 @@ class DeltaTableStore:
         table = self._load()
         if table is None or not _same(table, commit):
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+        self._check_partitions(table)
         if self._schema is not None and self._missing(table, self._schema).fields:
             raise Conflict(f"{self._options} has lost columns since it was prepared")
         if added := set(demands_of(table, _columns(table)).conditions) - set(self._kept.conditions):
@@ -284,7 +294,7 @@ class DeltaTableStore:
         retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
         marker = self._marker(table, group, plans)
         others = {} if marker is not None else self._others(table, group, plans, known)
-        return TableLook(str(table.metadata().id), retention, marker, others)
+        return TableLook(str(table.metadata().id), retention, marker, others, _layout(table))
 
     def _others(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
         """The last batches of the query's other groups: those that are known, or that the log still names."""
@@ -408,6 +418,10 @@ def _columns(table: DeltaTable) -> StructType:
     from pyspark.sql.types import StructType
 
     return StructType.fromJson(_json(table.schema().to_json()))
+
+
+def _layout(table: DeltaTable) -> Layout:
+    return Layout([field.name for field in table.schema().fields], tuple(table.metadata().partition_columns))
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:

@@ -215,7 +215,7 @@ def check_understood(table: DeltaTable, demands: Demands, options: TableOptions)
 
 
 def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: TableOptions) -> DataFrame:
-    """The rows with wider types, generated and padded columns, and the conditions of the table.
+    """The rows with wider types, generated, padded and partition columns, and the conditions of the table.
 
     Raises ConfigError if Spark cannot compute a condition. What an upsert's rows have no columns for is left to the
     library, which looks at the merged rows.
@@ -224,12 +224,13 @@ def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: Ta
     from pyspark.sql.functions import length as length_of
 
     rows = cast_wider(rows, {f.name: f.dataType for f in columns.fields})
-    if demands == Demands():
+    given, partitions = rows.columns, set(options.partition_by)
+    if demands == Demands() and partitions < set(given):
         return rows
-    given = rows.columns
     if options.mode is not Mode.UPSERT:
         absent = [f for f in columns.fields if f.name not in given and _GENERATED not in (f.metadata or {})]
         rows = rows.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in absent))
+        given = [*given, *(f.name for f in absent if f.name in partitions)]
     for name, expression in demands.generated:
         if name not in given:
             computed = resolved(rows, expr(expression), f"generated column {name} ({expression})", options)
@@ -244,6 +245,7 @@ def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: Ta
         if name in given:
             text = col(escaped(name))
             rows = rows.withColumn(name, when(length_of(text) < length, rpad(text, length, " ")).otherwise(text))
+    given = rows.columns if set(given) <= partitions else given
     return fulfilling(rows, given, demands.conditions, options)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oncelog.errors import ConfigError
 from oncelog.spark.private_apis import plans
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
+from oncelog.spark.tables.columns import check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.lake.parquet import file_schema
@@ -30,6 +30,7 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
+    Layout,
     Leftover,
     TableLook,
     TableRefused,
@@ -55,7 +56,7 @@ try:
         TableAlreadyExistsError,
     )
     from pyiceberg.io import load_file_io
-    from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
+    from pyiceberg.io.pyarrow import PyArrowFileIO
     from pyiceberg.table.snapshots import ancestors_of
     from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
@@ -66,8 +67,8 @@ try:
         check_types,
         check_writable,
         conditions,
+        data_files,
         made_of,
-        one_line,
         spark_types,
         summary_of,
     )
@@ -128,7 +129,8 @@ class IcebergTable:
         table = self._load()
         return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group)
 
-    def prepare(self, schema: StructType) -> str:
+    def prepare(self, schema: StructType, options: TableOptions) -> str:
+        self._options = options
         stored = stored_schema(schema, TableFormat.ICEBERG)
         check_rights(self._options, self.missing_rights())
         try:
@@ -147,7 +149,8 @@ class IcebergTable:
         if table is not None:
             self._check(table)
 
-    def compare(self, schema: StructType) -> None:
+    def compare(self, schema: StructType, options: TableOptions) -> None:
+        self._options = options
         table = self._load()
         if table is not None:
             self._check(table)
@@ -160,7 +163,6 @@ class IcebergTable:
         check_deletes(summary_of(table), self._options)
         if checked != self._checked:
             check_writable(table, self._options)
-            self._check_partitions(table)
             self._checked = checked
 
     def _missing(self, table: Table, stored: StructType) -> pa.Schema | None:
@@ -236,21 +238,9 @@ class IcebergTable:
         except TableAlreadyExistsError:
             return self._catalog().load_table(self._identifier)
 
-    def _check_partitions(self, table: Table) -> None:
-        names = table.schema().find_column_name
-        fields = table.spec().fields
-        if any(not isinstance(field.transform, IdentityTransform) for field in fields):
-            if self._options.partition_by:
-                spec = one_line(table.spec())
-                raise ConfigError(
-                    f"{self._options} is partitioned by more than columns ({spec}): leave partitionBy out"
-                )
-        else:
-            check_partitions([str(names(field.source_id)) for field in fields], self._options)
-
-    def columns(self) -> list[str] | None:
+    def layout(self) -> Layout | None:
         table = self._load()
-        return None if table is None else table.schema().column_names
+        return None if table is None else _layout(table)
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         schema = self._prepared().schema()
@@ -324,7 +314,7 @@ class IcebergTable:
         found = [file for part in commit.parts if part.written is not None for file in pickle.loads(part.written)]
         if rows:
             source = self._source(table, rows)
-            found += _dataframe_to_data_files(table_metadata=table.metadata, df=source, io=table.io)
+            found += data_files(table.metadata, source, table.io)
         with transaction.update_snapshot(snapshot_properties=properties).fast_append() as append:
             for file in found:
                 append.append_data_file(file)
@@ -418,8 +408,7 @@ def _beyond_years(name: str) -> TableRefused:
 
 
 def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:
-    io = load_file_io(dict(properties), metadata.location)
-    yield from _dataframe_to_data_files(table_metadata=metadata, df=rows, io=io)
+    yield from data_files(metadata, rows, load_file_io(dict(properties), metadata.location))
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -453,7 +442,18 @@ def _look_at(table: Table, group: str) -> TableLook:
     marker = found.pop(group, None)
     others = {} if marker is not None else {sink: one for sink, one in found.items() if one is not None}
     retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
-    return TableLook(str(table.metadata.table_uuid), retention, marker, others)
+    return TableLook(str(table.metadata.table_uuid), retention, marker, others, _layout(table))
+
+
+def _layout(table: Table) -> Layout:
+    name = table.schema().find_column_name
+    partitions = [(field.transform, str(name(field.source_id))) for field in table.spec().fields]
+    by_columns = all(isinstance(transform, IdentityTransform) for transform, _ in partitions)
+    texts = [
+        column if isinstance(transform, IdentityTransform) else f"{transform}({column})"
+        for transform, column in partitions
+    ]
+    return Layout([field.name for field in table.schema().fields], tuple(texts), by_columns)
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:

@@ -18,6 +18,9 @@ from pyiceberg.exceptions import NotInstalledError
 from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
 from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
     DecimalType,
     DoubleType,
     FixedType,
@@ -28,9 +31,12 @@ from pyiceberg.types import (
     LongType,
     MapType,
     NestedField,
+    StringType,
     StructType,
     TimestampNanoType,
+    TimestampType,
     TimestamptzNanoType,
+    TimestamptzType,
     TimeType,
     UUIDType,
 )
@@ -43,6 +49,8 @@ from oncelog.spark.tables.options import Mode, TableOptions
 from oncelog.spark.tables.store import TableRefused
 
 if TYPE_CHECKING:
+    from pyiceberg.io import FileIO
+    from pyiceberg.manifest import DataFile
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
@@ -90,6 +98,17 @@ def check_writable(table: Table, options: TableOptions) -> None:
         ) from error
 
 
+def data_files(metadata: TableMetadata, rows: pa.Table, io: FileIO) -> Iterator[DataFile]:
+    """Write the rows. A column that partitions them and that they lack is NULL; the library wants it there."""
+    schema = metadata.schema()
+    for field in metadata.spec().fields:
+        source = str(schema.find_column_name(field.source_id))
+        column = next(one.name for one in schema.fields if source == one.name or source.startswith(f"{one.name}."))
+        if column not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(rows.num_rows, schema.as_arrow().field(column).type))
+    yield from _dataframe_to_data_files(table_metadata=metadata, df=rows, io=io)
+
+
 def one_line(spec: PartitionSpec) -> str:
     """A table's partitions, for messages."""
     return " ".join(str(spec).split())
@@ -123,7 +142,7 @@ def _try(metadata: TableMetadata) -> None:
         trial = metadata.model_copy(update=changed | {"snapshots": [], "snapshot_log": [], "metadata_log": []})
         schema, spec, io = trial.schema(), trial.spec(), PyArrowFileIO()
         rows = pa.Table.from_pylist([_row(schema)], schema=schema.as_arrow())
-        files = list(_dataframe_to_data_files(table_metadata=trial, df=rows, io=io))
+        files = list(data_files(trial, rows, io))
         output = io.new_output(f"file://{folder}/manifest.avro")
         with write_manifest(trial.format_version, spec, schema, output, 1, "null") as writer:
             for file in files:
@@ -155,21 +174,41 @@ _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
 
 
 def spark_types(schema: Schema) -> dict[str, spark.DataType]:
-    """The columns whose type in Spark may be wider than that of rows."""
-    found: dict[str, spark.DataType] = {}
-    for field in schema.fields:
-        match field.field_type:
-            case IntegerType():
-                found[field.name] = spark.IntegerType()
-            case LongType():
-                found[field.name] = spark.LongType()
-            case FloatType():
-                found[field.name] = spark.FloatType()
-            case DoubleType():
-                found[field.name] = spark.DoubleType()
-            case DecimalType() as exact:
-                found[field.name] = spark.DecimalType(exact.precision, exact.scale)
-    return found
+    """The columns whose type Spark has: rows may have a narrower one, or other letters in the names inside."""
+    found = {field.name: _spark_type(field.field_type) for field in schema.fields}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _spark_type(kind: IcebergType) -> spark.DataType | None:
+    match kind:
+        case DecimalType():
+            return spark.DecimalType(kind.precision, kind.scale)
+        case StructType():
+            fields = [(field.name, _spark_type(field.field_type)) for field in kind.fields]
+            known = [spark.StructField(name, one) for name, one in fields if one is not None]
+            return spark.StructType(known) if len(known) == len(fields) else None
+        case ListType():
+            element = _spark_type(kind.element_type)
+            return None if element is None else spark.ArrayType(element)
+        case MapType():
+            key, value = _spark_type(kind.key_type), _spark_type(kind.value_type)
+            return None if key is None or value is None else spark.MapType(key, value)
+        case _:
+            return _SPARK_TYPES.get(type(kind))
+
+
+_SPARK_TYPES: Mapping[type[IcebergType], spark.DataType] = {
+    IntegerType: spark.IntegerType(),
+    LongType: spark.LongType(),
+    FloatType: spark.FloatType(),
+    DoubleType: spark.DoubleType(),
+    BooleanType: spark.BooleanType(),
+    StringType: spark.StringType(),
+    BinaryType: spark.BinaryType(),
+    DateType: spark.DateType(),
+    TimestampType: spark.TimestampNTZType(),
+    TimestamptzType: spark.TimestampType(),
+}
 
 
 def check_types(schema: Schema, names: list[str], options: TableOptions) -> None:

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.expressions import AlwaysTrue, And, GreaterThanOrEqual, In, LessThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
-from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
+from pyiceberg.io.pyarrow import ArrowScan
+
+from oncelog.spark.tables.lake.iceberg_demands import data_files
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -128,4 +130,4 @@ def _without(count: int, numbers: pa.ChunkedArray) -> pa.Array:
 def _files(table: Table, rows: pa.Table) -> Sequence[DataFile]:
     if not rows.num_rows:
         return []
-    return list(_dataframe_to_data_files(table_metadata=table.metadata, df=rows, io=table.io))
+    return list(data_files(table.metadata, rows, table.io))

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError
-from oncelog.spark.tables.columns import escaped
-from oncelog.spark.tables.options import Mode, TableOptions
+from oncelog.spark.tables.columns import escaped, stored
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -42,7 +42,7 @@ class Condition(NamedTuple):
 
 
 def widens(given: DataType, found: DataType) -> bool:
-    """Whether each value of a type has the same value in the other."""
+    """Whether each value of a type has the same value in the other; the names inside may differ in case."""
     whole = list(_DIGITS)
     if type(given) in whole:
         if isinstance(found, DecimalType):
@@ -52,7 +52,10 @@ def widens(given: DataType, found: DataType) -> bool:
         return type(found) in whole[whole.index(type(given)) :]
     if isinstance(given, DecimalType) and isinstance(found, DecimalType):
         return found.scale >= given.scale and found.precision - found.scale >= given.precision - given.scale
-    return isinstance(given, FloatType) and isinstance(found, DoubleType)
+    if isinstance(given, FloatType):
+        return isinstance(found, DoubleType)
+    texts = given.simpleString(), found.simpleString()
+    return texts[0] != texts[1] and texts[0].lower() == texts[1].lower()
 
 
 def widened(schema: StructType, found: Mapping[str, DataType]) -> StructType:
@@ -61,7 +64,7 @@ def widened(schema: StructType, found: Mapping[str, DataType]) -> StructType:
 
 
 def _wider(given: DataType, found: DataType | None) -> DataType:
-    return found if found is not None and widens(given, found) else given
+    return stored(found, TableFormat.DELTA) if found is not None and widens(given, found) else given
 
 
 def cast_wider(rows: DataFrame, found: Mapping[str, DataType]) -> DataFrame:

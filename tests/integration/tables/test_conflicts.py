@@ -14,7 +14,7 @@ from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
 from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Commit, Conflict, Layout, TableLook, TableStore, TaskWriter, WrittenPart
+from oncelog.spark.tables.store import Commit, Conflict, TableLayout, TableLook, TableStore, TaskWriter, WrittenPart
 from tests.integration.tables.worlds import SCHEMA, Query, Row, World, arrow, parts
 
 AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
@@ -82,7 +82,7 @@ class Unheard:
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         return self._store.prepare(schema, options)
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         return self._store.layout()
 
     def arranged(self, rows: DataFrame) -> DataFrame:

@@ -181,6 +181,10 @@ def test_a_map_of_texts_is_written_into_hstore(existing: Existing) -> None:
     assert existing.run("SELECT count(*) FILTER (WHERE h IS NULL), count(*) FROM o") == [(1, 3)]
 
 
+PRICE = (
+    "CREATE TYPE price AS (amount numeric(10,2), text varchar(12), day date);"
+    "CREATE TYPE offer AS (price price, more numeric(10,2)[])"
+)
 EXACT: list[tuple[str, Any, str]] = [
     ("integer", decimals("12.000"), "12"),
     ("bigint", doubles(1e15), "1000000000000000"),
@@ -195,6 +199,13 @@ EXACT: list[tuple[str, Any, str]] = [
     ("double precision", numbers(2**53), "9.007199254740992e+15"),
     ("real", decimals("0.1"), "0.1"),
     ("money", decimals("1234.50"), "$1,234.50"),
+    ("money", texts("-$1,234.500"), "-$1,234.50"),
+    ("interval(2)", texts("1 day 02:03:04.5600"), "1 day 02:03:04.56"),
+    ("interval", texts("P1Y2M3DT4H5M6.789012S"), "1 year 2 mons 3 days 04:05:06.789012"),
+    ("price", texts(' (12.50,"a ""b"" \\\\ (c)",2024-01-02)'), '(12.50,"a ""b"" \\\\ (c)",2024-01-02)'),
+    ("price", texts('(,"",)'), '(,"",)'),
+    ("price[]", texts(r'{"(1.5,\"x,\\\"y\\\"\",)",NULL}'), r'{"(1.50,\"x,\"\"y\"\"\",)",NULL}'),
+    ("offer", texts('("(1.5,x,)",{1.25})'), '("(1.50,x,)",{1.25})'),
     ("date", texts("2024-01-02 00:00:00"), "2024-01-02"),
     ("timestamp", texts("2024-01-02T10:00:00.123456"), "2024-01-02 10:00:00.123456"),
     ("timestamp", texts("Jan 2 2024 10:00 PM"), "2024-01-02 22:00:00"),
@@ -212,7 +223,7 @@ EXACT: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("column_type", "given", "stored"), EXACT)
 def test_a_value_that_fits_is_accepted(existing: Existing, column_type: str, given: Any, stored: str) -> None:
-    existing.run(f"CREATE TABLE o (c {column_type})")
+    existing.run(f"{PRICE}; CREATE TABLE o (c {column_type})")
     existing.write({"c": given})
     assert existing.run("SELECT c::text FROM o") == [(stored,)]
 
@@ -240,6 +251,32 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     ("numeric(4,2)", decimals("123"), r"numeric field overflow, in column c: \"123\.0*\" \(A field with precision 4"),
     ("money", decimals("0.001"), r"would round it"),
+    ("money", texts("($1,234.567)"), r"has '\(\$1,234\.567\)' in column c, which is money and would round it"),
+    ("interval(0)", texts("00:00:01.5"), r"would round it: write 0 digits behind the point"),
+    ("interval", texts("PT1.1234567S"), r"would round it: write 6 digits behind the point"),
+    (
+        "interval year",
+        texts("1 year 2 months"),
+        r'which drops what it has no field for: ALTER COLUMN "c" TYPE interval',
+    ),
+    (
+        "price",
+        texts("(12.345,x,)"),
+        r"'12\.345' in column c, which is price and whose amount, numeric\(10,2\), would round",
+    ),
+    ("price", texts('(1,"a ",)', "(1,123456789012  ,)"), r"'123456789012  ' .* whose text, .*, would drop spaces"),
+    (
+        "price[]",
+        texts('{"(1,x,2024-01-02 10:00)"}'),
+        r"whose day, date, would drop its time: leave it out in the query$",
+    ),
+    ("offer", texts('("(1,,)","{1.255}")'), r"has '1\.255' .* whose more, numeric\(10,2\)\[\], would round it"),
+    (
+        "offer",
+        texts('("(1.255,,)",)'),
+        r"has '1\.255' .* whose price, price, whose amount, numeric\(10,2\), would round",
+    ),
+    ("price", texts("(1,x)"), r"malformed record literal"),
     ("double precision", numbers(2**53 + 1), r"has 9007199254740993 .* would hold 9007199254740992"),
     ("real", numbers(16_777_217), r"would hold 16777216"),
     ("double precision", decimals("0.123456789012345678"), r"would hold 0\.12345678901234568"),
@@ -289,8 +326,8 @@ REFUSED: list[tuple[str, Any, str]] = [
 def test_value_that_does_not_fit_is_refused_with_column_and_value(
     existing: Existing, column_type: str, given: Any, why: str
 ) -> None:
-    existing.run(POSTGRESQL_SETUP + f"CREATE TABLE o (c {column_type})")
-    with pytest.raises(TableRefused, match=why) as refused:
+    existing.run(f"{PRICE}; {POSTGRESQL_SETUP} CREATE TABLE o (c {column_type})")
+    with pytest.raises((TableRefused, ConfigError), match=why) as refused:
         existing.write({"c": given})
     assert "\n" not in str(refused.value)
     assert existing.run("SELECT * FROM o") == []
@@ -344,6 +381,12 @@ ADVISED = [
     ("date[]", "array('2024-01-02 10:00:00')", "{2024-01-02}"),
     ("time", "'2024-01-02 10:00:00'", "10:00:00"),
     ("hstore", "map('a', 1)", '"a"=>"1"'),
+    ("date", "19737", "2024-01-15"),
+    ("timestamp", "-1L", "1969-12-31 23:59:59.999999"),
+    ("timestamptz", "-1L", "1969-12-31 23:59:59.999999+00"),
+    ("time", "3723000004L", "01:02:03.000004"),
+    ("interval", "90061000000L", "25:01:01"),
+    ("boolean", "1", "true"),
 ]
 """A type, a value of a query that the column would change, and what it holds of what the refusal says to write."""
 
@@ -360,7 +403,9 @@ def test_the_option_that_a_refusal_suggests_is_accepted(
         rows = spark.sql(f"SELECT {value} AS c")
         with pytest.raises((TableRefused, ConfigError)) as refused:
             query.write_frame(0, rows)
-        advice = re.search(r"(?:in the query, |: write )(.*?)(?: in the query)?$", str(refused.value))
+        advice = re.search(
+            r"(?:in the query, |: write )(.*?)(?: in the query(?:, if it counts \w+)?)?$", str(refused.value)
+        )
         assert advice is not None, refused.value
         query.write_frame(0, rows.selectExpr(f"{advice[1]} AS c"))
         assert connection.execute("SELECT c::text FROM o").fetchall() == [(stored,)]

@@ -7,6 +7,7 @@ Spark plan. A type that a format cannot hold is refused with the column's name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -255,6 +256,29 @@ def escaped(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+_WHOLE = ("tinyint", "smallint", "int", "bigint", "int32", "int64")
+_LOCAL = "timestamp_ntz'1970-01-01' + {} * interval '0.000001' second"
+COUNTED = {
+    "date": "date_from_unix_date({})",
+    "date32[day]": "date_from_unix_date({})",
+    "timestamp": "timestamp_micros({})",
+    "timestamptz": "timestamp_micros({})",
+    "timestamp_ntz": _LOCAL,
+    "time": f"date_format({_LOCAL}, 'HH:mm:ss.SSSSSS')",
+    "interval": "concat({}, ' microseconds')",
+    "boolean": "cast({} as boolean)",
+}
+"""What to write for whole numbers that count days or microseconds, as Debezium's do, by the column's type: a cast takes
+none, or seconds."""
+
+
+def counted(name: str, kind: str) -> str:
+    """What to do about whole numbers for a column of a type in :data:`COUNTED`."""
+    counts = {"date": "days", "date32[day]": "days", "boolean": ""}.get(kind, "microseconds")
+    written = COUNTED[kind].format(name if re.fullmatch(r"\w+", name) else escaped(name))
+    return f"write {written} in the query" + (f", if it counts {counts}" if counts else "")
+
+
 def missing_columns(
     wanted: Sequence[tuple[str, str]],
     found: Sequence[tuple[str, str]],
@@ -272,13 +296,15 @@ def missing_columns(
         if name in types and types[name] != kind:
             raise ConfigError(
                 f"Column {name} of {options} is {types[name]}, while the rows need {kind}: "
-                f"{_other_type(kind, types[name], rearranged(name))}"
+                f"{_other_type(name, kind, types[name], rearranged(name))}"
             )
     return missing_names(wanted, types, options)
 
 
-def _other_type(wanted: str, found: str, rearranged: str) -> str:
+def _other_type(name: str, wanted: str, found: str, rearranged: str) -> str:
     """What to do about a column of another type, by which no value may be lost, or come into another field."""
+    if wanted in _WHOLE and found in COUNTED:
+        return counted(name, found)
     if rearranged:
         return f"write {rearranged} in the query (a cast would take the fields by their places)"
     if "struct<" in wanted and "struct<" in found:

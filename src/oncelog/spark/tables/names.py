@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.latest import written_columns
 from oncelog.spark.tables.options import TableOptions
-from oncelog.spark.tables.store import Layout, TableRefused
+from oncelog.spark.tables.store import TableLayout, TableRefused
 
 
 class NamedRows(NamedTuple):
@@ -32,7 +32,7 @@ class NamedRows(NamedTuple):
     options: TableOptions
 
 
-def named_rows(schema: StructType, options: TableOptions, layout: Layout | None) -> NamedRows:
+def named_rows(schema: StructType, options: TableOptions, layout: TableLayout | None) -> NamedRows:
     """The rows of a batch under the table's names. Raises ConfigError if no table, or not this one, takes them.
 
     :param layout: None if there is no table yet, which then gets the rows' names.
@@ -57,7 +57,7 @@ class BatchNames:
         self._written = False
         self.rows = named_rows(schema, options, None)
 
-    def look(self, layout: Layout | None) -> None:
+    def look(self, layout: TableLayout | None) -> None:
         """Raises ConfigError if this table does not take the rows, and TableRefused if it changed."""
         found = named_rows(self._schema, self._options, layout)
         if self._written and found != self.rows:
@@ -73,7 +73,7 @@ class BatchNames:
         return self.rows
 
 
-def check_partitions(options: TableOptions, layout: Layout) -> None:
+def check_partitions(options: TableOptions, layout: TableLayout) -> None:
     """Refuse another ``partitionBy`` than the table's partitions, which are taken without it. Raises ConfigError."""
     given = [name.lower() for name in options.partition_by]
     own = [name.lower() for name in layout.partitions]

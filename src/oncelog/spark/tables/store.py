@@ -49,10 +49,10 @@ class TableRefused(OncelogError):
     """The table cannot be read or written; the text says which, and why."""
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """What a table has.
 
-    :param partitions: in the words of the table, in order.
+    :param partitions: as the table has them, in order.
     :param by_columns: whether each partition is the value of a column, whose name it is.
     """
 
@@ -75,7 +75,7 @@ class TableLook(NamedTuple):
     retention_ms: int
     marker: Marker | None
     others: Mapping[str, Marker] = {}
-    layout: Layout | None = None
+    layout: TableLayout | None = None
 
     def is_as(self, before: TableLook) -> bool:
         """Whether the table is the same one, with the same batch of the group."""
@@ -146,7 +146,7 @@ class TableStore(Protocol):
         """
         ...
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         """What the table has; None if there is no table."""
         ...
 

@@ -43,8 +43,8 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
-    Layout,
     Leftover,
+    TableLayout,
     TableLook,
     TableRefused,
     TaskWriter,
@@ -89,11 +89,12 @@ _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident
 """Every table of identities that may be read, that of one schema first."""
 
 
-_IN_OTHER_LETTERS = """SELECT quote_ident(c.relname)
+_IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_ident(n.nspname) || '.' END ||
+        quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE lower(c.relname) = lower(%s) AND c.relname <> %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-    AND n.nspname = ANY (CASE WHEN cardinality(%s::text[]) = 0 THEN current_schemas(false)::text[] ELSE %s::text[] END)
-    ORDER BY c.relname LIMIT 1"""
+    WHERE lower(c.relname) = lower(%s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND CASE WHEN %s::text IS NULL THEN n.nspname = ANY (current_schemas(false)) ELSE lower(n.nspname) = lower(%s) END
+    ORDER BY n.nspname, c.relname LIMIT 1"""
 
 
 class TablePlace(NamedTuple):
@@ -152,11 +153,12 @@ class PostgresTable:
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
             place = self._place(connection)
             oid = place.oid
+            if oid is None:
+                self._check_case(connection)
             check_rights(self._options, self._missing_rights(connection, place))
             if _oid(connection, place.batches) is None:
                 _execute(connection, _CREATE.format(place.batches))
             if oid is None:
-                self._check_case(connection)
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
                 found = {column.name for column in columns_of(connection, oid)}
@@ -170,7 +172,7 @@ class PostgresTable:
             self._as_they_are = as_they_are(schema, columns)
             return place.table_id
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         with self._connected() as connection:
             check_names(connection, parts_of(self._options.table), self._options)
             return _layout(connection, _oid(connection, self._name))
@@ -200,12 +202,13 @@ class PostgresTable:
 
     def _check_case(self, connection: psycopg.Connection) -> None:
         """Raises ConfigError if a table exists whose name differs in case, as of a name that was not quoted."""
-        *schema, name = parts_of(self._options.table)
-        found = _one(connection, _IN_OTHER_LETTERS, (name, name, schema, schema))
+        *schemas, name = parts_of(self._options.table)
+        schema = schemas[0] if schemas else None
+        found = _one(connection, _IN_OTHER_LETTERS, (schema, name, schema, schema))
         if found is not None:
             raise ConfigError(
                 f"{self._options} does not exist, and there is {found}: names are taken in the letters in which they "
-                f"are written, so set table to {'.'.join((*schema, found))}, or create the other table first"
+                f"are written, so set table to {found}, or create the other table first"
             )
 
     def missing_rights(self) -> list[str]:
@@ -214,6 +217,8 @@ class PostgresTable:
 
     def _missing_rights(self, connection: psycopg.Connection, place: TablePlace) -> list[str]:
         """Rights on the table, on the identities, and on the schema for what is created there."""
+        if _one(connection, "SELECT current_setting('transaction_read_only')::boolean", None):
+            return [_why_read_only(connection)]
         needed = {Mode.APPEND: "INSERT", Mode.UPSERT: "SELECT,INSERT,UPDATE", Mode.COMPLETE: "INSERT,DELETE"}
         tables = [
             (self._name, place.oid, needed[self._options.mode]),
@@ -239,6 +244,12 @@ class PostgresTable:
         )
         if through_another and not _one(connection, "SELECT has_database_privilege(current_database(), 'TEMP')", None):
             found.append("the role has no right to TEMP in the database, for staged rows")
+        batches = tables[1][1]
+        if batches is not None and _one(connection, "SELECT row_security_active(%s::oid)", (batches,)):
+            found.append(
+                f"row-level security could hide the batches in {place.batches} from the role: ALTER TABLE "
+                f"{place.batches} DISABLE ROW LEVEL SECURITY, or make the role its owner"
+            )
         return found
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
@@ -442,8 +453,8 @@ def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> Tabl
     return TableLook(place.table_id, FOR_EVER_MS, marker, others, _layout(connection, place.oid))
 
 
-def _layout(connection: psycopg.Connection, oid: int | None) -> Layout | None:
-    return None if oid is None else Layout([column.name for column in columns_of(connection, oid)])
+def _layout(connection: psycopg.Connection, oid: int | None) -> TableLayout | None:
+    return None if oid is None else TableLayout([column.name for column in columns_of(connection, oid)])
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:
@@ -468,6 +479,18 @@ def _identify(connection: psycopg.Connection, place: TablePlace, group: str, mar
 def _lock(connection: psycopg.Connection, group: str) -> None:
     """Held to the end of the transaction, also of one whose connection has died."""
     _execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (group,))
+
+
+def _why_read_only(connection: psycopg.Connection) -> str:
+    if _one(connection, "SELECT pg_is_in_recovery()", None):
+        return (
+            "the server is a standby, which is read-only: let url lead to the primary, with all hosts and "
+            "target_session_attrs=read-write"
+        )
+    return (
+        "default_transaction_read_only is on for the role, the database or the server: ALTER ROLE ... SET "
+        "default_transaction_read_only = off"
+    )
 
 
 def _oid(connection: psycopg.Connection, name: str) -> int | None:

@@ -78,8 +78,8 @@ class CopyWriter:
         ((made_s,),) = connection.execute("SELECT extract(epoch FROM now())::bigint").fetchall()
         staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid.uuid4().hex[:16]}')}"
         connection.execute(f"CREATE UNLOGGED TABLE {staged} ({definitions(self.columns)})".encode())
-        comment = (ON_THEIR_WAY + self.table).replace("'", "''")
-        connection.execute(f"COMMENT ON TABLE {staged} IS '{comment}'".encode())
+        comment = (ON_THEIR_WAY + self.table).replace("\\", "\\\\").replace("'", "''")
+        connection.execute(f"COMMENT ON TABLE {staged} IS E'{comment}'".encode())
         return staged
 
 
@@ -90,10 +90,15 @@ def definitions(columns: Iterable[TableColumn]) -> str:
 def connected(url: str) -> psycopg.Connection:
     """Used as ``with connected(url) as connection:`` for one transaction. Nothing is prepared, and nothing is set for
     the session: behind a pooler in transaction mode the next client would find it, or the next transaction miss it.
+
+    Its statements see what others have committed, whatever the role's default is: a look comes after a lock, and would
+    see the table as it was before the wait.
     """
     import psycopg
 
-    return psycopg.connect(url, client_encoding=ENCODING, prepare_threshold=None)
+    connection = psycopg.connect(url, client_encoding=ENCODING, prepare_threshold=None)
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    return connection
 
 
 def copy_rows(

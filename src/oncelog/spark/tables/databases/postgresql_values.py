@@ -302,7 +302,7 @@ _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 }
 """Texts from which PostgreSQL would drop something, by the column's type; with what to write in the query."""
 _RANGES_OF_TIMES = ("tsrange", "tsmultirange", "tstzrange", "tstzmultirange")
-_WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", *_RANGES_OF_TIMES)
+_WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", "interval", *_RANGES_OF_TIMES)
 _VECTORS = ("int2vector", "oidvector")
 """Arrays for PostgreSQL, whose texts are not those of arrays."""
 _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re.DOTALL)
@@ -344,19 +344,58 @@ def _check_text_value(values: pa.Array, column: TableColumn) -> None:
         index = first_of(pc.match_substring_regex(values, pattern))
         if index is not None:
             raise _Lost(values, index, why, "leave it out in the query", cast)
-    if column.leaf in _WITH_FRACTION:
-        digits = column.modifier if column.modifier >= 0 else 6
+    if column.attributes:
+        _check_attributes(values, column)
+    elif column.leaf in _WITH_FRACTION:
+        digits = min(column.modifier & 0xFFFF, 6) if column.modifier >= 0 else 6
         index = first_of(pc.match_substring_regex(values, rf"\.[0-9]{{{digits}}}[0-9]*[1-9]"))
         if index is not None:
             raise _Lost(values, index, "would round it", f"write {digits} digits behind the point in the query")
     elif column.leaf in ("varchar", "name", "char"):
         _check_length(values, column)
-    elif column.leaf == "numeric":
+    elif column.leaf in ("numeric", "money"):
         _check_text_scale(values, column)
     elif column.leaf == "float8":
         _check_text_digits(values, _DOUBLE_DIGITS, _as_double)
     elif column.leaf == "float4":
         _check_text_digits(values, _REAL_DIGITS, _as_real)
+
+
+def _check_attributes(values: pa.Array, column: TableColumn) -> None:
+    """Look into the texts of rows; PostgreSQL refuses those that are malformed."""
+    import pyarrow as pa
+
+    rows = [_parts(text) for text in values.to_pylist() if text is not None]
+    for number, attribute in enumerate(column.attributes):
+        try:
+            _check(pa.array([row[number] for row in rows if number < len(row)], pa.string()), attribute)
+        except _Lost as lost:
+            why = f"whose {attribute.name}, {attribute.type}, {lost.why}"
+            raise _Lost(lost.values, lost.index, why, lost.advice) from None
+
+
+def _parts(text: str) -> list[str | None]:
+    """The parts of a row's text as their types read them; none if it is not a row's."""
+    text = text.strip()
+    if not (text.startswith("(") and text.endswith(")")):
+        return []
+    found: list[str | None] = []
+    part: str | None = None
+    quoted, at, body = False, 0, f"{text[1:-1]},"
+    while at < len(body):
+        char = body[at]
+        if char == "," and not quoted:
+            found.append(part)
+            part = None
+        elif char == "\\" or (quoted and body.startswith('""', at)):
+            at += 1
+            part = (part or "") + body[at]
+        elif char == '"':
+            quoted, part = not quoted, part or ""
+        else:
+            part = (part or "") + char
+        at += 1
+    return found
 
 
 _CUT_AT = {"name": _NAME_BYTES, "char": 1}
@@ -386,7 +425,8 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
     if scale is None or not pc.any(pc.match_substring_regex(values, r"[.eE]")).as_py():
         return
     for index, text in enumerate(values.to_pylist()):
-        if text is not None and re.search(r"[.eE]", text) and not _fits(text.strip(), scale):
+        number = re.sub(r"[^0-9.]", "", text or "") if column.leaf == "money" else (text or "").strip()
+        if re.search(r"[.eE]", number) and not _fits(number, scale):
             raise _rounded(values, index, scale)
 
 

@@ -24,8 +24,8 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
-    Layout,
     Leftover,
+    TableLayout,
     TableLook,
     TableRefused,
     TaskWriter,
@@ -94,15 +94,15 @@ class SqliteTable:
             connection.execute("COMMIT")
             return table_id
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         if not Path(self._options.url).exists():
             return None
         with self._connected() as connection:
             return self._layout(connection)
 
-    def _layout(self, connection: sqlite3.Connection) -> Layout | None:
+    def _layout(self, connection: sqlite3.Connection) -> TableLayout | None:
         columns = [column.name for column in columns_of(connection, self._name)]
-        return Layout(columns) if columns else None
+        return TableLayout(columns) if columns else None
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return with_json(rows)

@@ -40,8 +40,8 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
-    Layout,
     Leftover,
+    TableLayout,
     TableLook,
     TableRefused,
     TaskWriter,
@@ -172,7 +172,7 @@ class DeltaTableStore:
         if found != self._options.partition_by:
             raise Conflict(f"{self._options} is partitioned by {', '.join(found) or 'nothing'} since it was looked at")
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         table = self._load()
         return None if table is None else _layout(table)
 
@@ -420,8 +420,8 @@ def _columns(table: DeltaTable) -> StructType:
     return StructType.fromJson(_json(table.schema().to_json()))
 
 
-def _layout(table: DeltaTable) -> Layout:
-    return Layout([field.name for field in table.schema().fields], tuple(table.metadata().partition_columns))
+def _layout(table: DeltaTable) -> TableLayout:
+    return TableLayout([field.name for field in table.schema().fields], tuple(table.metadata().partition_columns))
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:

@@ -30,8 +30,8 @@ from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
-    Layout,
     Leftover,
+    TableLayout,
     TableLook,
     TableRefused,
     TaskWriter,
@@ -238,7 +238,7 @@ class IcebergTable:
         except TableAlreadyExistsError:
             return self._catalog().load_table(self._identifier)
 
-    def layout(self) -> Layout | None:
+    def layout(self) -> TableLayout | None:
         table = self._load()
         return None if table is None else _layout(table)
 
@@ -445,7 +445,7 @@ def _look_at(table: Table, group: str) -> TableLook:
     return TableLook(str(table.metadata.table_uuid), retention, marker, others, _layout(table))
 
 
-def _layout(table: Table) -> Layout:
+def _layout(table: Table) -> TableLayout:
     name = table.schema().find_column_name
     partitions = [(field.transform, str(name(field.source_id))) for field in table.spec().fields]
     by_columns = all(isinstance(transform, IdentityTransform) for transform, _ in partitions)
@@ -453,7 +453,7 @@ def _layout(table: Table) -> Layout:
         column if isinstance(transform, IdentityTransform) else f"{transform}({column})"
         for transform, column in partitions
     ]
-    return Layout([field.name for field in table.schema().fields], tuple(texts), by_columns)
+    return TableLayout([field.name for field in table.schema().fields], tuple(texts), by_columns)
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
@@ -474,5 +474,5 @@ def _text(kind: Any) -> str:
     if pa.types.is_struct(kind):
         return f"struct<{', '.join(sorted(f'{one.name}: {_text(one.type)}' for one in kind))}>"
     if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.tz is None else "timestamptz"
+        return "timestamp_ntz" if kind.tz is None else "timestamptz"
     return str(kind)

@@ -925,6 +925,14 @@ SHARING: Sequence[Mutant] = (
         scenes=("sharing",),
         one_in=3,
     ),
+    Mutant(
+        "dead letters begin with the second record that is given up",
+        "broker.core.sharing.dead_letters:DeadLetters._batches",
+        "for offset in range(first, last + 1):",
+        "for offset in range(first + 1, last + 1):",
+        scenes=("sharing",),
+        one_in=1,
+    ),
 )
 
 CATALOGUE: Sequence[Mutant] = (

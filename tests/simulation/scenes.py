@@ -745,7 +745,8 @@ def _sharing(rng: random.Random, nodes: int, kinds: Collection[str]) -> Scene:
             TransactionalProducer(world, history, "txn", "shared", scene.partitions, 10),
         ]
         for name in ("committed", "all")[: rng.randint(1, 2)]:
-            group = SharedGroup(name, "shared", name == "committed", limit, lock_ms)
+            letters = f"dlq.{name}" if nodes == 1 else ""  # of several nodes each may be away for too long
+            group = SharedGroup(name, "shared", name == "committed", limit, lock_ms, letters)
             made += [
                 Sharer(world, history, f"{name}{number}", group, scene.partitions, request_timeout_ms=3000)
                 for number in range(rng.randint(1, 3))
@@ -759,10 +760,11 @@ def _sharing(rng: random.Random, nodes: int, kinds: Collection[str]) -> Scene:
             "group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.interval.ms": 800,
             "group.share.min.session.timeout.ms": 3000, "group.share.session.timeout.ms": 6000,
             "share.coordinator.state.topic.num.partitions": 3,
+            "errors.deadletterqueue.auto.create.topics.enable": "true",
             "share.coordinator.state.topic.prune.interval.ms": rng.choice([500, 3000]),
             "share.coordinator.snapshot.update.records.per.snapshot": rng.choice([0, 1, 5, 50]),
         },
-        topic_settings=_segments(rng), share_version=1, end=_end(rng), most=8, calm_s=30.0,
+        topic_settings=_segments(rng), share_version=2, end=_end(rng), most=8, calm_s=30.0,
         waived=() if nodes == 1 else ("share_held",),
     )  # fmt: skip
 

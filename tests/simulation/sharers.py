@@ -41,6 +41,8 @@ SHARE_ACKNOWLEDGE = Api(ApiKey.SHARE_ACKNOWLEDGE, 2, 2)
 SHARE_GROUP_HEARTBEAT = Api(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1)
 INCREMENTAL_ALTER_CONFIGS = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1)
 HEARTBEAT_S, MAX_WAIT_MS = 0.8, 400
+ITERATION_MS = 10
+"""A broker looks at its clock once in an iteration of its loop: so much earlier may a lock end."""
 GROUP_RESOURCE, SET = 32, 0
 REJOINS = (Error.UNKNOWN_MEMBER_ID, Error.FENCED_MEMBER_EPOCH, Error.GROUP_ID_NOT_FOUND)
 LEAVES = -1
@@ -101,6 +103,7 @@ class Sharer(Program):
             "share.isolation.level": "read_committed" if self.group.is_committed else "read_uncommitted",
             "share.delivery.count.limit": str(self.group.limit),
             "share.record.lock.duration.ms": str(self.group.lock_ms),
+            "errors.deadletterqueue.topic.name": self.group.letters,
         }
         configs = [AlterableConfig(name, SET, value) for name, value in settings.items()]
         resource = AlterConfigsResource(GROUP_RESOURCE, self.group.name, configs)
@@ -128,6 +131,7 @@ class _Membership:
         self._assigned: list[Place] = []
         self._topics: dict[bytes, str] = {}
         self._sessions: dict[int, _Session] = {}
+        self._lock_ns = (program.group.lock_ms - ITERATION_MS) * 1_000_000
         self._heartbeat_s = 0.0
 
     @property
@@ -246,7 +250,8 @@ class _Membership:
         )
         for delivery, kind in due:
             if kind == RENEW and errors[delivery.where] is Error.NONE:
-                delivery.locked_ns = asked_ns
+                if self._loop.now_ns < delivery.locked_ns + self._lock_ns:
+                    delivery.locked_ns = asked_ns  # else it may be a record that was done meanwhile
                 session.held.append(delivery)
                 session.due.append((delivery, self._rng.choice(ENDS)))
 
@@ -353,10 +358,9 @@ class _Membership:
     ) -> None:
         """The session was there when the request came: until it was sent, what was held was held for sure."""
         session.held = [delivery for delivery in session.held if delivery.where not in failed]
-        lock_ns = self._group.lock_ms * 1_000_000
         for delivery in held:
             if delivery.where not in failed:
-                delivery.held_until_ns = max(delivery.held_until_ns, min(asked_ns, delivery.locked_ns + lock_ns))
+                delivery.held_until_ns = max(delivery.held_until_ns, min(asked_ns, delivery.locked_ns + self._lock_ns))
 
 
 def _check(code: int, what: str) -> None:

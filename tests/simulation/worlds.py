@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from oncelog.broker.log import checkpoints
 from oncelog.broker.server.server import Server
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.errors import KafkaError, OncelogError
-from oncelog.records.batch import decode_records
+from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.records.batch import decode_records, iter_headers
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.timeline import Timeline
@@ -228,6 +228,9 @@ class World:
         )
         history.uncommitted = await read_all(world, wheres, "read_uncommitted")
         history.committed = await read_all(world, wheres, "read_committed")
+        history.letters = {
+            group.name: set(_letters(world, group.letters)) for group in history.shared.values() if group.letters
+        }
         memory = world.broker.server.broker.request_memory
         await self._until(world, lambda: not memory.taken_bytes)  # of the last readers something may be on its way
         history.taken_bytes = memory.taken_bytes
@@ -250,6 +253,25 @@ class World:
         world.broker.start()
         history.after_recovery = _knowledge(world, wheres, history.compacted)
         history.after_restart = await read_all(world, wheres, "read_committed")
+
+
+def _letters(world: Simulation, topic: str) -> Iterator[tuple[TopicPartition, int]]:
+    """The records that have dead letters in a topic."""
+    broker = world.broker.server.broker
+    info = broker.metadata.topic(topic)
+    for index in range(info.partitions if info is not None else 0):
+        log = broker.partitions()[TopicPartition(topic, index)].log
+        offset = log.log_start_offset
+        while offset < log.high_watermark:
+            read = log.read(offset, 1 << 20, log.high_watermark, at_least_one_batch=True)
+            assert not isinstance(read, Error)
+            data = b"".join([piece.read_bytes() for piece in read.slices])
+            for position, header in iter_headers(data):
+                for record in decode_records(data, position):
+                    where = {name: (value or b"").decode() for name, value in record.headers}
+                    place = TopicPartition(where["__dlq.errors.topic"], int(where["__dlq.errors.partition"]))
+                    yield place, int(where["__dlq.errors.offset"])
+                offset = header.base_offset + header.last_offset_delta + 1
 
 
 def _is_synced(world: Simulation) -> bool:

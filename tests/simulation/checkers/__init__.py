@@ -25,6 +25,7 @@ from tests.simulation.checkers import (
     share_done,
     share_held,
     share_isolation,
+    share_letters,
     share_lost,
 )
 from tests.simulation.history import History
@@ -46,6 +47,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         share_held,
         share_counts,
         share_isolation,
+        share_letters,
         share_lost,
         logs_verified,
         memory_given_back,

@@ -1,8 +1,8 @@
-"""What a user waits for in the first hour, and what an installation takes: ``python -m benchmarks.first_hour``.
+"""Measures the waits of a user's first hour, and the size of an installation: ``python -m benchmarks.first_hour``.
 
-Sizes are those of the distributions that are installed here, compiled Python files left out, with everything that they
-need. Imports are the least CPU time of some runs, without that of Python itself. Steps are wall times, the least of
-some: a program's first ones, each in a process of its own where the import belongs to it. Some 30 s.
+Sizes are those of the installed distributions with their dependencies, without compiled Python files. Imports are the
+minimum CPU time of several runs, without Python's own start. Steps are minimum wall times of a program's first steps,
+each in a separate process where the import is a part of the step. Takes about 30 s.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How many instructions a raw request takes: ``python -m benchmarks.instructions "1 KB, 4 x 5"``.
+"""Counts the instructions of a raw request: ``python -m benchmarks.instructions "1 KB, 4 x 5"``.
 
-Counted by valgrind's callgrind, outside of the kernel, in the broker's process alone: nearly the same each time on a
-machine that is busy, as no time is. The cells are those of ``requests``; counting begins when their connections are
-open. ``--before FOLDER`` counts the broker of another checkout, too: counts differ with the machine and its Python, so
-both come from one run.
+The count is by valgrind's callgrind, outside of the kernel, in the broker's process only: unlike times, it is nearly
+the same in each run, even on a busy machine. The cells are those of ``requests``; counting begins when their
+connections are open. ``--before FOLDER`` counts the broker of another checkout, too: counts differ with the machine and
+its Python, so both come from one run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What faults and nodes cost a broker that has neither: as it is, beside one whose code does not ask for them.
+"""Measures the cost of faults and nodes for a broker that uses neither: the broker as it is, and one whose code has no
+checks for them.
 
     python -m benchmarks --only kit [--quick]
 
-The other broker is the same code, with the questions on a request's way taken out of the text before it is compiled.
-``serve --faults`` with nothing in force is shown beside: there the kit may cost something.
+The other broker is the same code, with the checks on a request's path removed from the source before it is compiled.
+``serve --faults`` without active faults is measured too: there the kit may cost something.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ QUESTIONS = {
         "        if False:\n            return"
     ),
 }
-"""What ``oncelog.broker.core.broker`` asks for each request, and what stands there without the kit."""
+"""The checks that ``oncelog.broker.core.broker`` makes for each request, and the code without the kit."""
 
 _WITHOUT = f"""
 import importlib.util, sys

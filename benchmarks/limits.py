@@ -1,5 +1,6 @@
-"""What one broker holds: memory, start, stop and single requests beside the number of partitions, connections,
-transactional ids, producers of one partition, groups and gigabytes of log. ``docs/reference/limits.md`` shows a run.
+"""Measures the capacity of one broker: memory, start, stop and single requests beside the number of partitions,
+connections, transactional ids, producers of one partition, groups and gigabytes of log. ``docs/reference/limits.md``
+shows a run.
 
     python -m benchmarks.limits [partitions|connections|transactional-ids|producers|groups|gigabytes|holes] [COUNT ...]
 
@@ -60,7 +61,9 @@ REQUESTS, ROUNDS, PIPELINED = 2000, 4, 200
 LOG_PARTITIONS, LOG_BATCH_BYTES = 20, 900_000
 PAGE_BYTES = 4096
 SETTLED_S, LONGEST_S = 0.02, 240.0
-"""What was made is synced meanwhile (flush policy ``interval``): the broker has settled once a second takes it less."""
+"""The broker's CPU time per second below which it has settled: created data is synced in the background (flush policy
+``interval``).
+"""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

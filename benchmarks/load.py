@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Where what is built and downloaded for benchmarks is kept."""
+    """The folder for the programs built and downloaded for benchmarks."""
     return Path.home() / ".cache" / "oncelog" / "benchmarks"
 
 

@@ -1,4 +1,4 @@
-"""What is measured on one server. Each function answers figures by name; `__main__` asks for medians of several rounds.
+"""The measurements of one server. Each function returns figures by name; `__main__` computes medians of several rounds.
 
 Figures that end in `_per_s` are better when higher, all others when lower.
 """
@@ -20,7 +20,7 @@ Figures = dict[str, float]
 
 
 class Size(NamedTuple):
-    """How much load, for a full run or a quick one."""
+    """The amount of load of a full run or a quick one."""
 
     small_records: int
     large_records: int
@@ -29,7 +29,7 @@ class Size(NamedTuple):
     megabytes_not_flushed: int
     seconds_of_requests: float
     bytes_before_requests: int
-    """How much memory is touched and given back before each cell of raw requests."""
+    """The amount of memory that is touched and released before each cell of raw requests."""
     cell: str = ""
     """For raw requests: only cells whose name contains this text."""
 

@@ -1,5 +1,5 @@
-"""What metrics cost: a broker that serves them beside one that does not, in turns, a scrape of many partitions, and
-what our clients count of themselves beside clients that count nothing.
+"""Measures the cost of metrics: a broker with them and one without, in turns; a scrape of many partitions; and clients
+with and without their own metrics.
 
     python -m benchmarks --only metrics [--quick]
 """
@@ -76,7 +76,7 @@ def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> N
 
 
 def _scrapes(server: Observed, caller: Caller) -> Figures:
-    """How long a scrape takes, and how long others wait for an answer meanwhile."""
+    """The duration of a scrape, and the latency of other requests meanwhile."""
     server.scrape()
     quiet = max(_waits(caller, time.perf_counter() + 1))
     took: list[float] = []

@@ -90,7 +90,8 @@ BESIDE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
     (("oncelog", "format-plain"), ("kafka", "kafka-plain")),
     (("oncelog", "each-plain"), ("kafka", "kafka-plain")),
 )
-"""What is compared: ours with Spark's own and with the floor, which does the same and writes or reads nothing."""
+"""The compared variants: oncelog's, Spark's own, and the floor, which does the same work and writes or reads nothing.
+"""
 WHOLE = "whole trigger"
 PARTS = (
     "offsets asked for (`latestOffset`)",
@@ -182,7 +183,7 @@ def _filled(server: Server, rows: int, batches: int) -> str:
 
 
 def _parts(batch: Mapping[str, Any]) -> dict[str, float]:
-    """What a micro-batch took, in ms, by :data:`PARTS`."""
+    """The durations of a micro-batch in ms, by :data:`PARTS`."""
     durations, steps = batch["durations"], batch["steps"]
     offsets, end = durations.get("latestOffset", 0), durations.get("commitOffsets", 0)
     plan, wal = durations.get("queryPlanning", 0) + durations.get("getBatch", 0), durations.get("walCommit", 0)

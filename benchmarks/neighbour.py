@@ -48,7 +48,7 @@ MB = 1024 * 1024
 PAUSE_S = 0.005
 MAX_RATIO, MAX_MB = 5.0, 512
 SLOWEST, TRIED, SEED = 50, 2000, "neighbour"
-"""How many of the fuzzer's inputs are sent, and how many are tried to find them."""
+"""The number of the fuzzer's inputs that are sent, and the number tried to find them."""
 SENT, FILLING = struct.Struct(">d"), b"x" * 92
 """A record: when it was sent, and the rest of 100 bytes."""
 Attack = Callable[[str], None]

@@ -1,10 +1,10 @@
-"""What `oncelog promote` takes for a large folder, and what Apache Kafka says when it starts on what was made.
+"""Measures `oncelog promote` of a large folder, and checks that Apache Kafka starts on the result.
 
     python -m benchmarks.promotion [--gigabytes N] [--partitions N] [--segment-megabytes N] [--mode link|copy|move]
 
 A broker of ours is filled with batches of 900 KB, spread over the partitions, and stopped. Only closed segments become
 links, so the size of a segment decides how much is copied. CPU time is the command's own; the clock also counts what
-else the machine did. Everything is removed in the end: the run needs twice the given size of disk.
+else the machine did. Everything is removed at the end: the run needs twice the given size on disk.
 """
 
 from __future__ import annotations

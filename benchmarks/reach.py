@@ -1,6 +1,6 @@
-"""What raw loads cannot show: consumers that wait, groups of many members, what a connection takes of memory.
+"""Measurements that raw loads cannot make: waiting consumers, groups of many members, memory per connection.
 
-Each function measures one server with connections of its own and answers figures, as the cells of ``requests`` do.
+Each function measures one server over its own connections and returns figures, like the cells of ``requests``.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def plain(
 
 
 def beside_large(server: Server, caller: Caller, seconds: float) -> Load:
-    """How long a record of 100 B waits for its answer while another connection has five batches of 1 MB in flight."""
+    """The latency of a record of 100 B while another connection has five batches of 1 MB in flight."""
     topic = new_topic(server, 2)
     return Load(2, 5, [[produce(topic, 0, batch(0))], [produce(topic, 1, batch(1_000_000))]], watched=1)
 

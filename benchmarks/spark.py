@@ -146,7 +146,7 @@ def _end(consumer: Consumer, topic: str) -> int:
 
 
 def _committed(server: Server, topic: str) -> Counter[bytes]:
-    """How often each record is seen by a reader of committed data."""
+    """The number of times that a read_committed reader sees each record."""
     settings = {"bootstrap.servers": server.bootstrap_servers, "group.id": "count", "enable.partition.eof": True}
     consumer = Consumer({**settings, "isolation.level": "read_committed", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, n, 0) for n in range(PARTITIONS)])

@@ -1,7 +1,7 @@
-"""What clients count of themselves (``Producer.metrics()``, ``Consumer.metrics()``), as the page of metrics tells it.
+"""The clients' own metrics (``Producer.metrics()``, ``Consumer.metrics()``), for the page of metrics.
 
-Kafka's groups and names; a name that ends in ``-`` stands for those with each of the endings given. A test holds the
-tables to what clients tell.
+They have Kafka's groups and names; a name that ends in ``-`` stands for one name per given ending. A test compares the
+tables with the clients.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def names(group: str) -> set[str]:
 
 
 def page() -> Iterator[str]:
-    """The lines of the page's section: rows that groups share stand once."""
+    """The lines of the page's section: rows that groups share appear once."""
     connected = [group for group, (_, table) in GROUPS.items() if "connection-count" in table]
     nodes = [group for group, (_, table) in GROUPS.items() if table is _NODE]
     yield from _section(connected, "connections", _CONNECTIONS)

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Final
 
 FIRST: Final = "b53b1bffd5fae6f8522562b1593807a90d112b02"
-"""The commit that brought this check: those before it were written without the rule."""
+"""The commit that introduced this check: earlier commits were written without the rule."""
 MAX_SUBJECT: Final = 72
 MIN_SUBJECT: Final = 5
 ROOT: Final = Path(__file__).parents[1]
 
 
 def faults(message: str) -> list[str]:
-    """What is wrong with a message, each in one sentence; comments of git's editor do not count."""
+    """The faults of a message, each in one sentence; comments of git's editor do not count."""
     lines = [line.rstrip() for line in message.splitlines() if not line.startswith("#")]
     while lines and not lines[0]:
         lines.pop(0)
@@ -41,9 +41,9 @@ def faults(message: str) -> list[str]:
 
 
 def commits(repository: Path, first: str) -> list[tuple[str, str]]:
-    """Hash and message of each commit after ``first``, merges left out.
+    """Hash and message of each commit after ``first``, without merges.
 
-    Those that are there, if ``first`` is not: a shallow clone has a part of the history.
+    If ``first`` is missing, as in a shallow clone, all available commits.
     """
 
     def git(*words: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Coverage by unit and property tests, a package a line; fails below a floor. ``make coverage`` runs it.
+"""Print the coverage by unit and property tests, one package per line; fails below a floor. ``make coverage`` runs it.
 
 python -m tools.coverage_floors FILE    FILE is what ``coverage json`` writes
 """
@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 
 
 class Floor(NamedTuple):
-    """The minimum percentages of a package, as its tests reach them today; floors are only raised."""
+    """The minimum percentages of a package, as its tests reach them now; floors are only raised."""
 
     both: float
-    """Percent of lines and branches together."""
+    """The percentage of lines and branches together."""
     branches: float
 
 
@@ -31,7 +31,7 @@ FLOORS: Final = {
     "spark/sink": Floor(84.0, 74.5),
     "schemas": Floor(80.5, 75.0),
 }
-"""By the package's folder in ``src/oncelog``."""
+"""The floors by the package's folder in ``src/oncelog``."""
 COUNTS: Final = ("covered_lines", "num_statements", "covered_branches", "num_branches")
 
 

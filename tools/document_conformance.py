@@ -1,4 +1,4 @@
-"""Write ``docs/reference/conformance.md`` from what ``oncelog conformance --json`` said of several brokers.
+"""Write ``docs/reference/conformance.md`` from the results of ``oncelog conformance --json`` for several brokers.
 
 Run by hand, with a name and a file, or several, for each:
 ``python -m tools.document_conformance "Apache Kafka 4.4.0=kafka.json" "Tansu 0.6.0=tansu.json"``.

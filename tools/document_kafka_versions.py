@@ -1,4 +1,5 @@
-"""Write ``docs/reference/kafka-versions.md``: what holds on which Apache Kafka, from the results of the tests.
+"""Write ``docs/reference/kafka-versions.md``: what each version of Apache Kafka supports, from the results of the
+tests.
 
 ``make kafka-versions`` runs the tests of ``tests/compatibility/kafka_versions`` and keeps their results in
 :data:`RESULTS`, from which this makes the page. With ``--check`` it says whether the page is current, with ``--print``

@@ -94,7 +94,7 @@ def _labels(family: Family) -> str:
 
 
 def _kind_to_name(family: Family) -> MetricKind | None:
-    """The kind, unless the name says it as the introduction explains."""
+    """The kind of a metric, unless its name shows it as the introduction explains."""
     implied = MetricKind.GAUGE
     if family.name.endswith("_total"):
         implied = MetricKind.COUNTER

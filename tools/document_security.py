@@ -26,7 +26,7 @@ LIVE = (
     *("ssl.", "max.connection", "listeners", "listener.security.protocol.map"),
     *("sasl.enabled.mechanisms", "sasl.jaas.config"),
 )
-"""How the names begin of what counts for the next connection when it is changed."""
+"""The prefixes of properties whose changes apply from the next connection on."""
 NOT_IN_THE_TABLE = {
     "super.users": "| `super.users` | string | empty | |",
     "allow.everyone.if.no.acl.found": "| `allow.everyone.if.no.acl.found` | boolean | `false` | |",

@@ -100,7 +100,7 @@ def _of_topics() -> set[str]:
 
 
 def without_effect() -> list[KafkaProperty]:
-    """What is neither a setting of a broker or a topic here nor one of [security](security.md)."""
+    """Properties that are neither settings of brokers or topics here nor of [security](security.md)."""
     known = {
         *properties(BrokerConfig),
         *_of_topics(),

@@ -29,7 +29,7 @@ no effect here is refused by name, with the reason and the next step.
 
 
 class Option(NamedTuple):
-    """What Spark's connector does (empty: it has no such option), and what is different here."""
+    """The behaviour of Spark's connector (empty: it has no such option), and the difference here."""
 
     spark: str
     here: str = "the same"

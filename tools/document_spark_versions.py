@@ -1,4 +1,4 @@
-"""Write ``docs/reference/spark-versions.md``: what holds on which PySpark, from the results of the tests.
+"""Write ``docs/reference/spark-versions.md``: what each version of PySpark supports, from the results of the tests.
 
 ``make spark-versions`` runs the tests of ``tests/compatibility/spark_versions`` and keeps their results in
 :data:`RESULTS`, from which this makes the page. With ``--check`` it says whether the page is current, with ``--print``

@@ -1,6 +1,6 @@
 """Draw the group coordinator's states and rules into ``docs/reference/group-states.md``.
 
-With ``--check``: write nothing, exit with 1 and say so if the page is not what the tables say.
+With ``--check``: write nothing, and exit with 1 and a message if the page differs from the tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 
 def by_rule(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Each rule once, with the states that it holds in."""
+    """Each rule once, with the states in which it holds."""
     states: dict[str, list[str]] = {}
     for state, rule in rows:
         states.setdefault(rule, []).append(state)

@@ -1,9 +1,9 @@
-"""Draw docstrings, comments, messages and test names by a seed, for somebody who reads them without their context.
+"""Draw docstrings, comments, messages and test names by a seed, for a reader who sees them without context.
 
 python -m tools.draw_prose --seed 7 --count 60    60 of each kind, with file and line
 
-A reader marks what a native engineer does not understand at first reading. Whoever wrote the sentences does not choose
-which are read, so a sample stands for the rest.
+A reader marks sentences that a native engineer does not understand at first reading. The author does not choose the
+sentences, so a sample represents the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIN_WORDS: Final = 4
 """A shorter comment or message is a label."""
 
 Place = tuple[str, str]
-"""Where a text stands (``file:line``), and the text on one line."""
+"""The place of a text (``file:line``), and the text on one line."""
 
 
 def sources(*folders: str) -> Iterator[Path]:

@@ -51,7 +51,7 @@ SAMPLES: tuple[tuple[str, Event], ...] = (
     ("markers written", MarkersWritten()),
     ("expiry", Expire(0)),
 )
-"""One event of each kind that moves an id from state to state, with how an arrow names it."""
+"""One event of each kind that moves an id between states, with its label on an arrow."""
 
 INTRODUCTION = """# States of a transactional id
 

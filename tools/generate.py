@@ -1,7 +1,7 @@
 """Write the files that are made from other files, or with ``--check`` say which are out of date.
 
-Each generator is a module run with ``--check`` or without; it exits non-zero and names the file when that is
-not what it would write. ``make docs`` and ``make check`` call this.
+Each generator is a module run with ``--check`` or without; with ``--check`` it exits non-zero and names the file if the
+file is out of date. ``make docs`` and ``make check`` call this.
 """
 
 from __future__ import annotations

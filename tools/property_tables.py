@@ -1,4 +1,4 @@
-"""How the reference pages write what a property allows."""
+"""Formats a property's allowed values for the reference pages."""
 
 from __future__ import annotations
 

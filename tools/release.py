@@ -1,4 +1,4 @@
-"""What must be true before a release, and its notes.
+"""Checks the conditions for a release, and writes its notes.
 
 python -m tools.release --tag v0.1.0 --notes notes.md   refuses a tag that does not fit; writes the changelog's section
 python -m tools.release --dry-run --build               says what would be refused, builds and checks, uploads nothing

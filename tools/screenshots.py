@@ -34,7 +34,7 @@ PAYMENTS = TopicPartition("payments", 0)
 
 
 class Screenshot(NamedTuple):
-    """``wait`` is what must be on the page first; ``only`` the part of it that is taken."""
+    """``wait`` is the element to wait for; ``only`` is the captured part of the page."""
 
     name: str
     path: str
@@ -61,7 +61,7 @@ SCREENSHOTS = (
 
 
 def fill(broker: oncelog.Broker) -> None:
-    """A shop: payments of every outcome, a group that waits, a query with its marker."""
+    """Fill a shop: payments of every outcome, a waiting group, a query with its marker."""
     servers = broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(name, 1) for name in ("payments", "orders", "invoices-out", "late-flights")])

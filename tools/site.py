@@ -1,4 +1,4 @@
-"""The site's builder, for what MkDocs cannot: references in docstrings lose their role."""
+"""A MkDocs hook that removes the roles of references in docstrings."""
 
 from __future__ import annotations
 

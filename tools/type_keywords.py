@@ -27,7 +27,7 @@ SPECIAL = {
     "bootstrap_servers": "str | Sequence[str] | None",
     "partition_assignment_strategy": "Sequence[Any] | None",
 }
-"""What a keyword takes beyond its setting's type."""
+"""The further types that a keyword accepts beyond its setting's type."""
 AIOKAFKAS = {
     "api_version": "object",
     "loop": "object",

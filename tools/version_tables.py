@@ -1,4 +1,4 @@
-"""Tables of what holds on which version, from the results that :mod:`tests.support.version_results` keeps."""
+"""Tables of supported cases by version, from the results that :mod:`tests.support.version_results` stores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _cell(results: Results, is_outside: bool) -> str:
 
 
 def write(results: Path, page: Path, columns: Mapping[str, Release], text: Callable[[Results], str]) -> int:
-    """Write the page; with ``--check`` say whether it is current, with ``--print`` print its table too."""
+    """Write the page; with ``--check`` report whether it is current, with ``--print`` print its table too."""
     found = json.loads(results.read_text())
     if "--print" in sys.argv[1:]:
         print(table(found, columns))

@@ -92,7 +92,7 @@ def instrument(client: _Client, tracer_provider: TracerProvider | None = None) -
 
 
 def context_of(record: ConsumerRecord[object, object]) -> Context:
-    """The context in a record's headers; an empty one if they have none."""
+    """The trace context in a record's headers; an empty context if the headers have none."""
     return propagate.extract(record.headers, context=Context(), getter=_GETTER)
 
 

@@ -16,7 +16,7 @@ NO_TIMESTAMP = -1
 NO_PARTITION_LEADER_EPOCH = -1
 MAX_SEQUENCE = 2**31 - 1
 MAX_EPOCH = 32767
-"""Only used in markers (KIP-360); a client gets at most ``MAX_EPOCH - 1``."""
+"""The last epoch, used only in markers (KIP-360); a client gets at most ``MAX_EPOCH - 1``."""
 
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
@@ -30,7 +30,7 @@ def encode_uuid(uuid: bytes) -> str:
 
 
 def partitions_there(count: int) -> str:
-    """For messages about an invalid partition: the valid ones of a topic of this size."""
+    """The valid partitions of a topic of this size, for messages about an invalid partition."""
     return "its only partition is 0" if count == 1 else f"its partitions are 0 to {count - 1}"
 
 
@@ -79,7 +79,7 @@ def java_hash_partition(name: str, partitions: int) -> int:
 
 
 _SHORT_NAME = 128
-"""Characters; hashes of names up to this length are cached: the same groups and transactional ids recur."""
+"""The maximum length in characters of names whose hashes are cached: the same groups and transactional ids recur."""
 _BLOCK_BYTES = 32
 
 

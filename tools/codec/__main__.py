@@ -13,14 +13,14 @@ GENERATED: Final = Path(__file__).parents[2] / "src" / "oncelog" / "protocol" / 
 
 
 def expected_files() -> dict[str, str]:
-    """What ``protocol/generated`` should hold, by file name."""
+    """The expected contents of ``protocol/generated``, by file name."""
     messages = load_messages()
     files = {f"{message.module}.py": emit_module(message) for message in messages}
     return {"__init__.py": emit_package(messages), **files}
 
 
 def differences(folder: Path = GENERATED) -> list[str]:
-    """What is wrong with the folder, a line each; empty if it is current."""
+    """The folder's differences, one line each; empty if it is current."""
     expected = expected_files()
     present = {path.name: path for path in folder.glob("*.py")}
     found = [f"{name}: no table defines it" for name in sorted(present.keys() - expected.keys())]
@@ -30,7 +30,7 @@ def differences(folder: Path = GENERATED) -> list[str]:
 
 
 def write(folder: Path = GENERATED) -> int:
-    """Bring the folder up to date; the number of files changed."""
+    """Bring the folder up to date; returns the number of changed files."""
     changed = differences(folder)
     expected = expected_files()
     for path in folder.glob("*.py"):

@@ -1,4 +1,4 @@
-"""What a struct looks like in each version of its message: the generator's middle step.
+"""The layout of a struct in each version of its message: the generator's middle step.
 
 Versions in which a struct has the same fields, encoded the same way all the way down, share one layout, and so one
 generated reader and writer.
@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def has_arrays(self) -> bool:
-        """Whether it, or a struct in it, holds an array of anything."""
+        """Whether the struct, or a struct in it, contains an array."""
         return any(slot.present and (slot.field.is_array or _holds_arrays(slot.child)) for slot in self.slots)
 
 

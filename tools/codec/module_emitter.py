@@ -1,4 +1,4 @@
-"""Puts one message's module together: classes, readers and writers by layout, the tables by version."""
+"""Assembles one message's module: classes, readers and writers by layout, the tables by version."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _flexible_from(message: MessageDef) -> int:
 
 
 def _depth(layout: Layout) -> int:
-    """Children before parents, in the order of the tables otherwise."""
+    """The structs, children before parents, otherwise in the order of the tables."""
     return max((1 + _depth(slot.child) for slot in layout.slots if slot.child), default=0)
 
 
@@ -186,6 +186,6 @@ def _note(item: Field) -> str:
 
 
 def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
-    """A function by version."""
+    """The table of a function for each version."""
     rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
     return [f"{message.name}.{name} = {{", *rows, "}"]

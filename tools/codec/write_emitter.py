@@ -89,7 +89,7 @@ class WriteEmitter:
     # Fields
 
     def _slot(self, slot: Slot, is_set: bool = False) -> None:
-        """Write a field; ``is_set`` says that it is known not to be null where null is allowed."""
+        """Write a field; ``is_set``: the value of a nullable field is known not to be null."""
         item = slot.field
         value = f"x.{item.attribute}"
         if item.type in FORMATS and not item.is_array:

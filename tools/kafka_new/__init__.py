@@ -1,1 +1,1 @@
-"""What a new release of Apache Kafka has and we lack: ``make kafka-new VERSION=…``."""
+"""Lists what a new release of Apache Kafka has and oncelog lacks: ``make kafka-new VERSION=…``."""

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 
 def refusal_of(version: str) -> str | None:
-    """Why a text names no release that can be compared."""
+    """Why a text does not name a comparable release."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         return f"'{version}' is not a release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"
     if tuple(map(int, version.split(".")[:2])) < OLDEST:
@@ -120,7 +120,7 @@ def _jars(version: str) -> Path:
 def without_left_out(
     theirs: Mapping[str, Value], reasons: Mapping[str, Iterable[str]], ours: Iterable[str]
 ) -> tuple[dict[str, Value], Counter[str]]:
-    """What is to be compared, and how many are left out for each reason; what we have is compared."""
+    """The items to compare, and the number left out for each reason; items that oncelog has are always compared."""
     known, kept, left = set(ours), {}, Counter[str]()
     for name, value in theirs.items():
         reason = None if name in known else left_out.reason_for(name, reasons)
@@ -156,7 +156,7 @@ def _fields(struct: StructDef, path: str = "") -> Iterator[str]:
 
 
 def compare_named(theirs: dict[str, str], ours: dict[str, str]) -> list[str]:
-    """What only one of both has, and what has another value."""
+    """The entries that only one side has, and those with different values."""
     lines = [f"{name} {theirs[name]}: missing".replace(" :", ":") for name in sorted(theirs.keys() - ours.keys())]
     lines += [f"{name} {ours[name]}: only ours".replace(" :", ":") for name in sorted(ours.keys() - theirs.keys())]
     both = sorted(theirs.keys() & ours.keys())
@@ -164,7 +164,7 @@ def compare_named(theirs: dict[str, str], ours: dict[str, str]) -> list[str]:
 
 
 def _defined(version: str) -> dict[str, dict[str, str]]:
-    """What the release's classes define: kind, name and value."""
+    """The entries that the release's classes define: kind, name and value."""
     source = Path(__file__).with_name("Release.java")
     done = subprocess.run(
         [*java_command(version), str(source)], capture_output=True, text=True, check=False, timeout=300
@@ -179,7 +179,7 @@ def _defined(version: str) -> dict[str, dict[str, str]]:
 
 
 def _as_defined(known: KafkaProperty) -> str:
-    """A property of ours in the form of ``Release.java``."""
+    """One of oncelog's properties in the form of ``Release.java``."""
     default = "required" if known.required else "null" if known.default is None else known.default
     return f"{known.kind.name.lower()} {default}{' internal' if known.internal else ''}"
 

@@ -1,4 +1,4 @@
-"""What Apache Kafka has and oncelog leaves out on purpose: README says so in "What it is not for".
+"""The features of Apache Kafka that oncelog omits on purpose, as README says in "What it is not for".
 
 A name that no pattern here matches is a difference. Called by the comparison.
 """
@@ -44,5 +44,5 @@ FEATURES: Final[Mapping[str, tuple[str, ...]]] = {"the broker is one node": ("me
 
 
 def reason_for(name: str, reasons: Mapping[str, Iterable[str]]) -> str | None:
-    """Why it is left out; ``None`` if it is not."""
+    """Why a name is left out; ``None`` if it is not."""
     return next((why for why, patterns in reasons.items() if any(fnmatchcase(name, one) for one in patterns)), None)

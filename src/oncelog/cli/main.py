@@ -53,7 +53,7 @@ COMMANDS = {
     "doctor": ("doctor", "Check this installation and a cluster for problems."),
     "demo": ("programs", "The main job on real data, with crashes, proven record by record."),
 }
-"""The folder of each command's module, and what it is for."""
+"""The folder of each command's module, and the command's purpose."""
 
 LISTED = ", ".join(COMMANDS)
 
@@ -242,7 +242,7 @@ def _logs_json(args: Sequence[str]) -> bool:
 
 
 def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
-    """Say in one line what is wrong, and where to find the usage. A group without a command shows its help."""
+    """Report the error in one line, and where to find the usage. A group without a command shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return

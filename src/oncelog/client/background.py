@@ -81,7 +81,10 @@ class BackgroundLoop:
         return self._thread.submit(work)
 
     def call_soon(self, action: Callable[[], object]) -> None:
-        """Call ``action`` on the loop. :raises IllegalStateError: the loop has ended."""
+        """Call ``action`` on the loop.
+
+        :raises IllegalStateError: the loop has ended.
+        """
         self._thread.call_soon(action)
 
     def wait(self, event: threading.Event, seconds: float | None) -> bool:

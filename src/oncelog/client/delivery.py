@@ -62,7 +62,8 @@ class Delivery(Generic[T]):
         """Where the record was stored; waits for the answer.
 
         :raises KafkaError: the record was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
-            IllegalStateError: it will never be known, because the client's thread has died, or in a forked child.
+            IllegalStateError: the outcome will never be known, because the client's thread has died, or this process is
+            a forked child.
         """
         error = self.exception(timeout)
         if error is not None:

@@ -1,4 +1,4 @@
-"""How long a client that stops waits for the cluster. Called by the asyncio clients, and by the blocking ones for their
+"""The time limits of a stopping client. Called by the asyncio clients, and by the blocking ones for their
 blocks."""
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import Any
 from oncelog.client.core import arguments
 
 INTERRUPTED_MS = 5_000
-"""Time to send, commit and leave after an interrupt: whoever interrupts a program, or a test, wants it to end, whether
-or not the cluster answers."""
+"""Time to send, commit and leave after an interrupt: an interrupted program or test should end, whether or not the
+cluster answers.
+"""
 
 
 def limit_ms(error: BaseException | None) -> int | None:
-    """How long the end of a block may wait, which this error has ended; None: as long as the settings say.
+    """The time limit for leaving a block that this error has ended; None: the settings apply.
 
-    An interrupt is what is no ``Exception``: Ctrl-C, an exit, a cancelled task, a test that took too long.
+    An interrupt is an exception that is not an ``Exception``: Ctrl-C, an exit, a cancelled task, a test's timeout.
     """
     return None if error is None or isinstance(error, Exception) else INTERRUPTED_MS
 

@@ -46,7 +46,7 @@ _NO_TAGS: Final = b"\0\0\0"
 
 
 class ProduceShape(NamedTuple):
-    """What the plain produce requests of a connection for one topic have in common, byte by byte.
+    """The common bytes of a connection's plain Produce requests for one topic.
 
     ``start``: API key and version. ``prefix``: from the client id to the number of partitions, which is one.
     """
@@ -80,8 +80,9 @@ class PlainRun(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a batch may be: its size in bytes, whether keys must be there, timestamps from low to high, and whether it
-    may belong to a transaction."""
+    """The limits of a batch: its size in bytes, whether keys are required, the range of timestamps, and whether it may
+    belong to a transaction.
+    """
 
     max_batch_bytes: int
     require_keys: bool

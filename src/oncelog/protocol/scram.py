@@ -16,7 +16,7 @@ MAX_ITERATIONS: Final = 16384
 
 
 class ScramCredential(NamedTuple):
-    """What a server needs to check a user's proof. ``stored_key`` is H(ClientKey) of RFC 5802."""
+    """The data with which a server checks a user's proof. ``stored_key`` is H(ClientKey) of RFC 5802."""
 
     iterations: int
     salt: bytes

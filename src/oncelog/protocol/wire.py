@@ -174,7 +174,9 @@ class _ArrayChunk(list[Any]):
 
 
 class ElementLimit:
-    """How many elements all arrays of a request may have, nested ones included: one of a byte becomes hundreds."""
+    """The maximum number of elements in all arrays of a request, including nested ones: an element of one byte becomes
+    hundreds of bytes in memory.
+    """
 
     __slots__ = ("count", "most")
 

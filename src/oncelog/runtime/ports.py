@@ -1,4 +1,4 @@
-"""What the cores need from outside: disk, files, time, randomness.
+"""The interface that the cores need from outside: disk, files, time, randomness.
 
 The I/O layers (``server``, ``client.aio``) implement these; everything from ``broker`` and
 ``client.core`` down accesses the world only through them, so a test can replace all of it.
@@ -23,7 +23,9 @@ class File(Protocol):
     def send_to(self, target: int, position: int, size: int) -> int:
         """Send up to ``size`` bytes from ``position`` to the socket ``target``, uncopied; returns how many were taken.
 
-        -1 if the bytes are in memory: then they must be read and sent. :raises OSError: as ``os.sendfile``.
+        -1 if the bytes are in memory: then they must be read and sent.
+
+        :raises OSError: as ``os.sendfile``.
         """
         ...
 

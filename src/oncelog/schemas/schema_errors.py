@@ -1,4 +1,4 @@
-"""What goes wrong between a program and a schema registry, or between data and a schema."""
+"""Errors between a program and a schema registry, or between data and a schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from oncelog.errors import OncelogError
 
 
 class SchemaRegistryError(OncelogError):
-    """The registry cannot be reached, answers what no schema registry answers, or refuses.
+    """The registry cannot be reached, sends an answer that is not a schema registry's, or refuses the request.
 
     ``status`` is the HTTP status and ``code`` the registry's own error code, such as 40403, if it answered with them.
     """
@@ -18,7 +18,7 @@ class SchemaRegistryError(OncelogError):
 
     @property
     def is_not_found(self) -> bool:
-        """Whether the registry does not have what was asked for."""
+        """Whether the registry does not know the requested object."""
         return self.status == 404 and self.code is not None
 
 
@@ -27,21 +27,21 @@ class SchemaError(OncelogError):
 
 
 NOTHING_WRONG = "nothing is wrong with the record"
-"""Said of a :class:`SchemaMismatch` where its reason goes on as text."""
+"""The prefix of a :class:`SchemaMismatch`'s reason where the reason is passed on as text."""
 
 
 class SchemaMismatch(SchemaError):
-    """Nothing is wrong with the data: what is asked for here does not go with the schema that it was written with.
+    """The data is valid, but its schema cannot be used as requested: it has a type that the reader's schema cannot
+    read, or is not supported here.
 
-    The schema has a type that the reader's schema cannot take, or cannot be used here at all. To leave such records out
-    would lose good ones: the reader's schema or the installation is to be changed.
+    Skipping such records would lose valid data: change the reader's schema or the installation.
     """
 
 
 class OtherType(SchemaMismatch):
-    """The data is of another type than the one that is read: a topic may hold several."""
+    """The data has a type other than the requested one: a topic may hold several types."""
 
 
 def reason_of(error: SchemaError) -> str:
-    """The text of an error that goes on as text, beside other records or in a header."""
+    """The text of an error, to be stored beside other records or in a header."""
     return f"{error}: {NOTHING_WRONG}" if isinstance(error, SchemaMismatch) else str(error)

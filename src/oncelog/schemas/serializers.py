@@ -1,8 +1,8 @@
 """Serializers in Confluent's wire format, for our clients' ``value_serializer`` and for other clients.
 
 They can be called with the value alone (``oncelog``, aiokafka), with a context that has ``topic`` and ``field``
-(confluent-kafka), and have ``serialize`` (kafka-python). The first value of a subject asks the registry, the others are
-written without asking.
+(confluent-kafka), and have ``serialize`` (kafka-python). Only the first value of a subject causes a request to the
+registry.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class _Writer(NamedTuple):
 
 
 class Serializer(ABC):
-    """What the three serializers have in common.
+    """The common part of the three serializers.
 
     :param topic: the topic that the values go to; not needed with clients that pass the topic.
-    :param is_key: whether these are keys.
-    :param subject: the subject itself, instead of a name by ``subject_name``.
-    :param auto_register: register the schema if it is not; otherwise it must be registered. The default is to
-        register, unless ``use_latest`` or ``version`` says what to use.
+    :param is_key: serialize keys instead of values.
+    :param subject: the subject, instead of the one that ``subject_name`` computes.
+    :param auto_register: register the schema if necessary; if False, it must be registered already. The default is
+        True, unless ``use_latest`` or ``version`` is given.
     :param use_latest: write with the subject's latest version.
     :param version: write with this version of the subject.
     :param normalize: have the registry normalize the schema before it is compared or registered.
-    :param schema_id_serializer: where the schema is named, as Confluent's ``schema.id.serializer``: ``prefix``, its id
-        before the payload, or ``header``, its GUID in the header ``__value_schema_id`` (``__key_schema_id`` for a key),
-        for which the producer hands over the headers: ``oncelog``'s, kafka-python's and confluent-kafka's do.
+    :param schema_id_serializer: how the schema is identified, as in Confluent's ``schema.id.serializer``: ``prefix``,
+        its id before the payload, or ``header``, its GUID in the header ``__value_schema_id`` (``__key_schema_id`` for
+        a key), for which the producer must pass the headers: those of ``oncelog``, kafka-python and confluent-kafka do.
     """
 
     schema_type: str
@@ -105,15 +105,16 @@ class Serializer(ABC):
         return self._serialized(value, context.topic or self._topic, context.field == "key", context.headers)
 
     def serialize(self, topic: str, headers: Any, data: Any) -> bytes | None:
-        """As kafka-python calls serializers."""
+        """The interface with which kafka-python calls serializers."""
         return None if data is None else self._serialized(data, topic or self._topic, self._is_key, headers)
 
     async def serialize_async(
         self, value: Any, topic: str | None = None, headers: list[tuple[str, bytes]] | None = None
     ) -> bytes | None:
-        """The bytes of a value, without the loop waiting for the registry.
+        """The bytes of a value, without blocking the event loop on the registry.
 
-        :param headers: the record's, to which the schema's GUID is added with ``schema_id_serializer="header"``.
+        :param headers: the record's headers, to which the schema's GUID is added with
+            ``schema_id_serializer="header"``.
         """
         if value is None:
             return None
@@ -194,10 +195,10 @@ class Serializer(ABC):
 
 
 class _TextSerializer(Serializer):
-    """A serializer whose schema is a text.
+    """A serializer whose schema is given as text.
 
     :param schema: the schema; None with ``use_latest`` or ``version``.
-    :param to_dict: makes of a value what the schema describes.
+    :param to_dict: converts a value to the form that the schema describes.
     """
 
     def __init__(
@@ -236,18 +237,17 @@ class _TextSerializer(Serializer):
 
 
 def schema_of(given: str | Mapping[str, Any] | Schema, schema_type: str) -> Schema:
-    """A schema from its text, its JSON or itself."""
+    """A schema from a text, from JSON, or from a schema object."""
     if isinstance(given, Schema):
         return given
     return Schema(given if isinstance(given, str) else json.dumps(given), schema_type)
 
 
 class AvroSerializer(_TextSerializer):
-    """Writes Avro; ``strict`` refuses fields that the schema has not, which are left out otherwise.
+    """Writes Avro; ``strict`` refuses fields that are not in the schema, which are left out otherwise.
 
-    A value of a union is of the type that it fits. A value that fits several types is refused, except for numbers:
-    name its type, as
-    in ``("shop.Order", {...})``. Fields that are left out have their defaults.
+    A value of a union gets the type that it fits. A value that fits several types is refused, except for numbers: name
+    its type, as in ``("shop.Order", {...})``. Missing fields get their defaults.
     """
 
     schema_type = AVRO
@@ -260,9 +260,9 @@ class JsonSchemaSerializer(_TextSerializer):
 
 
 class ProtobufSerializer(Serializer):
-    """Writes messages of one class, whose file, and those that it imports, are registered.
+    """Writes messages of one class, and registers its file and the imported files.
 
-    :param message_class: the class that protoc has made.
+    :param message_class: the class generated by protoc.
     """
 
     schema_type = PROTOBUF
@@ -288,7 +288,7 @@ class ProtobufSerializer(Serializer):
         return Schema(own.text, PROTOBUF, self._references(self._class.DESCRIPTOR.file))
 
     def _references(self, file: FileDescriptor) -> tuple[Reference, ...]:
-        """The files that one imports, registered under their names as subjects."""
+        """The files that a file imports, registered under their names as subjects."""
         found = []
         for imported in file.dependencies:
             if is_known(imported.name):

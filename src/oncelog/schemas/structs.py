@@ -1,4 +1,4 @@
-"""Schemas as a registry keeps them. Pure."""
+"""The data classes of schemas in a registry. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROTOBUF = "PROTOBUF"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Another schema that one refers to, under ``name``."""
+    """A reference to another schema under ``name``."""
 
     name: str
     subject: str
@@ -23,7 +23,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema's text, its type (``AVRO``, ``JSON`` or ``PROTOBUF``) and what it refers to."""
+    """A schema's text, its type (``AVRO``, ``JSON`` or ``PROTOBUF``) and its references."""
 
     text: str
     schema_type: str = AVRO
@@ -35,8 +35,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A version of a subject; ``schema_id`` is what records carry, or ``guid``, which registries before Confluent's 8.0
-    do not have."""
+    """A version of a subject; records carry ``schema_id``, or ``guid`` (from Confluent's registry 8.0 on)."""
 
     subject: str
     version: int

@@ -1,4 +1,4 @@
-"""Under which subject a record's schema is registered. Pure."""
+"""Strategies for the subject under which a record's schema is registered. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oncelog.errors import ConfigError
 
 SubjectName = Callable[[str | None, bool, str | None], str]
-"""The subject for a topic, whether it is the key's schema, and the full name of the record or message."""
+"""Computes the subject from a topic, whether the schema is the key's, and the full name of the record or message."""
 
 
 def topic_subject(topic: str | None, is_key: bool, record_name: str | None) -> str:

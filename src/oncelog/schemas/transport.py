@@ -1,7 +1,7 @@
 """Requests to a registry over HTTP. Called by :class:`~oncelog.schemas.registry.SchemaRegistry` in any thread.
 
-A request ends within its time whatever the registry does, follows no redirection (credentials stay where they were
-meant for) and gives JSON or one error. What changes nothing twice is tried again when the way to the registry fails.
+A request ends within its time limit whatever the registry does, follows no redirect (so credentials reach no other
+host) and yields JSON or an error. Idempotent requests are retried when the connection to the registry fails.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 FIRST_PAUSE_S = 0.1
 MAX_IDLE_CONNECTIONS = 4
 LONGEST_PAUSE_S = 1.0
-"""Between two attempts to reach a registry that may be restarting."""
+"""The pause between two attempts to reach a registry that may be restarting."""
 _AGAIN = (408, 429, 500, 502, 503, 504)
 _RESTARTING = (502, 503, 504)
-"""What a proxy answers for a registry that is not there, or the registry itself before it is ready."""
+"""The status codes of a proxy for a registry that is down, or of a registry that is not ready yet."""
 _SHOWN_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 4_000
-"""How much of a registry's message is passed on, as one line."""
+"""The maximum length of a registry's message that is passed on, as one line."""
 _NO_JSON = object()
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryAddress:
-    """Where a registry is, and how it is asked.
+    """The address of a registry, and the settings of its requests.
 
-    :param urls: addresses of the same registry; the next one is tried when one cannot be reached.
-    :param timeout_s: the longest that a request takes, whatever is tried again.
-    :param retries: how often it is tried again. A registry that has answered before may be restarting: unless this is
-        0, it is tried for as long as ``timeout_s``.
+    :param urls: addresses of the same registry; if one cannot be reached, the next one is tried.
+    :param timeout_s: the time limit of a request, retries included.
+    :param retries: how often a request is retried. A registry that has answered before may be restarting: unless this
+        is 0, requests to it are retried for ``timeout_s``.
     """
 
     urls: tuple[SplitResult, ...]
@@ -58,7 +58,7 @@ class RegistryAddress:
 
 
 def parse_urls(text: str) -> tuple[tuple[SplitResult, ...], str | None]:
-    """Addresses with commas between them, and the basic credentials that stand in the first one.
+    """Comma-separated addresses, and the basic credentials in the first one.
 
     :raises ConfigError: one is not an HTTP address.
     """
@@ -90,7 +90,7 @@ def basic(user: str, password: str) -> str:
 
 
 def tls_context(ca_file: str | None, certificate: str | None, key: str | None) -> ssl.SSLContext | None:
-    """What certificates are checked with, and shown; None for the system's trust.
+    """The TLS settings for verifying the registry and presenting a certificate; None for the system's trust store.
 
     :raises ConfigError: a file cannot be used.
     """
@@ -118,7 +118,7 @@ class Transport:
         self._lock = threading.Lock()
         self._first = 0
         self._known = False
-        """Whether it has answered, so that its address is right."""
+        """Whether the registry has ever answered, so its address is known to be right."""
 
     @property
     def shown(self) -> str:
@@ -182,7 +182,7 @@ class Transport:
     def _ask(
         self, url: SplitResult, method: str, target: str, sent: bytes | None, limit_s: float
     ) -> tuple[int, bytes, str]:
-        """Status, body and the header Location."""
+        """The response's status, body and Location header."""
         with self._lock:
             idle = self._idle[url]
             connection = idle.pop() if idle else None
@@ -261,7 +261,7 @@ class Transport:
 
 
 class _ThroughProxy(http.client.HTTPConnection):
-    """A connection to a proxy, which gets whole addresses and passes the requests on."""
+    """A connection to a proxy, which receives full URLs and forwards the requests."""
 
     def __init__(self, proxy: Proxy, origin: str) -> None:
         super().__init__(proxy.host, proxy.port)

@@ -38,7 +38,9 @@ def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
 
 
 MAX_INDEX_INTERVAL_BYTES = 65_536
-"""A read looks through the batches since the last index entry, and all others wait meanwhile."""
+"""The maximum index interval: a read scans the batches since the last index entry, and blocks all other reads
+meanwhile.
+"""
 
 
 class TopicConfig(Settings):
@@ -458,7 +460,7 @@ class BrokerConfig(Settings):
         return known.default if given is None else render(known.parse(given))
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """The startup settings overlaid with ``dynamic``, everything that AlterConfigs has set; checked.
+        """The startup settings overlaid with ``dynamic``, the properties that AlterConfigs has set; validated.
 
         A name that is not a broker setting is skipped: AlterConfigs keeps it, as in Apache Kafka.
         """
@@ -509,7 +511,9 @@ LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|
 
 
 def is_broker_setting(name: str) -> bool:
-    """Whether brokers have a setting of this name: one of Kafka's, also for a single listener, or our own."""
+    """Whether brokers have a setting of this name: one of Kafka's, including those for a single listener, or oncelog's
+    own.
+    """
     known = broker_properties()
     return name in known or name in properties(BrokerConfig) or LISTENER_PREFIX.sub("", name) in known
 

@@ -78,7 +78,7 @@ class Settings:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Adjustments of a class after the settings have their values."""
+        """Lets a class adjust its values after they were set."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

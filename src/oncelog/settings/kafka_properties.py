@@ -674,7 +674,7 @@ unclean.leader.election.enable boolean false -
 """
 
 DEFAULTS_OF_GROUPS: Mapping[str, str] = {"streams.assignor.name": "group.streams.assignors"}
-"""Settings of groups whose default is a property of brokers of another name than theirs with the prefix ``group``."""
+"""Group settings whose default is a broker property with a name other than ``group.`` and their own."""
 
 _GROUP = """\
 consumer.assignment.interval.ms int 1000 0..

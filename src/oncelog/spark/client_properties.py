@@ -1,4 +1,4 @@
-"""Kafka's client properties as ``kafka.*`` options: which have an effect, and why the others are refused.
+"""Kafka's client properties as ``kafka.*`` options: those that have an effect, and the reasons for refusing the others.
 
 Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.4
 is in one of the tables, and so are those that only our client has. None is accepted and then ignored. The page
@@ -19,8 +19,8 @@ from oncelog.settings.fields import nearest
 class SparkProperty:
     """How one property is handled.
 
-    :param effect: what it does; empty if it is refused.
-    :param only: the values that match what we do anyway, if others are refused.
+    :param effect: its effect; empty if it is refused.
+    :param only: the accepted values, which match the fixed behaviour; empty if all are accepted.
     :param refused: why it is refused, and what to do instead.
     """
 

@@ -60,7 +60,7 @@ SCHEMA = StructType(
         StructField("timestampType", IntegerType()),
     ]
 )
-"""Not given as text, because then spark.sql.timestampType would decide what a timestamp is."""
+"""A schema object and not text, because spark.sql.timestampType would change the meaning of a timestamp in text."""
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _HEADERS = StructField("headers", ArrayType(_HEADER))
 _MILLIS = StructField("timestampMillis", LongType())
@@ -78,9 +78,10 @@ class OncelogDataSource(DataSource):
         return "oncelog"
 
     def schema(self) -> StructType:
-        """The columns; for ``CREATE TABLE`` with the table's options in them.
+        """The columns; for ``CREATE TABLE`` they contain the table's options.
 
-        Raises ConfigError for options that would be refused in each use: here that is what Spark shows last.
+        Raises ConfigError for options that every use would refuse: an error raised here is the last one that Spark
+        shows.
         """
         if not creates_table(self._options):
             _check_any_use(self._options)
@@ -97,7 +98,7 @@ class OncelogDataSource(DataSource):
     def _source_options(self, given: StructType, *, streaming: bool) -> SourceOptions:
         """The options of the read, from the statement and from the SQL table with these columns.
 
-        Refuses a schema from the user: Spark passes on what was given to ``schema()``, if that was called.
+        Refuses a schema from the user, which Spark passes on if ``schema()`` was called.
         """
         table = self._table(given)
         if table is not None and not table.reading and not _names_servers(self._options):
@@ -120,7 +121,7 @@ class OncelogDataSource(DataSource):
         return parsed
 
     def _table(self, columns: StructType) -> OptionsOfTable | None:
-        """The options of the SQL table that has these columns, if they are from there."""
+        """The options of the SQL table, if these columns come from one."""
         from oncelog.spark.sql.table_columns import options_of
 
         table = options_of(columns)
@@ -195,7 +196,7 @@ def _columns(options: Mapping[str, str]) -> StructType:
 
 
 def _columns_of_tables() -> list[str]:
-    """What a table may have, in Spark's words."""
+    """The columns that a table may have, in Spark's words."""
     more: tuple[list[StructField], ...] = ([], [_HEADERS], [_MILLIS], [_HEADERS, _MILLIS])
     return [StructType([*SCHEMA.fields, *some]).simpleString() for some in more]
 

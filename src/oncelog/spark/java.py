@@ -48,7 +48,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def java_version(path: str) -> int | None:
-    """The feature release of a ``java`` program (8 for 1.8), None if it does not run or does not say."""
+    """The feature release of a ``java`` program (8 for 1.8); None if the program fails or prints no version."""
     try:
         run = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""How far a query is behind the logs that it reads, as Spark's own Kafka connector reports it.
+"""The lag of a query behind the logs that it reads, as Spark's own Kafka connector reports it.
 
 Used by programs, the pipeline runner and :mod:`oncelog.spark.progress`. PySpark's data sources cannot put metrics of
 their own into a progress report, so the lag is computed from the offsets in each report: by :func:`report_with_lag`
@@ -46,7 +46,7 @@ class OffsetsBehind(NamedTuple):
     total: int
 
     def as_metrics(self) -> dict[str, str]:
-        """As Spark's connector writes them into a report."""
+        """The metrics, in the form of Spark's connector."""
         return {AVERAGE: str(self.average), MAX: str(self.most), MIN: str(self.least)}
 
 
@@ -131,7 +131,7 @@ class Gauges:
 
     def __init__(self, spark: SparkSession) -> None:
         self.java = driver.gauges(spark)
-        """None if Spark lacks the classes."""
+        """The lag gauges of the driver's JVM; None if Spark lacks the classes."""
 
     def show(self, report: Report) -> None:
         """Set the gauges of a report's query, over all of its sources."""

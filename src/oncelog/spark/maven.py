@@ -28,7 +28,9 @@ _SPARK_CONNECTOR: tuple[Module, ...] = (
     ("org.apache.kafka", "kafka-clients", "3.9.2"),
     ("org.apache.commons", "commons-pool2", "2.13.1"),
 )
-"""The newest connector has no token provider of the same version, so all four are named explicitly."""
+"""The jars of Spark's connector. The newest connector has no token provider of the same version, so all four are
+listed.
+"""
 
 
 class DownloadFailed(OncelogError):

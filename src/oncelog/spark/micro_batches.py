@@ -1,4 +1,5 @@
-"""Which query's micro-batch a function of ``foreachBatch`` was called with, and that each sink writes it once.
+"""Finds the query of the micro-batch that a ``foreachBatch`` function received, and ensures that each sink writes it
+once.
 
 Called by ``for_each_batch`` (:mod:`oncelog.spark.session`) and ``to_table`` (:mod:`oncelog.spark.tables.sink`).
 """
@@ -30,7 +31,7 @@ class RunningQuery(NamedTuple):
 
 
 Sink: TypeAlias = tuple[str, ...]
-"""The run of a query, and what tells its sinks apart."""
+"""The run of a query, and the names that distinguish its sinks."""
 
 
 class QuerySinks:
@@ -64,8 +65,8 @@ class QuerySinks:
     def groups(self, run_id: str) -> set[str]:
         """The groups to which sinks of this run have planned to write; each sink adds its own.
 
-        In a run's first batch, a group of the checkpoint that is not among them is that of a sink that the query no
-        longer has.
+        In a run's first batch, a group of the checkpoint that is missing here belongs to a sink that was removed from
+        the query.
         """
         with self._lock:
             return self._groups.setdefault(run_id, set())
@@ -78,12 +79,12 @@ class QuerySinks:
 
 
 def query_sinks() -> QuerySinks:
-    """The sinks that this process knows."""
+    """The sinks of this process."""
     return this_process().part(QuerySinks)
 
 
 def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-    """A function for ``foreachBatch`` whose refusals are one sentence, which is logged before Spark ends the query.
+    """Wrap a function for ``foreachBatch`` so that its refusals are one sentence, logged before Spark ends the query.
 
     Spark shows an error of such a function three times, each time behind the frames of Python's stack and Java's. So
     the frames of this package are left out, and those of the JVM: see :mod:`oncelog.spark.private_apis.java_errors`.
@@ -108,12 +109,12 @@ def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, 
 
 
 class RefusedRows(OncelogError):
-    """Rows that a task has refused; the text is the task's."""
+    """A task has refused rows; the text is the task's."""
 
 
 def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
-    """The query that ``rows`` are a micro-batch of. Raises ConfigError if that batch is not running, or two could be
-    it.
+    """The query that ``rows`` are a micro-batch of. Raises ConfigError if the batch is not running, or if two queries
+    match.
 
     :param named: the checkpoint named in the options, empty if there is none.
     """
@@ -142,11 +143,11 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:
-    """The query's own checkpoint, or the named one, but only if Python sees the own one under that other name.
+    """The query's own checkpoint, or the named one if it is the same folder under another name.
 
-    With the plans of another query, a batch could wrongly count as written: such a name raises ConfigError.
+    With the plans of another query, a batch could wrongly count as written, so any other name raises ConfigError.
 
-    :param own: empty if Spark does not say it: then the other one must be named.
+    :param own: empty if Spark does not tell it; then a name is required.
     """
     if not own and not named:
         raise ConfigError(

@@ -28,11 +28,11 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 T = TypeVar("T")
 
 OptionValue: TypeAlias = str | int | float | bool
-"""What Spark's ``option`` takes as a value."""
+"""The types of values that Spark's ``option`` accepts."""
 
 
 class OnMissingMarker(Enum):
-    """What to do with a batch if marker and checkpoint cannot tell whether it is written."""
+    """What a sink does with a batch if marker and checkpoint cannot tell whether it is written."""
 
     FAIL = "fail"
     WRITE = "write"
@@ -40,7 +40,9 @@ class OnMissingMarker(Enum):
 
 
 class OnFullRefresh(Enum):
-    """What to do if a flow of a declarative pipeline is refreshed in full and its records are in the topic already."""
+    """What a sink does if a flow of a declarative pipeline is refreshed in full and its records are in the topic
+    already.
+    """
 
     FAIL = "fail"
     APPEND = "append"
@@ -78,7 +80,7 @@ SOURCE_OPTIONS = (
 )
 STREAM_READ_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
 BATCH_READ_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-"""The options of reading that have a meaning only in streams, and only in batches."""
+"""The options of reading that apply only to streams, and those that apply only to batches."""
 SINK_OPTIONS = (
     "topic",
     "topics",
@@ -115,7 +117,7 @@ REFUSED_SINK_OPTIONS: Mapping[str, str] = {
 
 
 class ByTimestampStrategy(Enum):
-    """What to do if no record is as recent as ``startingTimestamp``."""
+    """What a read does if no record is as recent as ``startingTimestamp``."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -142,7 +144,7 @@ class OffsetsOption:
     """Where to start or end: at EARLIEST or LATEST for all partitions, at offsets, or at timestamps in ms.
 
     ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` applies to all partitions; ``timestamps`` names each.
-    ``beside``: what a checkpoint's form of ``offsets`` says besides, as JSON: see BESIDE_PARTITIONS.
+    ``beside``: the further entries of a checkpoint's form of ``offsets``, as JSON: see BESIDE_PARTITIONS.
     """
 
     everywhere: int = LATEST
@@ -216,13 +218,13 @@ class TopicCreation:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """How, for messages, in the words in which it was given."""
+        """The settings as the user wrote them, for messages."""
         replication = {} if self.replication == -1 else {"replication": self.replication}
         return f"with {json.dumps({'partitions': self.partitions, **replication, **self.settings})}"
 
 
 CREATION = '{"partitions": 3, "replication": 1}'
-"""What ``createTopics`` takes, for messages."""
+"""The format of ``createTopics``, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,19 +262,19 @@ class SinkOptions:
 
     @property
     def named_topics(self) -> tuple[str, ...]:
-        """The topics known before the rows are read; none if rows name their topics."""
+        """The topics that are known before the rows are read; empty if rows name their topics."""
         return (self.topic,) if self.topic else self.topics
 
     @property
     def destination(self) -> str:
-        """The topic that tells the sink's marker from others; none if it has a name, so that its topic may change."""
+        """The topic that distinguishes the sink's marker; empty if the sink has a name: then its topic may change."""
         return "" if self.sink_name else self.topic
 
 
 def option_texts(options: Mapping[str, OptionValue], of: str) -> dict[str, str]:
     """Options as Spark's ``option`` passes them on: numbers as text, True as ``true``.
 
-    :param of: who takes the options, for a message.
+    :param of: the receiver of the options, for a message.
     :raises ConfigError: a name is not a string, or a value not a string, number or boolean; the text names the option.
     """
     return {_option_name(name, of): _option_text(name, value, of) for name, value in options.items()}
@@ -396,7 +398,7 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
 
 
 def includes_headers(options: Mapping[str, str]) -> bool:
-    """Whether the rows have a column ``headers``: needed for the schema, before the other options matter."""
+    """Whether the rows have a column ``headers``: the schema depends on it before the other options are checked."""
     return _asks(options, "includeHeaders")
 
 
@@ -572,7 +574,7 @@ def _writers(text: str) -> int | None:
 
 
 def _compression_level(client: Mapping[str, str], compression: str) -> int | None:
-    """Kafka's levels, all checked; None if the level of the codec in use was not given."""
+    """The compression level of the codec in use, None if not given; the levels of all codecs are checked."""
     levels = {"gzip": (-1, 9), "lz4": (1, 17), "zstd": (-131072, 22)}
     found: int | None = None
     for codec, (low, high) in levels.items():
@@ -676,7 +678,7 @@ def _position(given: _Given, which: str, default: int) -> OffsetsOption:
 
 
 BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")
-"""What a checkpoint, a progress report or a marker holds about a topic besides its partitions."""
+"""The entries about a topic, besides its partitions, in a checkpoint, a progress report or a marker."""
 
 
 def parse_offsets_json(text: str) -> dict[TopicPartition, int]:

@@ -1,9 +1,9 @@
-"""What this package keeps in a process of Spark from one call to the next: connections, checkpoints, counters.
+"""The state that this package keeps in a process of Spark between calls: connections, checkpoints, counters.
 
 Spark makes many short calls into Python. Readers and writers are pickled and live for one call: in a task, in a worker
 beside the driver, in the driver itself. The processes live longer, and a new connection in each call would cost more
-than the call. So one object owns what stays, :func:`this_process`: it begins empty, each part is made when it is first
-asked for, and :meth:`Process.close` ends all of them. Invariants:
+than the call. So one object, :func:`this_process`, owns the state: it begins empty, each part is created when it is
+first requested, and :meth:`Process.close` closes all of them. Invariants:
 
 - Nothing that is pickled owns a part. A :class:`Process` itself is unpickled as that of the process that reads it.
 - A forked process begins empty: resources that its parent opened belong to the parent.
@@ -17,10 +17,10 @@ from typing import Protocol, TypeVar
 
 
 class ProcessPart(Protocol):
-    """One kind of thing that stays; made without arguments, and safe to use from several threads."""
+    """One part of the process's state; created without arguments, and safe to use from several threads."""
 
     def close(self) -> None:
-        """Give up everything; the part may be used again, as if it was new."""
+        """Release everything; the part may be used again, as if it were new."""
         ...
 
 

@@ -83,7 +83,7 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
 
 
 def _of_a_batch(report: Mapping[str, Any]) -> bool:
-    """Whether a batch has run: a query that finds nothing to do is reported too, with the number of its next batch."""
+    """Whether a batch has run: Spark also reports idle queries, with the number of the next batch."""
     return "addBatch" in (report.get("durationMs") or {})
 
 
@@ -108,7 +108,7 @@ TakeWritten: TypeAlias = Callable[[int], HowWritten | None]
 class ProgressReader:
     """The batches of one query not returned before.
 
-    :param take: says once how a batch was written, if that is known.
+    :param take: returns, once per batch, how it was written, if that is known.
     """
 
     def __init__(self, name: str, query: StreamingQuery, take: TakeWritten | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Spares Spark's Python workers what would take longer than a small task.
+"""Saves Spark's Python workers two delays that are longer than a small task.
 
 Called where a task begins, and where a worker beside the driver has made or used a writer.
 
@@ -29,20 +29,20 @@ _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 def pass_over_imports() -> None:
-    """Exclude all current objects from later collections; again only after more has been imported."""
+    """Exclude all current objects from later collections; repeated only after further imports."""
     if workers.is_worker():
         this_process().part(Imports).pass_over()
 
 
 def acknowledge() -> None:
-    """Acknowledge what has come from the JVM. First called in the thread that Spark calls."""
+    """Acknowledge the data received from the JVM. First called in the thread that Spark calls."""
     if workers.is_worker():
         this_process().part(JvmConnection).acknowledge()
 
 
 def acknowledged(rows: Iterator[T]) -> Iterator[T]:
-    """The same items, each of them acknowledged when it has come; they may be taken in another thread than this call's,
-    whose stack has the connection.
+    """The same items, each acknowledged on arrival; they may be consumed in a thread other than this call's, whose
+    stack has the connection.
     """
     acknowledge()
     return _each_acknowledged(rows)
@@ -55,7 +55,7 @@ def _each_acknowledged(rows: Iterator[T]) -> Iterator[T]:
 
 
 class Imports:
-    """How many modules were imported when their objects were excluded last."""
+    """The number of imported modules when objects were last excluded."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -66,15 +66,15 @@ class ConsoleReporter:
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
         self._complained = False
         self._thread = threading.Thread(target=self._send_all, name="oncelog-console-reporter", daemon=True)
-        """Started by the first report."""
+        """The sending thread, started by the first report."""
         self._starting = threading.Lock()
 
     def progress(self, progress: Progress) -> None:
-        """A batch has ended."""
+        """Report that a batch has ended."""
         self._put({"progress": asdict(progress)})
 
     def state(self, pipeline: str, state: str, problem: str = "") -> None:
-        """A query began (``running``), ``ended`` or ``failed``."""
+        """Report that a query began (``running``), ``ended`` or ``failed``."""
         self._put({"pipeline": pipeline, "state": state, "problem": problem})
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class ReportingListener(StreamingQueryListener):
         self._reporter.progress(read_progress(report.get("name") or str(report.get("id", "")), report))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Does nothing: the last report stays."""
+        """Does nothing: the console keeps the last report."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         name = self._names.pop(str(event.runId), str(event.id))

@@ -55,9 +55,9 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     **({} if HAS_READ_LIMITS else {"spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true"}),
 }
-"""The first one avoids a check of each row's size: a tenth of the JVM's work on small rows, and with a column of null
-headers 30 times the rest. Tasks then hand 10,000 rows at a time to Python, whatever their size: with rows of more than
-50 KB lower ``spark.sql.execution.arrow.maxRecordsPerBatch``.
+"""Spark settings for fast reads and writes. The first one avoids a check of each row's size: a tenth of the JVM's work
+on small rows, and with a column of null headers 30 times the rest. Tasks then hand 10,000 rows at a time to Python,
+whatever their size: with rows of more than 50 KB lower ``spark.sql.execution.arrow.maxRecordsPerBatch``.
 
 The last one makes Spark end a query of Trigger.AvailableNow where our source cannot do that itself.
 """
@@ -205,7 +205,7 @@ def _plan_and_write(
 
 
 def _remote_query(lowered: Mapping[str, str], on_written: object) -> RunningQuery:
-    """The query over Spark Connect, where there is no JVM to ask: the options name its checkpoint."""
+    """The query of a batch over Spark Connect, where no JVM can tell it: the options name its checkpoint."""
     if on_written is not None or lowered.get("writers", "0") not in ("0", "auto"):
         raise ConfigError(
             "Over Spark Connect the driver writes each batch: leave out writers and on_written of for_each_batch"

@@ -32,7 +32,7 @@ class SessionMetrics:
         self._endpoint = endpoint
         host, port = endpoint.address
         self.address = str(Address(host, port))
-        """The address they are served at."""
+        """The address at which the metrics are served."""
         self._listener = ReportingListener(self)
 
     def start(self) -> None:
@@ -46,11 +46,11 @@ class SessionMetrics:
         return lambda written: self._source.written(query, written)
 
     def progress(self, progress: Progress) -> None:
-        """Spark has ended a batch."""
+        """Count a batch that Spark has completed."""
         self._source.progress(progress)
 
     def state(self, pipeline: str, state: str, problem: str = "") -> None:
-        """A query began or ended."""
+        """Note that a query began or ended."""
         self._source.state(pipeline, state == "running")
 
     def close(self) -> None:

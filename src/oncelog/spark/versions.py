@@ -1,4 +1,4 @@
-"""What each version of PySpark lacks: the only module that knows; everything else asks it or imports from it.
+"""Knows what each version of PySpark lacks; all other modules ask this one or import from it.
 
 | PySpark | lacks | what takes its place |
 |---|---|---|
@@ -38,13 +38,13 @@ PYSPARK: str = _installed
 """The version of PySpark here; empty if it is not installed."""
 MIN_RELEASE, BELOW = (3, 5), (5, 0)
 MIN_LIBRARIES = {"numpy": "1.23.2", "pandas": "1.5.3", "pyarrow": "11"}
-"""The lowest that the extra ``spark`` takes, and that the tests have."""
+"""The lowest version that the extra ``spark`` accepts, and that the tests use."""
 PYSPARK_MISSING = "PySpark is not installed here: pip install 'oncelog[spark]'"
-"""Raised as ConfigError by the modules that users import."""
+"""The text of the ConfigError that modules imported by users raise without PySpark."""
 
 
 def release(version: str) -> tuple[int, int]:
-    """The first two numbers of a version, also of a platform's own build (``3.5.4+amzn.0``)."""
+    """The first two numbers of a version, including that of a platform's own build (``3.5.4+amzn.0``)."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
@@ -78,7 +78,7 @@ def _version(name: str) -> str | None:
 
 
 def libraries_problem(installed: Mapping[str, str | None] | None = None) -> str | None:
-    """What of numpy, pandas and pyarrow is missing or too old, and what to do; None if nothing is."""
+    """Which of numpy, pandas and pyarrow is missing or too old, and what to do; None if all are fine."""
     found = libraries() if installed is None else installed
     wrong = [f"{name}>={least}" for name, least in MIN_LIBRARIES.items() if _is_below(found[name], least)]
     return f"pip install {' '.join(repr(one) for one in wrong)}, on every worker too" if wrong else None
@@ -104,7 +104,7 @@ _BEGINS = (
 
 
 def lacking(version: str) -> list[str]:
-    """What a later PySpark has and this one lacks, each with the release in which it begins."""
+    """Features of later PySpark releases that this one lacks, each with its first release."""
     return [f"{what} (from PySpark {'.'.join(map(str, since))})" for since, what in _BEGINS if release(version) < since]
 
 
@@ -117,7 +117,7 @@ KEEPS_INTERNAL_METADATA = release(PYSPARK) < (4, 3)
 """Whether the columns of a catalog's table keep Spark's internal metadata in a query: see oncelog.spark.sql."""
 
 SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
-"""Spark's setting for sources with names: while it is true, each must have one; while it is false, none."""
+"""Spark's setting for named sources: if true, every source must have a name; if false, none may have one."""
 NO_DATA_SOURCES = (
     'PySpark {} has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka") '
     "(Spark's own connector), write a stream with foreachBatch(for_each_batch(options)) and a batch with "
@@ -160,7 +160,7 @@ UPDATE_MODE = (
 def refuse_update_mode() -> None:
     """Make Spark's writer of streams refuse the name ``oncelog`` in Update mode when a query is started.
 
-    Spark itself would start the query and end it with a sentence that names nothing else.
+    Spark itself would start the query and end it with a sentence that names no alternative.
     """
     if not HAS_DATA_SOURCES:
         return
@@ -176,7 +176,7 @@ def refuse_update_mode() -> None:
 
 
 def _noting(what: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, which also keeps its argument in the writer, as else only the JVM has it."""
+    """Wrap the method so that it also stores its argument in the writer; otherwise only the JVM has it."""
 
     @functools.wraps(method)
     def noted(self: Any, given: Any) -> Any:
@@ -231,15 +231,15 @@ def stream_arrow_writer() -> type:
 
 
 def condition_of(error: Any) -> str:
-    """The name of the error's kind."""
+    """The name of the error's class."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
     return str(found)
 
 
 class VersionChecked:
-    """Pickled together with the driver's versions, which are compared where it is unpickled, before anything else.
+    """Pickle an object together with the driver's versions, which are compared first when it is unpickled.
 
-    Two versions may disagree about what the pickled object is, and would show that as any error, or none.
+    Different versions may disagree about the pickled object, and fail with any error, or none.
     """
 
     def __reduce__(self) -> tuple[object, ...]:

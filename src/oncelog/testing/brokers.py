@@ -101,7 +101,7 @@ class TestBroker(ABC):
 
     @abstractmethod
     def clean(self) -> None:
-        """Remove what the last test left behind."""
+        """Remove everything that the last test left behind."""
 
     def _close_admin(self) -> None:
         if self._admin is not None:
@@ -120,7 +120,7 @@ class Embedded(Broker, TestBroker):
         return self.bootstrap_servers
 
     def taken_by_retention(self) -> list[str]:
-        """What retention has removed from the topics that there are, in sentences."""
+        """Sentences about records of existing topics that retention has removed."""
         try:
             removed = self.on_loop(lambda nodes: dict(nodes.server.broker.logs.removed))
         except OncelogError:  # the node does not run

@@ -18,10 +18,10 @@ from oncelog.schemas.registry import SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 
 MAX_IDS = 50
-"""How many new ids one step asks for: records with false ones must not make a page wait for long."""
+"""The maximum number of new ids that one step looks up: records with invalid ids must not delay a page for long."""
 MAX_KNOWN = 10_000
 AGAIN_S = 15.0
-"""How long a failed lookup is not repeated."""
+"""The time before a failed lookup is repeated."""
 TIMEOUT_S = 5.0
 
 

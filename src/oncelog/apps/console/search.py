@@ -14,7 +14,7 @@ from oncelog.records.record import Record
 
 MAX_PATH = 500
 MAX_VISITS = 100_000
-"""How many places of one value a path may visit; values that need more are skipped."""
+"""The maximum number of places in one value that a path may visit; values that need more are skipped."""
 _SLOW = re.compile(r"\b(match|search)\s*\(")
 
 
@@ -23,7 +23,7 @@ class _TooManyVisits(Exception):
 
 
 class _VisitLimit:
-    """How many places a path may still visit."""
+    """The number of places that a path may still visit."""
 
     left = 0
 
@@ -80,7 +80,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """What a record must contain; conditions that are not given are ignored.
+    """The conditions that a record must meet; None is ignored.
 
     :param key: a part of the key; ``0x...`` means bytes.
     :param text: a part of the value.

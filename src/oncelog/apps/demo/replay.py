@@ -33,7 +33,7 @@ FLIGHTS_A_TRANSACTION = 1000
 
 
 class ReplayEvent(NamedTuple):
-    """What the producer reports; ``at`` in seconds since 1970."""
+    """A report of the producer; ``at`` in seconds since 1970."""
 
     event: str
     transaction: int
@@ -42,7 +42,7 @@ class ReplayEvent(NamedTuple):
 
 
 class ReplayControl:
-    """How far the replay may go, as ordered on standard input."""
+    """The point up to which the replay may go, as ordered on standard input."""
 
     def __init__(self) -> None:
         self.until = 0

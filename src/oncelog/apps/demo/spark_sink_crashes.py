@@ -42,7 +42,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SparkSinkProof:
-    """What Spark's own sink left in its topic; ``missing`` says why it did not run."""
+    """The records that Spark's own sink left in its topic; ``missing`` gives the reason if it did not run."""
 
     topic: str = ""
     kills: int = 0

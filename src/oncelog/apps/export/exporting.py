@@ -64,9 +64,9 @@ class Export:
         self.deleted = 0
 
     def begun(self) -> ExportProgress | None:
-        """How far an earlier run has come.
+        """The progress of an earlier run.
 
-        :raises ExportError: the target is not this topic's.
+        :raises ExportError: the target does not belong to this topic.
         """
         self._names = self._admin.partitions(self._topic)
         number = self._topic_number()
@@ -127,7 +127,7 @@ class Export:
 
     @property
     def left(self) -> int:
-        """How far the export is from its end, in offsets."""
+        """The number of offsets that remain to be exported."""
         return sum(self._ends[name] - position for name, position in self._positions.items())
 
     def round(self) -> bool:

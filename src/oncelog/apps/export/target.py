@@ -59,9 +59,11 @@ class ExportTarget(Protocol):
     """One table in files. Every method may raise OncelogError or OSError."""
 
     def begun(self, topic: str, partitions: Sequence[int]) -> ExportProgress | None:
-        """How far an earlier run of this topic has come; None if there was none. What it left unfinished is removed.
+        """The progress of an earlier run for this topic; None if there was none.
 
-        :raises ExportError: the existing content is not this export's.
+        Removes unfinished content.
+
+        :raises ExportError: the existing content does not belong to this export.
         """
         ...
 

@@ -106,7 +106,7 @@ class Recorder:
             self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, delivery, fields))
 
     def _produced(self, request: Any, description: ApiFields) -> ApiFields:
-        """Where a batch was stored; an earlier answer shows whether it had been stored before."""
+        """A batch's position in the log; an earlier answer shows whether it had been stored before."""
         text, fields = description
         header = next(_batches(request), (None, ()))[0]
         offset = fields["base_offset"]

@@ -15,7 +15,7 @@ def _worker(context: FlowContext, actor: str, group: str, topic_id: bytes) -> Ra
 
 
 def _gets(context: FlowContext, actor: str, found: RawDelivery) -> dict[bytes | None, int]:
-    """What a worker's program gets: its records, and how often each was delivered."""
+    """The records that a worker's program receives, with their delivery counts."""
     counts = {
         value: count
         for first, last, count in found.acquired

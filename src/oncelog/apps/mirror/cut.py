@@ -1,8 +1,8 @@
-"""How far a round of the mirror goes: a vector of offsets that splits no transaction of A. Pure.
+"""The end of a mirror's round: a vector of offsets that splits no transaction of A. Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`. A transaction is *below* a cut on a partition if all its records there are,
 *above* if none is. A cut is consistent if each transaction is below it wherever it has records, and decided, or above
-it everywhere. What can be known of A:
+it everywhere. Facts about A:
 
 - Offsets are read partition by partition, never all at one moment. But a transaction that was decided when the first
   look ended (one of its markers lies below that look's offsets) had already written all its records, so a second look,
@@ -81,7 +81,7 @@ class OffsetDependency(NamedTuple):
 
 
 class PartitionView:
-    """What is known of a partition of A, from ``position`` (mirrored up to there) to ``scanned``."""
+    """The scanned part of a partition of A, from ``position`` (mirrored up to there) to ``scanned``."""
 
     def __init__(self, name: TopicPartition, position: int) -> None:
         self.name = name

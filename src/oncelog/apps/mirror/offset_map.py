@@ -1,4 +1,5 @@
-"""Where each record of A is on B: runs of offsets, and the records that keep them in a compacted topic of B. Pure.
+"""The position on B of each record of A: runs of offsets, and the records that store them in a compacted topic of B.
+Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`. A run says that a number of records from an offset of A on are, without gaps,
 at an offset of B and after it. A's markers, aborted records and gaps, and B's markers, end a run. Runs are kept in
@@ -112,7 +113,7 @@ def is_replaced(known_id: str, topic_id: str) -> bool:
 
 @dataclass(slots=True)
 class MirroredPosition:
-    """How far a partition is mirrored, and the ids of both topics."""
+    """The mirrored position of a partition, and the ids of both topics."""
 
     offset: int
     source_id: str

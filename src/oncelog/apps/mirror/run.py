@@ -47,7 +47,7 @@ _CONCURRENT_PARTITIONS = 16
 _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
-"""How long the positions on the target may be out of date if there was nothing to copy."""
+"""The maximum age of the positions on the target while there is nothing to copy."""
 _ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
 

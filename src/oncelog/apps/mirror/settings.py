@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 MAX_BYTES = 64 * MIB
-"""How much a round copies by default: seconds of work in a transaction that may last a minute."""
+"""The default limit of what a round copies: seconds of work in a transaction that may last a minute."""
 INTERVAL_MS = 200
 
 

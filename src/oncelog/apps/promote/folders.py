@@ -1,4 +1,4 @@
-"""Where a promotion builds, and how it removes the data folder afterwards (``--move``).
+"""The folders in which a promotion builds, and the removal of the data folder afterwards (``--move``).
 
 Called by ``plan``, ``promotion`` and the command. The target is built next to its final name and renamed to it in one
 step; so is a data folder that is to be removed, so that no broker starts on a part of it.
@@ -23,7 +23,7 @@ _MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLE
 
 
 def partial_of(target: Path) -> Path:
-    """Where the target is built."""
+    """The folder in which the target is built."""
     return target.with_name(f"{target.name}.partial")
 
 

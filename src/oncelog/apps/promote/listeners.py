@@ -57,7 +57,7 @@ class NodeListeners:
     replaced: tuple[str, ...]
     """Given settings that are generated again."""
     notes: tuple[str, ...]
-    """What remains to be done by the person who starts Kafka."""
+    """The remaining steps for the person who starts Kafka."""
 
 
 def is_secured(settings: Mapping[str, str], listeners: Sequence[Listener]) -> bool:

@@ -1,4 +1,4 @@
-"""What a promotion will do: determined from the source, which it only reads.
+"""The plan of a promotion, determined from the source, which is only read.
 
 Called by ``promotion`` and the command.
 
@@ -118,7 +118,7 @@ class MetadataCopy:
 
 @dataclass(frozen=True, slots=True)
 class PromotionPlan:
-    """What a promotion will do, determined without writing anything."""
+    """The plan of a promotion, determined without writing anything."""
 
     source: Path
     target: Path

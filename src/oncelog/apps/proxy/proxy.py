@@ -282,7 +282,7 @@ class _Proxy:
         self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
         self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        """What serves each client, and the client's stream."""
+        """The task that serves each client, and the client's stream."""
         self._topics: dict[bytes, str] = {}
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:

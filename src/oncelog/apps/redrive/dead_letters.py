@@ -17,7 +17,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.pipeline.dead_letters import ERROR_HEADER, ORIGIN_HEADERS
 
 ATTEMPTS_HEADER = "oncelog.attempts"
-"""How often the record was sent back."""
+"""The number of times that the record was sent back."""
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 """The names that a redrive may have."""
 
@@ -77,9 +77,9 @@ class DeadLetterOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a redrive does.
+    """The settings of a redrive.
 
-    :param to: where dead letters go; None: to their origin.
+    :param to: the destination topic of dead letters; None: to their origin.
     :param where: headers that a dead letter must have, each with this value.
     :param error: a text that its error must contain.
     :param max_attempts: a dead letter that was sent back this many times goes to the topic ``parking``.
@@ -99,9 +99,9 @@ class Plan:
         return f"selection {hashlib.sha256(chosen.encode()).hexdigest()}"
 
     def decide(self, stored: StoredDeadLetter) -> tuple[DeadLetterOutcome, DeadLetter | None]:
-        """What becomes of a dead letter, and the record that is written for it, if any.
+        """The decision about a dead letter, and the record to write for it, if any.
 
-        :raises RedriveError: the dead letter does not say where it was, or the transform failed.
+        :raises RedriveError: the dead letter does not name its origin, or the transform failed.
         """
         if not self._chooses(stored):
             return DeadLetterOutcome.PASSED, None

@@ -148,12 +148,12 @@ class Redrive:
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        """Where the next dead letter of each partition with dead letters is."""
+        """The position of the next dead letter in each partition that has dead letters."""
         return self._positions
 
     @property
     def left(self) -> int:
-        """How far the dead letters are from their end, in offsets."""
+        """The number of offsets of dead letters that remain."""
         return sum(max(0, self._ends[name] - position) for name, position in self._positions.items())
 
     async def round(self) -> list[Decided] | None:

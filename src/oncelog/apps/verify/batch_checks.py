@@ -36,7 +36,7 @@ class BatchChecks:
         self.next_offset: int | None = None
         self.hole_to = -1
         self.gap_to = -1
-        """Where the last gap of any kind ended."""
+        """The end of the last gap of any kind."""
         self.latest_ms = NO_TIMESTAMP
         """The largest timestamp so far that is not in the future, as an estimate of when the batch was appended."""
         self._where = where

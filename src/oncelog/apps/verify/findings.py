@@ -81,9 +81,9 @@ class Totals:
 
 
 class Report:
-    """What was found, in the order in which it was found.
+    """The findings, in the order of discovery.
 
-    :param kept: how many examples of a kind are kept for each partition.
+    :param kept: the number of examples of a kind that are kept for each partition.
     """
 
     def __init__(self, kept: int = KEPT) -> None:

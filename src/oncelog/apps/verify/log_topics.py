@@ -56,9 +56,9 @@ _DAMAGED = frozenset({Error.CORRUPT_MESSAGE, Error.KAFKA_STORAGE_ERROR, Error.UN
 
 @dataclass(frozen=True)
 class LogSelection:
-    """What to check.
+    """The settings of a check.
 
-    :param decodes: look into records, not only at headers.
+    :param decodes: decode records, not only batch headers.
     :param reads: compare with a read_committed reader.
     :param compacted: the topics were compacted once, whatever their settings are now.
     """
@@ -108,7 +108,7 @@ async def verify_topics(
 
 
 async def count_offsets(admin: Admin, topics: Sequence[str]) -> int:
-    """How many offsets there are to read, for a progress bar."""
+    """The number of offsets to read, for a progress bar."""
     names = [
         TopicPartition(topic.name, item.partition)
         for topic in await admin.describe_topics(topics)

@@ -1,9 +1,9 @@
-"""How each transaction ended in each partition, kept on disk, and which of them ended in two ways.
+"""The outcome of each transaction in each partition, stored on disk, and the transactions with two outcomes.
 
-Called by :mod:`oncelog.apps.verify.producer_checks` with each end, and at last by what runs the checks. Since KIP-890
-part 2 (transaction.version 2) every transaction has an epoch of its own, and producer id and epoch say which records
-belong together: a commit whose marker has the next epoch shows that. In the older protocol the transactions of a
-producer share an epoch; there, transactions that were certainly open at the same time are one, and in doubt the
+Called by :mod:`oncelog.apps.verify.producer_checks` with each end, and finally by the runner of the checks. Since
+KIP-890 part 2 (transaction.version 2) every transaction has an epoch of its own, and producer id and epoch say which
+records belong together: a commit whose marker has the next epoch shows that. In the older protocol the transactions of
+a producer share an epoch; there, transactions that were certainly open at the same time are one, and in doubt the
 coordinator's record decides (:mod:`oncelog.apps.verify.decisions`).
 """
 
@@ -78,7 +78,7 @@ class Outcomes:
         self._waiting.clear()
 
     def elsewhere(self, producer_id: int, producer_epoch: int, where: TopicPartition) -> Ended | None:
-        """How the same transaction ended in another partition, if no other transaction has its epoch."""
+        """The outcome of the same transaction in another partition, if no other transaction has its epoch."""
         self._write()
         row = self._store.execute(
             "SELECT * FROM ended WHERE producer_id = ? AND producer_epoch = ? AND (topic, partition) <> (?, ?) "

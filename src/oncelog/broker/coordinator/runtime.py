@@ -85,7 +85,7 @@ class Appended(NamedTuple):
 
 
 class CoordinatorHost(Protocol):
-    """What a coordinator needs from its broker."""
+    """The interface that a coordinator needs from its broker."""
 
     timers: Timers
 

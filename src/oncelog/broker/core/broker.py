@@ -199,7 +199,7 @@ class Broker:
             self.flushing.done(job, job.sync_all_at_once(), now_ms)
 
     def import_all(self) -> None:
-        """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
+        """Import modules that are otherwise imported at first use: later no file descriptor may be free."""
         import_handlers(self.served)
         for api_key in (PRODUCE, OFFSET_COMMIT):
             self._pattern_cache(api_key)
@@ -218,9 +218,9 @@ class Broker:
         self.flushing.start(now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Commit what was appended, answer all waiting requests, close everything, and write the clean-shutdown marker.
-        All batches get an answer, so that no producer sends one again: after a restart only the last batch of each
-        would be recognized as a duplicate.
+        """Commit the appended records, answer all waiting requests, close everything, and write the clean-shutdown
+        marker. All batches get an answer, so that no producer sends one again: after a restart only the last batch of
+        each would be recognized as a duplicate.
         """
         self.now_ms = now_ms
         self.security_log.write_counts()

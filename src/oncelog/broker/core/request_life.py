@@ -48,7 +48,7 @@ Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 
 
 class RequestPorts(Protocol):
-    """What carrying out a request needs from the broker."""
+    """The interface that carrying out a request needs from the broker."""
 
     request_metrics: RequestMetrics | None
     tasks: Tasks

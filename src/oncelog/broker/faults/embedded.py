@@ -115,7 +115,7 @@ class BrokerFaults(Faults):
         times: int | None = 1,
     ) -> Fault:
         """Crash the coordinator of a transaction or of a share group; its successor (with several nodes: on another
-        node) knows what the log holds.
+        node) restores its state from the log.
 
         :param after: when: while a transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
             ``"markers"`` (before the transaction is complete); or a request's name: it is carried out, and its answer

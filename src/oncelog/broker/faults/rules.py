@@ -243,7 +243,7 @@ class Faults:
                 self._faults.remove(fault)
 
     def report(self) -> list[str]:
-        """What was hit since the last report, one line per fault, including those never hit."""
+        """The hits since the last report, one line per fault, including faults never hit."""
         with self.changed:
             lines = [str(fault) for fault in self._seen]
             self._seen = list(self._faults)
@@ -381,7 +381,10 @@ def _can_match(match: Match, action: Action) -> None:
 
 
 def api_of(name: str | None) -> ApiKey | None:
-    """The API with this name; None for None. :raises FaultError: it is unknown."""
+    """The API with this name; None for None.
+
+    :raises FaultError: it is unknown.
+    """
     if name is None:
         return None
     if not isinstance(name, str):
@@ -405,7 +408,7 @@ def _error(error: str | int | Error) -> Error:
 
 
 def is_whole(value: object, least: int) -> TypeGuard[int]:
-    """Whether it is an integer of at least ``least``."""
+    """Whether the value is an integer of at least ``least``."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 

@@ -1,4 +1,4 @@
-"""What a request concerns: client, topics, transactional id, group. Called by the rules, only for APIs with a fault.
+"""The target of a request: client, topics, transactional id, group. Called by the rules, only for APIs with a fault.
 
 Each API has the fields listed here and no others, so a fault that could never match is refused when it is created.
 """
@@ -20,7 +20,7 @@ NameOf = Callable[[bytes], str]
 
 
 class TargetReader(NamedTuple):
-    """How to read what one API's request concerns; None for what it never contains."""
+    """Functions that read the target of an API's request; None for a part that the request never contains."""
 
     topics: Callable[[Any, NameOf], Topics] | None = None
     transactional_ids: Callable[[Any], Iterable[str | None]] | None = None
@@ -28,7 +28,7 @@ class TargetReader(NamedTuple):
 
 
 class RequestTarget(NamedTuple):
-    """What one request concerns."""
+    """The target of one request."""
 
     topics: tuple[tuple[str, int | None], ...]
     transactional_ids: tuple[str, ...]

@@ -132,8 +132,9 @@ class LogState:
 
 
 class LogPart:
-    """A part of one log, which owns it. It refers back weakly, so that a deleted log is freed at once, with all that it
-    knows of producers, and not when the garbage collector next looks at what is old."""
+    """A part of one log, which owns it. It refers back weakly, so that a deleted log and its producer states are freed
+    at once, and not in the next full garbage collection.
+    """
 
     def __init__(self, log: LogState) -> None:
         self._owner = weakref.ref(log)

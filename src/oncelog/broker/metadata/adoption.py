@@ -130,7 +130,9 @@ def _last_epoch(disk: Disk, folder: str) -> int:
 def read_cluster_metadata(disk: Disk) -> AdoptedCluster | None:
     """Read Kafka's metadata log, starting from its newest snapshot; a torn end is ignored, as in Kafka.
 
-    None if the folder has none. :raises MetadataError: the log cannot be read.
+    None if the folder has none.
+
+    :raises MetadataError: the log cannot be read.
     """
     files = disk.list(CLUSTER_METADATA_FOLDER)
     if not files:

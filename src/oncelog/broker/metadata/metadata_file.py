@@ -1,4 +1,4 @@
-"""The SQLite file of the metadata: its tables, transactions, syncs and lock. What is in it is the store's matter.
+"""The SQLite file of the metadata: its tables, transactions, syncs and lock. The store defines its contents.
 
 Called by :class:`oncelog.broker.metadata.store.MetadataStore`, on the broker's one thread. Only
 :meth:`MetadataFile.move_log` may run on another.
@@ -57,7 +57,7 @@ class MetadataFile:
 
     :param path: the file, or ``:memory:``.
     :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
-    :param undone: called when the changes of a batch were undone: what was read from the file is to be read again.
+    :param undone: called after the changes of a batch were undone: data read from the file must be read again.
     :raises MetadataError: SQLite cannot open it.
     """
 
@@ -98,7 +98,7 @@ class MetadataFile:
 
     @contextmanager
     def start(self) -> Iterator[bool]:
-        """Lock the file; what is done inside is the change that a start is. An error closes the file.
+        """Lock the file; the block makes the change with which a start begins. An error closes the file.
 
         Yields whether the file is new: its tables exist and are empty.
 
@@ -150,9 +150,9 @@ class MetadataFile:
         return self._db.execute(statement)
 
     def meta(self) -> dict[str, str]:
-        """The table ``meta``; :attr:`changes` is set to what it says.
+        """The table ``meta``; :attr:`changes` is set from it.
 
-        :raises KeyError, ValueError: it does not say how many changes there are.
+        :raises KeyError, ValueError: it has no valid number of changes.
         """
         rows = dict(self._db.execute("SELECT key, value FROM meta"))
         self.changes = int(rows["changes"])

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 _SQLITE = b"SQLite format 3\0"
 _PAGE_BYTES = 4096
 _EMPTY_PAGE_BYTES = 106
-"""Behind them SQLite's first page has only zeroes until it has a table."""
+"""The length of the header of SQLite's first page; until a table exists, only zeroes follow."""
 
 
 def open_metadata(

@@ -1,6 +1,6 @@
 """Blocks of producer ids, which no other start allocates again (Kafka's ``ProducerIdControlManager``).
 
-Called by :class:`oncelog.broker.metadata.store.MetadataStore` and by who allocates ids, on the broker's one thread.
+Called by :class:`oncelog.broker.metadata.store.MetadataStore` and by the allocators of ids, on the broker's one thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a broker's properties do that are neither fields of ``BrokerConfig`` nor defaults of topics.
+"""The effects of broker properties that are neither fields of ``BrokerConfig`` nor defaults of topics.
 
 They are read as text: before there is a configuration, by listener, or for one purpose. Every other property of Kafka
 has no effect here. Used by DescribeConfigs and for the reference pages.
@@ -59,7 +59,7 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
         "allow.everyone.if.no.acl.found": "Whether a resource without an ACL is everybody's.",
     },
 }
-"""Heading, in the reference page of security, to properties with what they do."""
+"""The effects of security properties, by heading of the reference page."""
 
 OTHERS: Mapping[str, str] = {
     "broker.id": "Older name of node.id; -1: node.id counts.",
@@ -96,7 +96,7 @@ _EFFECTS = {**OTHERS, **{name: effect for names in SECURITY.values() for name, e
 
 
 def effect_of(name: str) -> str | None:
-    """What a property does; None if it has no effect here."""
+    """The effect of a property; None if it has no effect here."""
     return "Bound of a group's setting, and of the broker's own." if name in _bounds() else _EFFECTS.get(name)
 
 

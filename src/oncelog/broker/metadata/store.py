@@ -111,7 +111,7 @@ class MetadataStore:
         self._random = random
         self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
         self.file = MetadataFile(path, sync=sync, undone=self._load)
-        """What the store's contents are written to, for those who sync it."""
+        """The file of the store's contents, for callers that sync it."""
         self.producer_ids = ProducerIds(self.file)
         self.adopted = False
         self._topics: dict[str, TopicInfo] = {}

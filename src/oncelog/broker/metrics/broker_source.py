@@ -54,7 +54,7 @@ class BrokerSource:
     # --- called by the broker's shell
 
     def opens(self, broker: Broker) -> None:
-        """The broker is about to recover what its folder holds."""
+        """The broker is about to recover the logs in its folder."""
         self._broker = broker
 
     def serves(self, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:

@@ -82,7 +82,7 @@ class ClusterNode:
         self._broker.on_loop(lambda nodes: nodes.hold_back(self.node_id))
 
     def resume_replication(self) -> None:
-        """Have its replicas copy what they lack; they are in sync again."""
+        """Let the node's replicas copy missing records; they are in sync again."""
         self._broker.on_loop(lambda nodes: nodes.let_go(self.node_id))
 
 
@@ -143,7 +143,7 @@ class Broker:
         self._server: Server | None = None
         self._opening: asyncio.Task[Any] | None = None
         self._opened: Server | None = None
-        """What :meth:`start` opened, even if it was interrupted."""
+        """The resources that :meth:`start` opened, even if it was interrupted."""
         self._addresses: dict[str, Address] = {}
         self._bound: tuple[Listener, ...] = ()
 
@@ -348,7 +348,7 @@ class Broker:
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=False))
 
     def grow_isr(self, topic: str, partition: int, node_id: int) -> None:
-        """Have a replica copy what it lacks and rejoin the in-sync replicas."""
+        """Let a replica copy missing records and rejoin the in-sync replicas."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
 
     def on_loop(self, action: Callable[[Nodes], T], *, is_long: bool = False) -> T:

@@ -99,7 +99,10 @@ class StoreLog(Protocol):
     """The log that the metadata store writes its changes to."""
 
     def sync(self) -> None:
-        """Return when all writes are on stable storage; on any thread. :raises StorageError: they may not be."""
+        """Return when all writes are on stable storage; on any thread.
+
+        :raises StorageError: they may not be.
+        """
 
     def close(self) -> None: ...
 
@@ -140,7 +143,7 @@ DEFAULT_LISTENER = "127.0.0.1:9092"
 
 
 def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
-    """Where to keep everything: the given folder, else Kafka's property ``log.dirs``.
+    """The data folder: the given one, else Kafka's property ``log.dirs``.
 
     :raises ConfigError: more than one folder, or a name that is empty.
     """
@@ -157,8 +160,9 @@ def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
 
 
 def _warn_of_classes(config: BrokerConfig) -> None:
-    """Kafka's own classes are built in; others decide nothing here, such as who a principal is or which topic may be
-    created. ``authorizer.class.name`` is refused instead."""
+    """Warn of properties with plug-in classes other than Kafka's own, which are built in: other classes would have no
+    effect here, for instance on principals or on the creation of topics. ``authorizer.class.name`` is refused instead.
+    """
     for name, value in sorted(config.static.items()):
         if name.endswith((".class", ".class.name")) and value and not value.startswith("org.apache.kafka."):
             logger.warning("%s has no effect: this broker does not load the Java class %s", name, value)
@@ -369,7 +373,10 @@ def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Simul
 
 
 def bind(listen: Address) -> socket.socket:
-    """A socket at an address. :raises ListenError: it is in use, not of this machine, or not permitted."""
+    """A socket at an address.
+
+    :raises ListenError: it is in use, not of this machine, or not permitted.
+    """
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -364,7 +364,7 @@ class Server:
             self.loop.call_soon(self._end_iteration)
 
     def _end_iteration(self) -> None:
-        """Send what is ready, arrange a sync and the next wake-up."""
+        """Send the answers that are ready, schedule a sync and the next wake-up."""
         self.ends_soon = False
         self.iteration_ms = 0
         writable = self.writable

@@ -1,8 +1,8 @@
-"""What brokers have stored of the deliveries of a share group, for ``oncelog groups describe --deliveries``.
+"""The stored deliveries of a share group, for ``oncelog groups describe --deliveries``.
 
-Read from ``__share_group_state``, because no API of Apache Kafka tells: a state is a snapshot and the updates since.
-Acquisitions are in no log; offsets that were delivered and not acknowledged yet are those without a stored state before
-others with one.
+They are read from ``__share_group_state``, because Apache Kafka has no API for them: a state is a snapshot and the
+updates since. Acquisitions are not logged; offsets without a stored state before offsets with one were delivered and
+not acknowledged yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``oncelog doctor``: what is checked here, in a cluster, and of a pipeline.
+"""``oncelog doctor``: checks of this machine, of a cluster, and of pipelines.
 
 Called by ``cli.main`` and ``cli.programs``. It may import ``cli.shared``, ``client``, ``spark`` and ``schemas``.
 """

@@ -1,6 +1,6 @@
-"""What ``oncelog doctor --bootstrap-server`` finds in a cluster, oncelog or Apache Kafka: risks for exactly-once.
+"""The checks of ``oncelog doctor --bootstrap-server`` for risks to exactly-once in a cluster, oncelog or Apache Kafka.
 
-It only reads. What the caller may not see is a finding too, and does not stop the other checks.
+They only read. Something that the caller may not see is a finding too, and does not stop the other checks.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _LATE = (
 
 
 def _features(admin: Admin) -> Iterator[DoctorFinding]:
-    """What the cluster's version allows: brokers do not report their release, but the features agreed on."""
+    """The abilities of the cluster's version: brokers do not report their release, but their finalized features."""
     features = admin.describe_features()
     if not features:
         yield warn(

@@ -1,4 +1,4 @@
-"""What ``oncelog doctor`` finds on this machine, without connecting to anything or leaving changes."""
+"""The checks of ``oncelog doctor`` on this machine, which connect to nothing and change nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def codec() -> str:
 
 
 def findings(data: Path | None, listen: Address) -> Iterator[DoctorFinding]:
-    """What this machine offers.
+    """The findings about this machine.
 
     :param data: the data folder of a broker, examined if it exists.
 

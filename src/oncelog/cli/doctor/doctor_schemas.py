@@ -1,7 +1,7 @@
-"""What ``oncelog doctor --schema-registry`` finds: a registry that does not answer, and ids in topics that it does not
-know.
+"""The checks of ``oncelog doctor --schema-registry``: a registry that does not answer, and ids in topics that it does
+not know.
 
-It only reads: the last records of each partition of the topics that have a subject.
+They only read: the last records of each partition of the topics that have a subject.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of a pipeline, for ``oncelog pipeline doctor`` and ``clean``: the next start, and what is left over."""
+"""The tables of a pipeline, for ``oncelog pipeline doctor`` and ``clean``: the next start, and leftovers."""
 
 from __future__ import annotations
 

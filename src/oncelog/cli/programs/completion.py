@@ -9,7 +9,7 @@ from oncelog.errors import OncelogError
 
 SHELLS = ("bash", "zsh", "fish")
 BEFORE = {"zsh": "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"}
-"""What a shell needs first: a new .zshrc does not start zsh's own completion."""
+"""The lines that a shell needs first: a new .zshrc does not start zsh's own completion."""
 
 
 @click.command("completion")

@@ -184,7 +184,7 @@ def _show(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
 
 
 def not_taken_over(names: Sequence[str]) -> list[str]:
-    """What the data folder holds and the target does not; the partitions of deleted topics are only counted."""
+    """The data that is in the data folder and not in the target; the partitions of deleted topics are only counted."""
     deleted = [name for name in names if _DELETED.fullmatch(name)]
     kept = [name for name in names if not _DELETED.fullmatch(name)]
     return kept + ([f"{counted(len(deleted), 'partition')} of deleted topics"] if deleted else [])

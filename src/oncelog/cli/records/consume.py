@@ -189,7 +189,7 @@ def _line(
 
 @contextmanager
 def _decoding(access: RegistryAccess) -> Iterator[Decoding | None]:
-    """How keys and values are decoded, if a registry is named; at the end it prints what was not printed yet."""
+    """How keys and values are decoded, if a registry is named; at the end it prints pending remarks."""
     if not access:
         yield None
         return
@@ -332,7 +332,8 @@ class _NotAssigned:
 @contextmanager
 def _given_back_unless_shown(consumer: Consumer, records: Sequence[ConsumerRecord[Any, Any]]) -> Iterator[None]:
     """If the block fails (a full disk, a closed pipe, a registry that is gone), return to the first of the records:
-    what was not shown must not be committed."""
+    records that were not shown must not be committed.
+    """
     try:
         yield
     except BaseException:
@@ -387,7 +388,9 @@ def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
 def _stay_at_ends(
     consumer: Consumer, found: Mapping[TopicPartition, Sequence[Any]], ends: Mapping[TopicPartition, int]
 ) -> None:
-    """Return to the end where records after it were fetched: what is not shown must not be committed."""
+    """Return to the end position where records after it were fetched: records that were not shown must not be
+    committed.
+    """
     for name, records in found.items():
         end = ends.get(name, 0)
         if records and records[-1].offset >= end:

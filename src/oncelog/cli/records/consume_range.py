@@ -1,4 +1,4 @@
-"""What ``oncelog consume`` reads: which partitions, from where, and until when."""
+"""The range that ``oncelog consume`` reads: partitions, start and end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POLL_MS = 500
 
 @dataclass(frozen=True, slots=True)
 class ConsumeRange:
-    """What to read and when to stop; ``timeout`` in seconds without a record, ``until_ms`` a time of records."""
+    """The start and end of a read; ``timeout`` in seconds without a record, ``until_ms`` a timestamp of records."""
 
     topics: tuple[str, ...]
     partitions: tuple[int, ...]

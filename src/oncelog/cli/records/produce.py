@@ -49,7 +49,7 @@ class ProducedLine(NamedTuple):
 
 
 class Encoders(NamedTuple):
-    """What makes bytes of JSON keys and values; None leaves them as they are."""
+    """The functions that encode JSON keys and values; None leaves them unchanged."""
 
     key: Encode | None = None
     value: Encode | None = None
@@ -306,7 +306,7 @@ def _size(source: BinaryIO) -> int | None:
 
 
 def _encoders(access: RegistryAccess, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
-    """What the options for schemas ask for; a schema from a file is registered here."""
+    """The serializers that the schema options select; registers a schema from a file."""
     if key_schema is None and value_schema is None:
         return AS_THEY_ARE
     asked = registry(access)
@@ -339,7 +339,7 @@ def _line_items(
 
 
 def _line_bytes(text: bytes, number: int, null: bytes | None, encode: Encode | None) -> bytes | None:
-    """A part of a line: null, as it is, or as JSON by its schema."""
+    """A part of a line: null, the text unchanged, or JSON encoded by its schema."""
     if text == null:
         return None
     if encode is None:

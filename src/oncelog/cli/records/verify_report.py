@@ -1,4 +1,4 @@
-"""How ``oncelog verify`` shows what was found, and the status that it ends with."""
+"""Prints the findings of ``oncelog verify``, and determines its exit status."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _of_file(error: OSError) -> str:
 
 
 def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, shows_all: bool = False) -> NoReturn:
-    """Print a report, and end with its status.
+    """Print a report, and exit with its status.
 
-    :param looked: what was looked at, for people.
-    :param strict: what Kafka allows counts, too.
+    :param looked: a description of what was checked, for people.
+    :param strict: also count findings that Kafka allows.
     """
     status = report.status(strict=strict)
     if as_json:

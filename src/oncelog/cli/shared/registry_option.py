@@ -1,4 +1,4 @@
-"""Which schema registry a command asks, and how: the options that such commands have. Called by the commands.
+"""The options with which commands select a schema registry and log in to it. Called by the commands.
 
 An address given with ``--schema-registry`` wins over that in the file, that over the environment.
 """

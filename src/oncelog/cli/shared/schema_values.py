@@ -72,7 +72,7 @@ class Decoding:
         return dumped({**fields, **key_and_value, "headers": headers, **about})
 
     def members(self, record: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Key and value for JSON, and what is printed about them: their schemas, or why they stay as they are."""
+        """Key and value for JSON, and remarks about them: their schemas, or why they are not decoded."""
         parts: dict[str, Any] = {}
         about: dict[str, Any] = {}
         for part, data in (("key", record.key), ("value", record.value)):

@@ -111,8 +111,7 @@ async def list_offsets(
 
 
 async def epoch_ends(cluster: ClusterAccess, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Where each partition's log, as its leader has it, diverges from a log led with the given epoch (KIP-320).
-
+    """The offset at which the leader's log of each partition diverges from a log with the given leader epoch (KIP-320);
     -1 if all epochs of the log are older.
 
     :raises KafkaError: a partition does not exist, may not be seen, or gave no answer in time.

@@ -1,11 +1,12 @@
-"""Where a reader of committed records has read everything: the last stable offset, once it is no longer behind.
+"""The offset at which a read_committed reader has read everything: the last stable offset, once it has caught up with
+ending transactions.
 
-Called by what reads a topic to its end: the admin client, and through it exports, mirrors and commands, and Spark.
+Called by readers of a topic up to its end: the admin client, and through it exports, mirrors and commands, and Spark.
 
 A coordinator acknowledges the end of a transaction as soon as its own log has it, and writes the markers to the
-partitions afterwards (KIP-98). So the last stable offset may lag behind a commit that its producer knows of. Whether
-a transaction is really open or is being ended, its coordinator says (ListTransactions, KIP-664, from Apache Kafka 3.0
-on, with DESCRIBE on the transactional id); where it does not, the last stable offset gets a moment to move.
+partitions afterwards (KIP-98). So the last stable offset may lag behind a commit that its producer knows of. The
+coordinator tells whether a transaction is really open or is being completed (ListTransactions, KIP-664, from Apache
+Kafka 3.0 on, with DESCRIBE on the transactional id); where it does not, the last stable offset gets a moment to move.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ WAIT_FOR_MARKERS_S = 30.0
 WAIT_FOR_UNKNOWN_S = 1.0
 """How long to wait for a transaction of which no coordinator tells this client the state."""
 LOOKUP_S = 5.0
-"""How long coordinators have to tell the states of transactions."""
+"""The time limit for coordinators to report the states of transactions."""
 _PAUSE_S = 0.005
 _MAX_PAUSE_S = 0.1
 _OPEN = frozenset({"Ongoing"})

@@ -189,8 +189,9 @@ class Admin:
         return self._run(lambda: self._admin.list_offsets(wanted, read_committed=read_committed))
 
     def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
-        """Where each partition ends for a reader of committed records that is to read everything there is: behind
-        transactions that are being ended, before open ones."""
+        """The end of each partition for a read_committed reader that must read everything: after transactions that are
+        being completed, before open transactions.
+        """
         return self._run(lambda: self._admin.settled_ends(walked(partitions)))
 
     def list_consumer_groups(self, *, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[GroupListing]:
@@ -231,7 +232,7 @@ class Admin:
     def list_share_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, ShareGroupOffset]:
-        """Where a share group stands in these partitions, or in all that it reads or has read."""
+        """The start offsets of a share group in these partitions, or in all partitions that it reads or has read."""
         return self._run(lambda: self._admin.list_share_group_offsets(group_id, walked(partitions)))
 
     def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:

@@ -1,4 +1,4 @@
-"""How a producer's serializers and a consumer's deserializers are called. Pure.
+"""Calls a producer's serializers and a consumer's deserializers. Pure.
 
 Most are functions of a key or value alone. One that has ``takes_context``, as those of :mod:`oncelog.schemas`, is
 called with a :class:`SerializationContext`, too: it may read the record's headers, and add to them.
@@ -13,7 +13,7 @@ KEY, VALUE = "key", "value"
 
 
 class SerializationContext(NamedTuple):
-    """Which part of which record is written or read.
+    """The context of a call: the topic, and the part of the record that is written or read.
 
     :param field: ``key`` or ``value``.
     :param headers: the record's, a list that a serializer may change.
@@ -34,7 +34,7 @@ def takes_context(function: Any) -> bool:
 
 
 def serialization(key_serializer: Any, value_serializer: Any) -> Serialization | None:
-    """What a producer does with each record; None if it has no serializer."""
+    """The function that serializes a producer's records; None if it has no serializer."""
     if key_serializer is None and value_serializer is None:
         return None
     if not takes_context(key_serializer) and not takes_context(value_serializer):

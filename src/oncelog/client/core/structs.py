@@ -128,4 +128,5 @@ class ConsumerGroupMetadata(NamedTuple):
     group_instance_id: str | None = None
     topic_ids: tuple[tuple[TopicPartition, bytes], ...] = ()
     """The topics that the consumer has read its partitions from: offsets of a topic that was deleted since are not
-    committed for one made again under its name (KIP-1319)."""
+    committed for a recreated topic of the same name (KIP-1319).
+    """

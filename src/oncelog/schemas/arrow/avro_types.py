@@ -61,8 +61,8 @@ class AvroColumns:
     """The columns of a schema.
 
     :param texts: a type that a file cannot express becomes text, JSON for most; otherwise the types are Spark's.
-    :ivar form: the form of the values that :attr:`cell` accepts. :ivar has_texts: whether the columns contain such a
-        text, which only Python can produce.
+    :ivar form: the form of the values that :attr:`cell` accepts.
+    :ivar has_texts: whether the columns contain such a text, which only Python can produce.
     :raises SchemaError: there are too many, or a type contains itself and ``texts`` is not set.
     """
 

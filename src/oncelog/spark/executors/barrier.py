@@ -67,8 +67,8 @@ class RankReport:
 
 
 class BatchSize(NamedTuple):
-    """How many tasks computed a batch's rows, how many rows there were, the bytes of their columns, and those of the
-    record batches made of them.
+    """The number of tasks that computed a batch's rows, of those rows, of the bytes of their columns, and of the bytes
+    of the resulting record batches.
     """
 
     tasks: int
@@ -81,7 +81,7 @@ class BatchSize(NamedTuple):
 class Encoder(VersionChecked):
     """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
-    :param keys: what brings a row to each writer, by rank.
+    :param keys: the shuffle key that sends a row to each writer, by rank.
     :param count: called at the end of a task.
     """
 

@@ -1,4 +1,4 @@
-"""The executors carry the records of a batch: the driver's side of their barrier stage.
+"""The driver's side of the barrier stage in which the executors write the records of a batch.
 
 Called by the write engine (:mod:`oncelog.spark.sink.engine`), inside the transaction that it has begun and that it
 ends. No record passes through this process.
@@ -23,10 +23,12 @@ from oncelog.spark.sink.topic_transaction import TopicTransaction
 logger = logging.getLogger(__name__)
 
 MAX_TIMEOUT_MS = 900_000
-"""Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
+"""The default of Apache Kafka's ``transaction.max.timeout.ms``."""
 MIN_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
-"""How often a batch, or its write, is tried when executors or their workers die: as often as Spark tries a stage."""
+"""The maximum number of attempts at a batch, or at its write, when executors or their workers die: the same as Spark's
+attempts at a stage.
+"""
 
 
 class ExecutorsCarrier:
@@ -88,7 +90,7 @@ class ExecutorsCarrier:
 
 
 def check_reports(reports: list[RankReport], writers: int) -> None:
-    """Raises SinkRefused for what a rank could not write, and InvariantError if one has not reported."""
+    """Raises SinkRefused if a rank could not write, and InvariantError if a rank has not reported."""
     for report in sorted(reports, key=lambda report: report.rank):
         if report.refusal:
             raise SinkRefused(report.refusal)

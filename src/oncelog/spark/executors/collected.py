@@ -30,9 +30,9 @@ from oncelog.spark.sink.rows import Encoding, TaskEncoder, quoted_name
 logger = logging.getLogger(__name__)
 
 EXPECTED_BYTES = 4 << 20
-"""A batch is expected to be small if the last one of its sink had at most this many encoded bytes."""
+"""A batch is expected to be small if its sink's last batch had at most this many encoded bytes."""
 ALL_BYTES = 64 << 20
-"""About how much the tasks may return, if their rows are as large as those of the last batch."""
+"""The approximate limit of what the tasks may return, if their rows are as large as those of the last batch."""
 MAX_ROWS = 1 << 17
 LARGER = 16
 """A key or value may be this many times as large as the rows of the last batch were."""
@@ -46,7 +46,7 @@ _SIZED = ("key", "value")
 
 
 class Share(NamedTuple):
-    """What a task of a small batch may return: rows, and bytes of a key or value."""
+    """The limits of a task of a small batch: the number of rows, and the bytes of a key or value."""
 
     rows: int
     row_bytes: int
@@ -61,9 +61,9 @@ class LastSizes:
         self._sizes: dict[str, BatchSize] = {}
 
     def take_share(self, transactional_id: str) -> Share | None:
-        """What each task may return, if the next batch is expected to be small; else None.
+        """The limits of each task, if the next batch is expected to be small; else None.
 
-        The size is no longer known after that, so a batch that fails is shuffled when it is repeated.
+        This forgets the size, so a failed batch is shuffled when it is repeated.
         """
         size = self._sizes.pop(transactional_id, None)
         if size is None or size.size_bytes > EXPECTED_BYTES:
@@ -82,19 +82,19 @@ class LastSizes:
 
 
 def last_sizes() -> LastSizes:
-    """The sizes that this process knows."""
+    """The batch sizes that this process remembers."""
     return this_process().part(LastSizes)
 
 
 def _power_of_two(number: int) -> int:
-    """The least power of two that is at least ``number``. Batches of similar sizes then have the same shares, for
-    which Spark need not compile the query again.
+    """The least power of two that is at least ``number``. Batches of similar sizes then have the same limits, so Spark
+    need not compile the query again.
     """
     return 1 << max(number - 1, 0).bit_length()
 
 
 class CollectedBatch(NamedTuple):
-    """A small batch, encoded in this process."""
+    """A small batch that was encoded in this process."""
 
     carrier: DriverCarrier
     size: BatchSize
@@ -132,7 +132,8 @@ def collect_rows(
 
 
 def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: str) -> DataFrame:
-    """At most one row more than each task's share, and of a key or value one byte or character more than is allowed.
+    """Limit the rows to one more than each task's share, and each key or value to one byte or character more than its
+    limit.
 
     As few expressions as possible: Spark plans and compiles them for each batch again.
     """

@@ -1,8 +1,8 @@
-"""Deals with Spark's scheduler for the executors' path: slots for the writers, and whether a stage has run again.
+"""The executors' path and Spark's scheduler: finds slots for the writers, and detects that a stage has run again.
 
 Called by :mod:`oncelog.spark.executors.write` and its carrier. Either all tasks of a barrier stage start at once or
-none does, and Spark waits forever if the cluster has become too small or other jobs hold the slots:
-:func:`enough_slots` does not.
+none does. Spark waits forever if the cluster has become too small or other jobs hold the slots; :func:`enough_slots`
+gives up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TIMEOUT_S = 60.0
-"""How long to wait with too few slots: executors arrive or are replaced, other jobs end."""
+"""How long to wait while there are too few slots: executors may arrive, other jobs may end."""
 LESS = 4
 """If other jobs hold slots, a batch is tried again with this many times fewer writers."""
 
@@ -45,7 +45,9 @@ class TooFewSlots(Exception):
 
 
 def choose_writers(spark: SparkSession, wanted: int | None, partitions: int) -> int:
-    """How many tasks write at the same time; 0 if the driver has to. Raises ConfigError if ``wanted`` is impossible."""
+    """The number of tasks that write at the same time; 0 if the driver must write. Raises ConfigError if ``wanted`` is
+    impossible.
+    """
     dynamic, context = has_dynamic_allocation(spark), spark.sparkContext
     if wanted is None:
         return 0 if dynamic else min(max(_await_slots(context, 1), 1), partitions)
@@ -73,7 +75,7 @@ def has_dynamic_allocation(spark: SparkSession) -> bool:
 
 
 def _await_slots(context: SparkContext, wanted: int) -> int:
-    """How many slots there are: at least ``wanted``, unless they do not appear for a while."""
+    """The number of slots; waits for a while until it is at least ``wanted``."""
     deadline = real_time.monotonic() + TIMEOUT_S
     while (slots := jobs.slots(context)) < wanted and real_time.monotonic() <= deadline:
         time.sleep(0.2)
@@ -93,7 +95,7 @@ def _held(writers: int) -> TooFewSlots:
 
 @contextmanager
 def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
-    """Enter the block once there are enough slots; cancel its jobs if slots are missing or held for a while.
+    """Enter the block once there are enough slots; cancel its jobs if slots stay missing or occupied for a while.
 
     Raises TooFewSlots in that case. A single writer waits for its slot like any task.
     """
@@ -146,8 +148,8 @@ def tagged(context: SparkContext) -> Iterator[str]:
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
 
-    A single job of one stage has no such input. Spark's records lag behind events: wait for them, but not if Spark has
-    dropped a job's end from them.
+    A single job of one stage has no such input. Spark's job status lags behind events: wait for it, unless Spark has
+    dropped a job's end from it.
     """
     deadline = real_time.monotonic() + TIMEOUT_S
     found = _jobs(context, tag)
@@ -160,14 +162,14 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
-    """The tagged jobs that Spark's records still contain."""
+    """The tagged jobs that Spark's status store still contains."""
     tracker = context.statusTracker()
     found = [tracker.getJobInfo(number) for number in jobs.ids_of_tag(context, tag)]
     return [job for job in found if job is not None]
 
 
 def _stages(context: SparkContext, found: list[SparkJobInfo]) -> list[SparkStageInfo]:
-    """The stages of jobs, except those skipped because their result existed."""
+    """The stages of jobs, except those skipped because their results existed."""
     tracker = context.statusTracker()
     stages = [tracker.getStageInfo(stage) for job in found for stage in job.stageIds]
     return [stage for stage in stages if stage is not None]

@@ -51,14 +51,14 @@ class Shuffled:
     executors: frozenset[str]
 
     def check_made_once(self) -> None:
-        """Raises Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
+        """Raises Repeated if an encoding task or a stage has run again since the shuffle was complete."""
         if self.volume.taken().tasks != self.size.tasks or any_stage_repeated(self.spark.sparkContext, self.tag):
             raise Repeated
 
     def check_executors(self) -> None:
-        """Raises Repeated if an executor is gone, and with it perhaps a part of the shuffled batches.
+        """Raises Repeated if an executor is gone, perhaps with a part of the shuffled batches.
 
-        Not for one that dynamic allocation has ended because it was idle: Spark keeps files that are needed.
+        Ignores an idle executor that dynamic allocation has removed: Spark keeps files that are needed.
         """
         context = self.spark.sparkContext
         gone = self.executors - jobs.executors(context)
@@ -85,7 +85,7 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
 
 
 def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> DataFrame:
-    """Shuffle the encoded batches; in a separate session, whose Arrow batches hold only a few of them.
+    """Shuffle the encoded batches, in a separate session whose Arrow batches hold only a few of them each.
 
     Encoding must be complete under the settings of the user's session, and before the transaction begins.
     """
@@ -100,7 +100,7 @@ def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> Dat
 class PlainSessions:
     """A session of the application without the user's settings, for the shuffled batches; kept by the process.
 
-    Spark keeps a session's listeners until the session is garbage: one for each batch would add up.
+    Spark keeps a session's listeners until the session is collected, so one session per batch would leak.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Volume:
         self._before = [0 for _ in BatchSize._fields]
 
     def begin(self) -> None:
-        """Count from here on."""
+        """Start counting."""
         self._before = [int(counter.value) for counter in self._counters]
 
     def add(self, size: BatchSize) -> None:
@@ -153,14 +153,14 @@ class Volume:
 
 
 class Volumes:
-    """Counters that no batch uses now; kept by the process, because PySpark keeps every accumulator for ever."""
+    """Idle counters, kept by the process for reuse, because PySpark never frees an accumulator."""
 
     def __init__(self) -> None:
         self._idle: list[Volume] = []
 
     @contextmanager
     def counting(self, context: SparkContext) -> Iterator[Volume]:
-        """A counter that begins at zero. One whose batch fails is not used again: its tasks may still run."""
+        """A counter that begins at zero. A counter whose batch failed is not reused: its tasks may still be running."""
         try:
             volume = self._idle.pop()
         except IndexError:

@@ -1,12 +1,12 @@
-"""Writes the rows of a DataFrame as one batch; their size decides who carries them.
+"""Writes the rows of a DataFrame as one batch; their size decides whether the driver or the executors write them.
 
 Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plain tasks encode the rows into record
 batches, and a shuffle brings each partition's batches to the one writer that owns it
 (:mod:`oncelog.spark.executors.shuffle`). Then the write engine (:mod:`oncelog.spark.sink.engine`) writes them:
 
-- a few bytes are collected, and the driver carries them, as in ``format("oncelog")``: without a shuffle, in one job, if
-  the last batch of the sink was small (:mod:`oncelog.spark.executors.collected`);
-- more are carried by the executors (:mod:`oncelog.spark.executors.carrier`), in one barrier stage.
+- the driver collects and writes a small batch, as in ``format("oncelog")``: without a shuffle, in one job, if the last
+  batch of the sink was small (:mod:`oncelog.spark.executors.collected`);
+- the executors write larger batches (:mod:`oncelog.spark.executors.carrier`), in one barrier stage.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from oncelog.spark.sink.topic_transaction import TopicTransaction
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
-"""Up to this many encoded bytes the driver writes itself unless an option forbids it: 100 MB take a second."""
+"""The driver itself writes a batch of up to this many encoded bytes unless an option forbids it: 100 MB take a second.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class Written:
     """How a batch was written.
 
     :param batch_id: the micro-batch, or the option ``batchId``; None without one.
-    :param path: ``executors``, ``driver``, or ``none`` if the marker said that the batch is written already.
-    :param writers: how many tasks wrote it; 0 if the driver did.
+    :param path: ``executors``, ``driver``, or ``none`` if the marker showed that the batch was written already.
+    :param writers: the number of tasks that wrote it; 0 if the driver did.
     :param rows: how many rows were written.
     :param size_bytes: their size as records.
     :param seconds: how long it took.
     :param replayed: an earlier run of the query had planned the micro-batch without completing it.
-    :param sinks: the rows of each sink; one that had the batch already has written none.
+    :param sinks: the rows of each sink; a sink that already had the batch has written none.
     """
 
     batch_id: int | None
@@ -120,7 +121,7 @@ def _shuffle_any_size(rows: DataFrame, options: SinkOptions, pending: PendingWri
 
 
 def _columns_to_write(rows: DataFrame) -> DataFrame:
-    """The columns that the sink knows, under the names that it has for them."""
+    """The columns that the sink uses, under the sink's names."""
     numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
     return numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
 
@@ -130,9 +131,9 @@ def _collect_small(
 ) -> tuple[PendingWrite, Written | None]:
     """Write a batch that is expected to be small, in one job; None if it is not, with nothing written.
 
-    Its rows are computed while one thread plans it, fences, and reads the marker, and another asks for the partitions.
-    Nothing is added to the transaction before all are done, so its timeout has not begun. The end waits for the
-    threads: a late fence would stop the next writer.
+    Its rows are computed while one thread plans the write, fences older producers and reads the marker, and another
+    thread looks up the partitions. Nothing is added to the transaction before all have finished, so its timeout has not
+    started. This function waits for the threads, because a late fence would stop the next writer.
     """
     began = real_time.monotonic()
     positions = positions_of(rows.columns)
@@ -184,7 +185,7 @@ def _hand_to_engine(shuffled: Shuffled, options: SinkOptions, pending: PendingWr
 
 
 def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
-    """Whether the driver carries the batch. Raises SinkRefused if only the executors could, and may not."""
+    """Whether the driver writes the batch. Raises SinkRefused if only the executors could write it, and must not."""
     if shuffled.writers == 0 and shuffled.size.size_bytes > options.max_batch_bytes:
         raise SinkRefused(
             f"The batch holds {shuffled.size.size_bytes} bytes encoded, more than maxBatchBytes "

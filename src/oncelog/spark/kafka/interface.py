@@ -1,4 +1,4 @@
-"""What Spark's workers need from a Kafka cluster.
+"""The interface of a Kafka cluster for Spark's workers.
 
 Used by the readers and the sink, on the driver and in tasks. Implemented by :mod:`oncelog.spark.kafka.kafka_cluster` on
 the client; :mod:`oncelog.spark.kafka.connections` keeps one client for each set of settings.
@@ -18,7 +18,7 @@ from oncelog.types import IsolationLevel, ProducerIdAndEpoch, TopicPartition
 
 
 class ClusterFacts(NamedTuple):
-    """What a plan needs to know of the cluster to be written."""
+    """The facts about the target cluster that a plan needs."""
 
     cluster_id: str
     retention_ms: int | None
@@ -43,7 +43,7 @@ class OffsetRange(NamedTuple):
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends, and the epoch of the leader that reported it: no record below has a later epoch.
+    """The end of a log, and the epoch of the leader that reported it: no record below the end has a later epoch.
 
     :param leader_epoch: -1 if the broker does not report it.
     """
@@ -53,9 +53,9 @@ class LogEnd(NamedTuple):
 
 
 class LogReplaced(Exception):
-    """The log that a task was to read is no longer the one that was planned; the text says why.
+    """The planned log was replaced by another one; the text says why.
 
-    :param kept: the offset up to which it still is the planned one.
+    :param kept: the offset up to which the two logs agree.
     """
 
     def __init__(self, text: str, kept: int) -> None:
@@ -116,10 +116,10 @@ class ProducerTransaction(Protocol):
     def committed_offsets(
         self, expected: TopicPartition, *, require_stable: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """All offsets of the group, none of them pending (``require_stable``), or those before what is pending.
+        """All offsets of the group: waits for pending ones (``require_stable``), or returns the offsets before them.
 
-        A broker leaves out what may not be seen, so ``expected`` is requested by name if it is not among the stable
-        ones: that raises KafkaError if a permission is missing.
+        A broker omits offsets that the user may not see, so ``expected`` is requested by name if it is not among the
+        stable ones, which raises KafkaError if a permission is missing.
         """
         ...
 
@@ -134,8 +134,8 @@ class ProducerTransaction(Protocol):
     def end(self, *, commit: bool) -> None:
         """End the transaction, repeated until the outcome is known.
 
-        After an abort no process can write any more with its producer, :meth:`join` or not, and what arrives late is
-        refused; :meth:`init_producer_id` comes before the next transaction.
+        After an abort no process can write with its producer any more, whether it called :meth:`join` or not, and late
+        requests are refused; call :meth:`init_producer_id` before the next transaction.
         """
         ...
 
@@ -146,7 +146,7 @@ class KafkaAccess(Protocol):
     def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         """Partition counts of topics; None asks for all except internal topics. Unknown topics are left out.
 
-        :param wait: ask for a moment: a topic that was just created is not known to all brokers yet.
+        :param wait: retry for a moment: not all brokers know a topic that was just created.
         """
         ...
 
@@ -155,7 +155,7 @@ class KafkaAccess(Protocol):
         ...
 
     def facts(self, group: str) -> ClusterFacts:
-        """What the plan of a batch needs to know about the cluster."""
+        """The facts about the cluster that the plan of a batch needs."""
         ...
 
     def list_offsets(
@@ -179,9 +179,10 @@ class KafkaAccess(Protocol):
         isolation: IsolationLevel,
         read: Mapping[TopicPartition, int] | None = None,
     ) -> Mapping[TopicPartition, LogEnd]:
-        """The same, behind each transaction whose end was acknowledged before the call: waits for its markers.
+        """Like :meth:`ends`, but after each transaction whose end was acknowledged before the call: waits for its
+        markers.
 
-        :param read: the position of the caller; it does not wait while there is something else to read.
+        :param read: the caller's position; the call does not wait while there are other records to read.
         """
         ...
 
@@ -206,7 +207,7 @@ class KafkaAccess(Protocol):
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher: ...
 
     def transaction(self, transactional_id: str, timeout_ms: int) -> ProducerTransaction:
-        """A transaction of this id, not begun yet; contacts no broker."""
+        """A transaction of this id that has not begun; contacts no broker."""
         ...
 
 

@@ -55,7 +55,7 @@ DEFAULTS = ClusterOptions()
 NEAR_REPLICA_KEPT_S = 300.0
 """How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
 GIVE_UP_ON_UNKNOWN_S = 2.0
-"""A topic that no broker knows after this does not exist."""
+"""The time after which a topic that no broker knows counts as missing."""
 GROUP_TIMEOUT_MS = 5000
 """How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
@@ -111,7 +111,9 @@ class KafkaCluster:
         self.aio = aio
         self.options = options
         self.tells_retention: bool | None = None
-        """Whether the coordinator last asked by :meth:`facts` said how long it keeps offsets; None if none was."""
+        """Whether the coordinator answered the last :meth:`facts` with its offset retention; None before the first
+        call.
+        """
         self._loop = loop
         self._settled = SettledEnds(aio)
 
@@ -206,7 +208,7 @@ class KafkaCluster:
         return found
 
     def facts(self, group: str) -> ClusterFacts:
-        """The cluster's id, and how long the coordinator of ``group`` keeps offsets, if it may be asked."""
+        """The cluster's id, and the offset retention of the coordinator of ``group``, if the user may query it."""
         finder = self.aio.finder(CoordinatorType.GROUP, group)
         what = f"DescribeConfigs of {_RETENTION}"
         with naming_the_right(group):
@@ -215,7 +217,7 @@ class KafkaCluster:
         return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
 
     async def _retention_ms(self, node: int) -> int | None:
-        """Offset retention of a node; None if it may not be asked."""
+        """The offset retention of a node; None if the user may not query it."""
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
         try:
             answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
@@ -365,7 +367,7 @@ def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> Parti
 
 
 class KafkaFetcher:
-    """Fetches raw batches of one range, forward from any position; from a replica in our rack if there is one.
+    """Fetches raw batches of one range, forward from any position, from a replica in the client's rack if there is one.
 
     Each request has the topic's id, if the plan and the broker have ids, and the leader epoch: so a recreated topic is
     not mistaken for the planned one, nor the log of a leader that lacks planned records.
@@ -440,7 +442,9 @@ class KafkaFetcher:
         return self._visible(position, data)
 
     async def _check_topic(self) -> None:
-        """Raises LogReplaced if the name is another topic's now; if not, the leader's metadata is only out of date."""
+        """Raises LogReplaced if the name belongs to another topic now; otherwise the leader's metadata is only
+        outdated.
+        """
         name, id_ = self._partition.topic, self._item.topic_id
         found = await self._cluster.ids_of([name])
         if found.get(name, id_) != id_:
@@ -460,7 +464,7 @@ class KafkaFetcher:
         self._epoch = now[partition].leader_epoch
 
     async def _node(self) -> int:
-        """The preferred replica as long as it may be used, else the leader, which may name one."""
+        """The preferred replica while it may be used, otherwise the leader, which may name a replica."""
         if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
             return self.replica
         self.replica = None

@@ -1,8 +1,8 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
 Implements :class:`oncelog.spark.kafka.interface.ProducerTransaction` on the client's transactions of ready batches
-(:mod:`oncelog.client.aio.transactions.batch_transaction`), and says which permission is missing, or what else a user
-can do.
+(:mod:`oncelog.client.aio.transactions.batch_transaction`), and adds to errors which permission is missing, or what else
+a user can do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Connected(Protocol):
-    """A client of the cluster on its loop, as a transaction uses it."""
+    """The part of a cluster's client that a transaction uses."""
 
     @property
     def aio(self) -> ClusterAccess: ...

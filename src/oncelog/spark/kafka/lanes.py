@@ -1,8 +1,8 @@
 """Record batches on their way to a cluster, in lanes: while one waits for its acknowledgements, the next is prepared.
 
 Called by :mod:`oncelog.spark.kafka.kafka_transaction`. A partition belongs to one lane, and a lane sends its next
-batches when all before are acknowledged: so the order in a partition stays, and a repeat never passes another batch of
-it. A lane is a connection of its own, as Apache Kafka works on one request of a connection at a time.
+batches once all earlier ones are acknowledged, so a retry never overtakes another batch of the same partition. A lane
+is a connection of its own, as Apache Kafka works on one request of a connection at a time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from oncelog.types import TopicPartition
 
 LANES = 2
 WINDOW = 64
-"""Batches held at a time, to fill one request with a batch for each of several partitions."""
+"""The maximum number of held batches, from which a request with one batch for each of several partitions is formed."""
 WINDOW_BYTES = 32 << 20
-"""Bytes that may be taken after the oldest batch that is held: each batch keeps alive the chunk that it came in."""
+"""The maximum number of bytes taken after the oldest held batch: each batch keeps its source buffer alive."""
 SMALL_BYTES = 1 << 20
-"""Batches of at most this size together go in one lane: a transaction takes new partitions of one request at a time."""
+"""Batches of at most this total size go through one lane: a transaction adds the partitions of one request at a time.
+"""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""
@@ -78,16 +79,17 @@ class _Window:
 
 
 def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
-    """Send all ``batches``, those of each partition in the given order. Raises what failed once no request is open.
+    """Send all ``batches``, those of each partition in the given order.
 
-    If several lanes fail, an error that a retry cannot mend is raised rather than one that it can.
+    Raises the first error once no request is open. If several lanes fail, a fatal error takes precedence over a
+    retriable one.
     """
     window = _Window(batches)
     under_way: dict[Future[object], int] = {}
     failures: list[BaseException] = []
 
     def begin() -> None:
-        """Send what waits in lanes that are free."""
+        """Send waiting batches through free lanes."""
         for number in sorted(set(range(LANES)) - set(under_way.values())):
             waiting = window.next_of(number)
             if waiting:

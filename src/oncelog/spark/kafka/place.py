@@ -1,4 +1,4 @@
-"""Where a query is in the topics that it reads, as Spark's checkpoint has it.
+"""A query's position in the topics that it reads, as stored in Spark's checkpoint.
 
 Pure. Called by the sources, which write it, and by the sinks and pipelines, which read it. The JSON form is that of
 Spark's own Kafka connector, ``{"topic": {"0": 23}}``, an offset being the next one to read. Next to the partitions it
@@ -25,7 +25,9 @@ _SHOWN_CHARACTERS = 60
 
 
 class BatchMark(NamedTuple):
-    """What tells a record batch from others at its offsets; the only means to know a log whose topic has no id."""
+    """The properties that identify a record batch at its offsets; without a topic id they are the only way to recognise
+    a log.
+    """
 
     base_offset: int
     last_offset: int
@@ -67,7 +69,7 @@ class BatchMark(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A query's progress, as in its checkpoint.
+    """A query's progress, as stored in its checkpoint.
 
     :param ids: topic ids, if the cluster gives them: a topic that is deleted and recreated has another id.
     :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
@@ -84,7 +86,7 @@ class Place(NamedTuple):
     marks: Mapping[TopicPartition, BatchMark] = MappingProxyType({})
 
     def as_json(self) -> Json:
-        """The form in the checkpoint, sorted."""
+        """The JSON form in the checkpoint, sorted."""
         by_topic: Json = {}
         for (topic, partition), offset in sorted(self.offsets.items()):
             by_topic.setdefault(topic, {})[str(partition)] = offset
@@ -103,7 +105,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, by_topic: Mapping[str, Mapping[str, Any]]) -> Place:
-        """:raises ConfigError: a source of topics does not write that: it is another source's, or edited by hand."""
+        """:raises ConfigError: this source did not write the text: another source did, or it was edited by hand."""
         try:
             return cls(
                 _numbers(by_topic, "offset"),
@@ -126,7 +128,7 @@ class Place(NamedTuple):
 
     @classmethod
     def in_line(cls, line: str) -> Place | None:
-        """What the line of a source in the checkpoint says; None if it is not a line of Kafka's topics."""
+        """The position in a source's line of the checkpoint; None if the source does not read Kafka topics."""
         try:
             return cls.of(json.loads(line))
         except (ValueError, RecursionError):

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class _End:
-    """Follows the last item."""
+    """The sentinel after the last item."""
 
 
 _END = _End()

@@ -1,8 +1,8 @@
 """Names the missing ACL if a broker only says that a principal is not authorized.
 
 Called by the Spark client of a cluster (:mod:`oncelog.spark.kafka.kafka_cluster`,
-:mod:`oncelog.spark.kafka.kafka_transaction`). READ and WRITE each include DESCRIBE, so these operations are all that
-reading or writing needs.
+:mod:`oncelog.spark.kafka.kafka_transaction`). READ and WRITE each include DESCRIBE, so no other operation is needed for
+    reading or writing.
 """
 
 from __future__ import annotations

@@ -8,4 +8,4 @@ from typing import Final
 ERROR_HEADER: Final = "oncelog.error"
 """Why the record became a dead letter."""
 ORIGIN_HEADERS: Final = {"oncelog.topic": "topic", "oncelog.partition": "partition", "oncelog.offset": "offset"}
-"""Where the record was: each header, and the column of the source that it is taken from."""
+"""The headers with the record's origin, and the source column of each."""

@@ -1,4 +1,4 @@
-"""For flows of declarative pipelines (``spark-pipelines``, PySpark 4.1 and later) whose sink is ``oncelog``."""
+"""Helper for flows of declarative pipelines (``spark-pipelines``, PySpark 4.1 and later) whose sink is ``oncelog``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from oncelog.spark.sink.plan_description import next_start, offsets_by_source
 
 
 def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earliest") -> str:
-    """The ``startingOffsets`` with which a flow that is refreshed in full continues where it has ended.
+    """The ``startingOffsets`` with which a fully refreshed flow continues where it ended.
 
-    To be used with ``onFullRefresh`` ``after`` of the sink, which checks that nothing is left out or doubled. Spark
+    Use them with the sink's ``onFullRefresh`` ``after``, which checks that no record is lost or duplicated. Spark
     ignores it where a flow has a checkpoint, and the source refuses it in a topic that was recreated since. Raises
     CheckpointError if the folder cannot be read.
 
     :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.
-    :param source: which one, if the flow reads several: its number, or its name if it has one.
-    :param otherwise: where a flow starts that has not ended a batch yet.
+    :param source: the number or name of the source, if the flow reads several.
+    :param otherwise: where a flow starts that has not completed a batch yet.
     """
     flow = flow.rstrip("/")
     numbers = [int(name) for name in Checkpoint.open(flow).folders() if name.isdecimal()]

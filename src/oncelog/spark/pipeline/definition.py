@@ -1,4 +1,4 @@
-"""Defines a pipeline: where it reads, what it does with the rows, where it writes.
+"""Defines a pipeline: its sources, transform and sinks.
 
 Called by users' files (the decorator :func:`pipeline`), by :mod:`oncelog.spark.pipeline.file`, which reads files, and
 by :mod:`oncelog.spark.pipeline.running`, which runs them. Nothing here talks to a broker or to Spark's JVM before a
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from oncelog.spark.schemas import Access
 
 Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
-"""Takes a DataFrame for each source; returns one for the only sink, or a mapping from sink names."""
+"""Takes a DataFrame for each source; returns a DataFrame for a single sink, or a mapping from sink names."""
 
 MODES = ("append", "complete", "update")
 MALFORMED = ("fail", "null", "dead-letter")
 JSON_TEXT = "json"
 REGISTERED = {"avro": "AVRO", "json-schema": "JSON", "protobuf": "PROTOBUF"}
-"""Formats whose schemas are in a registry, and its names for them."""
+"""Formats whose schemas are in a registry, and the registry's names for them."""
 SUBJECT_NAMES = ("topic", "record", "topic-record")
 TABLES_FIRST, TOPICS_FIRST = "tables-first", "topics-first"
 ORDERS = (TABLES_FIRST, TOPICS_FIRST)
 ONLY = "source"
 """Name of a pipeline's only source, and of its view in SQL."""
 TOPICS = "topics"
-"""The name of the sink that writes all topics of a pipeline, whichever they are: its marker does not depend on them."""
+"""The name of the sink that writes all topics of a pipeline: its marker does not depend on which topics those are."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -44,9 +44,9 @@ class PipelineError(OncelogError):
 
 
 _FOR_DEAD_LETTERS = {name.lower(): name for name in ("includeHeaders", "includeTimestampMillis")}
-"""Options of reading that dead letters need: their headers, and those whose timestamp Spark cannot hold."""
+"""Read options that dead letters need: the headers, and timestamps that Spark cannot hold."""
 _FOR_REGISTRIES = {"includeheaders": "includeHeaders"}
-"""The option of reading with a registry: a header may name the schema."""
+"""The read option that a registry needs: a header may identify the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,9 @@ class Source:
 
     @property
     def subject(self) -> str:
-        """What to ask the registry for; empty if neither ``schema`` nor one topic says it."""
+        """The subject or version to request from the registry; empty if neither ``schema`` nor a single topic
+        determines it.
+        """
         return self.schema or ("" if not self.topic or "," in self.topic else f"{self.topic.strip()}-value")
 
     def texts(self) -> dict[str, str]:
@@ -313,7 +315,7 @@ class Pipeline:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics to write that are known before the rows are computed."""
+        """The destination topics that are known before the rows are computed."""
         sinks = self.topic_sinks.values()
         named = [name for sink in sinks for name in ((sink.topic,) if sink.topic else sink.topics)]
         return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))

@@ -1,9 +1,9 @@
-"""The reads of a pipeline's query, and where one begins that its checkpoint does not know yet.
+"""The reads of a pipeline's query, and the start offsets of reads that are new in its checkpoint.
 
-Each sink reads the sources of a pipeline for itself, and so do the dead letters of a source. Where Spark tells reads
-apart by names instead of their order (:data:`oncelog.spark.versions.HAS_SOURCE_NAMES`), a query may get one more: it
-begins where the other reads of its source are, so a sink that comes later gets what comes from then on. Spark forgets
-a read that a batch does not have, so the checkpoint keeps its place apart.
+Each sink reads the sources of a pipeline separately, and so do the dead letters of a source. Where Spark identifies
+reads by names instead of their order (:data:`oncelog.spark.versions.HAS_SOURCE_NAMES`), a read may be added to a query:
+it begins where the other reads of its source are, so a sink added later gets the records from then on. Spark forgets a
+read that a batch lacks, so the checkpoint stores its position separately.
 
 Pure except for :func:`known_reads` and :func:`keep_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
 :mod:`oncelog.spark.pipeline.rows`.
@@ -42,9 +42,9 @@ class SourceRead(NamedTuple):
 
 
 class ReadStart(NamedTuple):
-    """Where a read begins that Spark does not know.
+    """The start of a read that Spark does not know.
 
-    :param with_batch: only while this batch is the last one; always if None, for a read that was taken out.
+    :param with_batch: applies only while this batch is the last one; None, for a removed read: applies always.
     """
 
     place: Place
@@ -58,7 +58,7 @@ def _spelt(name: str) -> str:
 
 
 def reads_of(one: Pipeline) -> list[SourceRead]:
-    """All that its query may have; a transform may leave some of them out."""
+    """All reads that a pipeline's query may have; a transform may omit some of them."""
     sinks = [SourceRead(source, sink) for sink in one.sinks for source in one.sources]
     return sinks + [SourceRead(name) for name, source in one.sources.items() if source.dead_letter]
 
@@ -72,18 +72,18 @@ NEW_PIPELINE = (
 
 @dataclass(frozen=True, slots=True)
 class CheckpointReads:
-    """What a checkpoint says about the reads of its query.
+    """The reads of a query in its checkpoint.
 
-    :param begins: where each begins in the next batch, by its name, or its number if it has none; without offsets if
-        that is not known.
-    :param repeats: whether the next batch is one that was planned before and has not ended.
-    :param batch_id: the batch that was planned last.
-    :param kept: where reads begin that Spark does not know: those that were taken out, those that came while a batch
-        was repeated, which is without them, and those whose first batch had nothing for them and has not ended.
-    :param left: where the batch before has reads that the last one, which has ended, does not have: Spark would
+    :param begins: where each read begins in the next batch, by its name, or its number if it has no name; without
+        offsets if unknown.
+    :param repeats: whether the next batch repeats a planned, uncompleted one.
+    :param batch_id: the last planned batch.
+    :param kept: the starts of reads that Spark does not know: removed reads, reads added while a batch without them was
+        repeated, and reads whose first batch had no records for them and has not ended.
+    :param left: the positions of reads that the second last batch has and the last, completed one lacks: Spark would
         continue them there.
     :param groups: those of the markers that its sinks have left.
-    :param tables: the names of sinks that have written to tables; empty for one without a name.
+    :param tables: the names of sinks that have written to tables; an unnamed sink is the empty name.
     :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
     """
 
@@ -136,7 +136,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
 
 
 def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: CheckpointReads) -> None:
-    """Store what Spark forgets about reads, if it is nothing too, before a run. Raises CheckpointError."""
+    """Store the state of reads that Spark forgets, before a run; also if it is empty. Raises CheckpointError."""
     kept = kept_of(one, known)
     if kept != _kept_in(checkpoint) or checkpoint.kept(READS_OF_PIPELINE) is None:
         texts = {
@@ -168,9 +168,9 @@ def _end(line: str) -> Place:
 
 
 def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, Place]:
-    """Where reads begin that Spark does not know; none for what begins as its source says.
+    """The starts of reads that Spark does not know; without reads that begin at their source's option.
 
-    :raises PipelineError: the offset cannot be determined without skipping or repeating a record.
+    :raises PipelineError: no offset avoids both skipping and repeating a record.
     """
     if known is None:
         return {}
@@ -204,8 +204,8 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
 
 
 def _writers(one: Pipeline) -> dict[str, set[str]]:
-    """The reads of each sink with markers of its own: each table has them, and all topics together; none if there are
-    only topics.
+    """The reads of each sink with its own markers: each table is one, and all topics together are one; empty if there
+    are only topics.
     """
     writers = {name: {SourceRead(source, name).name for source in one.sources} for name in one.table_sinks}
     if writers and one.writes_topics:
@@ -214,7 +214,9 @@ def _writers(one: Pipeline) -> dict[str, set[str]]:
 
 
 def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
-    """The sink would refuse its first batch, and the change could not be taken back, as Spark would have planned it."""
+    """Refuses a new name: the sink would refuse its first batch, and the change could not be undone once Spark had
+    planned it.
+    """
     for writer in _writers(one):
         if writer == TOPICS:
             is_known, what = any(found.endswith(f":{TOPICS}") for found in known.groups), "a topic"
@@ -235,7 +237,9 @@ def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
 
 
 def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
-    """If batches were missing, its markers would refuse the next batch, which Spark would have planned by then."""
+    """Refuses a returning sink that missed batches: its markers would refuse the next batch, after Spark had planned
+    it.
+    """
     for writer, names in _writers(one).items():
         back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
         if back and names.isdisjoint(known.begins):
@@ -247,7 +251,7 @@ def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
 
 
 def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[str]) -> None:
-    """Spark tells states of a query apart by their order, and the sinks go by name."""
+    """Refuses a stateful query: Spark identifies its states by their order, while the sinks are identified by name."""
     came = [sink for sink in one.sinks if _is_new(one, sink, known)]
     went = [name for name in gone if not name.endswith(f"__{_DEAD_LETTERS}")]
     if came and went:
@@ -259,10 +263,10 @@ def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[
 
 
 def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
-    """Where reads begin that Spark will not know; raises as :func:`begins_of`.
+    """The starts of reads that Spark will not know; raises as :func:`begins_of`.
 
-    A sink that is gone is not among them if another has come for its source: that is the same one under a new name,
-    unless it was a table, whose marker has its name.
+    A removed sink is not among them if a new one reads the same source: that is the same sink renamed, unless it was a
+    table, whose marker contains its name.
     """
     wanted = {read.name for read in reads_of(one)}
     come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
@@ -279,7 +283,7 @@ def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
 
 
 def _is_new(one: Pipeline, sink: str, known: CheckpointReads) -> bool:
-    """Whether no read of a sink is known: it may leave out some of the sources."""
+    """Whether no read of a sink is known: a sink may omit some of the sources."""
     names = {SourceRead(source, sink).name for source in one.sources}
     return names.isdisjoint(known.begins) and names.isdisjoint(known.kept)
 
@@ -309,7 +313,7 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
 
 
 def _lowest(places: Iterable[Place]) -> Place:
-    """The lowest offset of each partition, and what its place says of the log there."""
+    """The lowest offset of each partition, with the log's identity at that place."""
     offsets: dict[TopicPartition, int] = {}
     ids: dict[str, str] = {}
     epochs: dict[TopicPartition, int] = {}
@@ -327,7 +331,7 @@ def _lowest(places: Iterable[Place]) -> Place:
 
 
 def starting_offsets(begin: Place, partitions: Iterable[TopicPartition], otherwise: int) -> str:
-    """The option ``startingOffsets`` for exactly these partitions, with what tells their topics and logs from others.
+    """The option ``startingOffsets`` for exactly these partitions, with the identities of their topics and logs.
 
     :param otherwise: where a partition starts that the checkpoint does not know: -2, the earliest.
     """

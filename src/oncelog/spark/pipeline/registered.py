@@ -1,7 +1,7 @@
-"""The schemas of a pipeline that are in a registry: what its sources are read into, what its sinks are written with.
+"""The registered schemas of a pipeline: the readers' schemas of its sources and the writers' schemas of its sinks.
 
-Called by :mod:`oncelog.spark.pipeline.running` before a run and at each start. The versions that sources are read into
-are kept in the checkpoint, so that a start can say what is different from the one before.
+Called by :mod:`oncelog.spark.pipeline.running` before a run and at each start. The sources' schema versions are stored
+in the checkpoint, so that a start can report changes since the previous one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from oncelog.spark.sink.checkpoint import Checkpoint
 
 KEPT = "schemas"
-"""The file in the checkpoint, beside what the sinks remember."""
+"""The file in the checkpoint, next to the sinks' files."""
 
 
 @dataclass(frozen=True)
 class Schemas:
-    """What the registry said when the pipeline started.
+    """The registry's answers at the start of the pipeline.
 
-    :param registry: the run's, for sources and sinks that name none.
-    :param readers: by source.
-    :param verdicts: collects what ids stood for while a batch is read; None if no source has a registry.
+    :param registry: the run's registry, for sources and sinks that name none.
+    :param readers: the reader's schema of each source.
+    :param verdicts: collects the schemas of ids while a batch is read; None if no source has a registry.
     """
 
     pipeline: str
@@ -49,7 +49,7 @@ class Schemas:
         return read_column("value", self._access(source), self.readers[name], REPORT, self.verdicts, headers="headers")
 
     def encoded(self, sink: Sink, row: Column, columns: StructType) -> Column:
-        """The row in the wire format. Registers the schema, if it is made of the columns.
+        """The row in the wire format. Registers the schema if it is derived from the columns.
 
         :raises PipelineError: the columns do not fit, or the registry refuses the schema.
         """
@@ -70,7 +70,7 @@ class Schemas:
             return _of_format(find_target(asked, sink.schema, message=sink.message), sink.format)
 
     def _registered(self, sink: Sink, columns: StructType) -> ReaderSchema:
-        """A schema made of the columns, registered for each topic. Raises OncelogError."""
+        """A schema derived from the columns, registered for each topic. Raises OncelogError."""
         from oncelog.schemas import record_subject, topic_record_subject, topic_subject
         from oncelog.schemas.arrow.value_writing import avro_name
         from oncelog.spark.schemas.functions import avro_schema, find_target, open_registry
@@ -161,7 +161,7 @@ def _columns(reader: ReaderSchema) -> dict[str, str]:
 
 
 def keep(found: Schemas, checkpoint: Checkpoint, report: Callable[[str], None]) -> None:
-    """Store in the checkpoint what the sources are read into, and report what has changed since the last start."""
+    """Store the sources' schemas in the checkpoint, and report changes since the last start."""
     if not found.readers:
         return
     before = _kept(checkpoint)
@@ -199,7 +199,7 @@ def _entry(reader: ReaderSchema) -> dict[str, Any]:
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What is different between the columns of two schemas: ``; new: note; gone: old``."""
+    """The difference between the columns of two schemas: ``; new: note; gone: old``."""
     old, new = before.get("columns"), now["columns"]
     if not isinstance(old, dict):
         return ""

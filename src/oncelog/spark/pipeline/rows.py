@@ -61,7 +61,7 @@ _PROBLEM = "_oncelog_problem"
 
 
 SINK = "_oncelog_sink"
-"""The column that says for which sink a row is, if a pipeline has several and one is a table."""
+"""The column with the sink of a row, if a pipeline has several sinks and one is a table."""
 
 
 def rows_of(
@@ -71,11 +71,11 @@ def rows_of(
     schemas: Schemas,
     starts: Mapping[SourceRead, str] | None = None,
 ) -> DataFrame:
-    """What a pipeline writes: the records for topics, the rows of its only table, or with several sinks one column for
-    each (:func:`rows_for`). Raises PipelineError, OncelogError, or Spark's own errors.
+    """The rows that a pipeline writes: the records for topics, the rows of its only table, or with several sinks one
+    column for each (:func:`rows_for`). Raises PipelineError, OncelogError, or Spark's own errors.
 
-    :param starts: give each read its name; those in it begin at these ``startingOffsets``. Spark allows a name only
-        once, so the transform is called for each sink. None: no names.
+    :param starts: the ``startingOffsets`` of reads, by name; if given, every read gets its name. Spark allows a name
+        only once, so the transform is called once per sink. None: reads have no names.
     """
     if starts is None:
         read = _sources(spark, one, bootstrap_servers, schemas)
@@ -138,7 +138,7 @@ def _found(one: Pipeline, read: Mapping[str, DataFrame]) -> Mapping[str, DataFra
 
 
 def rows_for(rows: DataFrame, number: int) -> DataFrame:
-    """The rows of one sink among several: the topics are the first, if there are any, and each table is one."""
+    """The rows of one sink among several: all topics together are the first sink, and each table is one."""
     return rows.where(col(SINK) == number).select(f"_{number}.*")
 
 
@@ -185,7 +185,7 @@ def _read(
 
 
 def _read_by_sparks_own_source(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
-    """The rows of Spark's own Kafka source, of committed records only. Raises PipelineError if its jar is not there."""
+    """The committed records, read by Spark's own Kafka source. Raises PipelineError if its jar is missing."""
     isolation = "kafka.isolation.level"
     given = {isolation: "read_committed", **options} if isolation not in map(str.lower, options) else options
     try:
@@ -241,10 +241,10 @@ def _decoded(rows: DataFrame, name: str, source: Source, schemas: Schemas) -> Da
 
 
 def _checked(rows: DataFrame, source: Source, whole: Column, problem: Column, is_malformed: Column) -> DataFrame:
-    """Add ``payload`` to the rows, and the column that says why it is null.
+    """Add to the rows ``payload`` and the column with the reason why it is null.
 
     :param whole: an array with the payload as its only element; null if there is no payload.
-    :param is_malformed: where ``whole`` is null: whether a malformed value is the reason.
+    :param is_malformed: if ``whole`` is null: whether the value is malformed.
     """
     if source.malformed == "fail":
         whole = whole.when(is_malformed, raise_error(_refusal(source, problem)))
@@ -328,7 +328,9 @@ def _header(name: str, value: Column) -> Column:
 
 
 def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> DataFrame:
-    """The columns that the sink takes; if the rows have no value, it is JSON. With a format it is all columns."""
+    """The columns for the sink; if the rows have no value, it is the JSON of all columns, or the encoded columns if the
+    sink has a format.
+    """
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
@@ -366,7 +368,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
 
 
 def _holds_headers(rows: DataFrame, name: str | None) -> bool:
-    """Whether a column holds record headers, and is not a part of the value that happens to have the name."""
+    """Whether a column holds record headers, rather than a part of the value with the same name."""
     return name is not None and holds_headers(rows.schema[name].dataType)
 
 

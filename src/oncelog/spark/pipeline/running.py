@@ -73,7 +73,7 @@ STARTS = 4
 TIMEOUT_MS = 10_000
 """How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
 _NOT_NAMED = ("DUPLICATE_SOURCE_NAMES", "UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT")
-"""Why Spark refuses names: one read is in the query twice, or the transform has a read of its own."""
+"""The errors with which Spark refuses names: a read is in the query twice, or the transform has its own read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
 
 
 def _check_destinations(one: Pipeline, options: SinkOptions) -> None:
-    """Create the topics that are to be created. Raises PipelineError for others that do not exist."""
+    """Create the topics that the pipelines declare. Raises PipelineError for undeclared topics that do not exist."""
     cluster_options = replace(options.cluster, timeout_ms=TIMEOUT_MS)
     with contextlib.closing(KafkaCluster.connect(client_config(options.client), cluster_options)) as cluster:
         for topic in one.topics:
@@ -204,7 +204,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 
 def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSettings) -> None:
-    """Say which batches went to other topics than the next ones will: those stay where they are."""
+    """Report the batches that went to topics other than the next batches' topics: they stay there."""
     if not one.writes_topics:
         return
     now = one.topics if one.writer_options("").keys() & {"topic", "topics"} else ()
@@ -217,7 +217,7 @@ def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSet
 
 
 def _await_ends(one: Pipeline, settings: RunSettings) -> None:
-    """Wait for transactions that are being ended: Spark's own source, which reads before PySpark 4, does not."""
+    """Wait for transactions that are being completed: Spark's own source, used before PySpark 4, does not wait."""
     for source in one.sources.values():
         parsed = parse_source_options(source.reader_options(settings.bootstrap_servers), streaming=True)
         with contextlib.closing(KafkaCluster.connect(client_config(parsed.client), parsed.cluster)) as cluster:
@@ -230,7 +230,7 @@ def _await_ends(one: Pipeline, settings: RunSettings) -> None:
 def _start(
     spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None, is_known: bool
 ) -> StreamingQuery:
-    """Start it, without names if Spark refuses them and the checkpoint does not have them.
+    """Start the query, without names if Spark refuses them and the checkpoint has none.
 
     :param starts: as in :func:`rows_of`.
     """
@@ -251,7 +251,9 @@ def _start(
 
 @contextlib.contextmanager
 def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
-    """Has Spark demand names of all sources, or take none; the query keeps it, the session has its own again."""
+    """Make Spark require names of all sources, or allow none; the query keeps this setting, the session gets its own
+    back.
+    """
     if not HAS_SOURCE_NAMES:
         yield
         return
@@ -265,11 +267,12 @@ def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[None]:
-    """Has the query write a checkpoint on this machine's disk through Hadoop's older interface.
+    """Make the query write a checkpoint on this machine's disk through Hadoop's older interface, which starts 4
+    processes (``chmod``) per batch instead of 20.
 
-    It starts 4 processes (``chmod``) for a batch instead of 20. What it promises is the same there: a file is renamed
-    when it is complete, and an existing one is refused. On HDFS it is not: an existing file of a state store would
-    stay. The query keeps it; the session has its own again.
+    On a local disk its guarantees are the same: a file is renamed once it is complete, and an existing file is refused.
+    On HDFS they are not: an existing file of a state store would stay. The query keeps this setting; the session gets
+    its own back.
     """
     setting = streams.CHECKPOINT_FILES
     is_free = checkpoint.is_local and spark.conf.get(setting, None) is None
@@ -285,7 +288,7 @@ def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[N
 
 
 def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
-    """Where reads start that the checkpoint does not know; None if reads have no names here."""
+    """The starts of reads that the checkpoint does not know; None if this Spark has no names of reads."""
     if known is not None and known.have_names and not HAS_SOURCE_NAMES:
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint names the reads ({', '.join(known.begins)}), which PySpark 4.3 and "
@@ -339,7 +342,7 @@ def _writer(
 
 
 def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:
-    """What is called at each step of a commit: the check of the batch's schema ids, and what the run has."""
+    """The observers called at each step of a commit: the check of the batch's schema ids, and the run's own."""
     if schemas.verdicts is None:
         return given
     check_ids = schemas.verdicts.observe
@@ -379,8 +382,8 @@ def watch(
 ) -> None:
     """Report each batch of each query until all have ended, or ``ended()`` asks to stop.
 
-    ``written`` is that of the run's settings, if each batch is to say how it was written. ``again`` restarts a query
-    when the machine was so busy that Spark gave up on a Python worker, which it does after ten seconds. Raises
+    ``written`` is that of the run's settings, if reports are to include how each batch was written. ``again`` restarts
+    a query when the machine was so busy that Spark gave up on a Python worker, which it does after ten seconds. Raises
     PipelineError with the first other failure, after stopping the other queries.
     """
     known = written or {}

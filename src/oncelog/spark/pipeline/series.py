@@ -1,4 +1,4 @@
-"""Metrics of streaming queries for Prometheus: ``oncelog pipeline run --metrics``, and those of any session.
+"""Metrics of streaming queries for Prometheus: those of ``oncelog pipeline run --metrics``, and those of any session.
 
 The run, or Spark, reports each batch (:meth:`PipelineSource.progress`) and the sink each commit
 (:meth:`PipelineSource.written`); the endpoint's thread reads the metrics.
@@ -92,19 +92,19 @@ class PipelineSource:
         self._state = "starting"
 
     def running(self) -> None:
-        """All known queries have started."""
+        """Mark all known queries as started."""
         self._state = "running"
         for counts in self._counts.values():
             counts.running = True
 
     def ended(self) -> None:
-        """All queries have ended."""
+        """Mark all queries as ended."""
         self._state = "ended"
         for counts in self._counts.values():
             counts.running = False
 
     def state(self, pipeline: str, running: bool) -> None:
-        """One query has started, or ended."""
+        """Mark a query as started or ended."""
         self._of(pipeline).running = running
 
     def _of(self, pipeline: str) -> _Counts:
@@ -117,7 +117,7 @@ class PipelineSource:
         counts.last = progress
 
     def written(self, pipeline: str, written: Written) -> None:
-        """A batch is in the log, now or from before."""
+        """Count a batch that is in the log, written now or earlier."""
         counts = self._of(pipeline)
         counts.outcomes[written.path] += 1
         if written.replayed:

@@ -1,8 +1,8 @@
 """Writes a batch of a pipeline that has tables among its sinks: one sink after the other, each exactly once.
 
-Called by :mod:`oncelog.spark.pipeline.running`. The sinks are not visible in the same instant: the pipeline's order
-says which readers can rely on which. After a crash between two of them the next run repeats the batch, and skips
-the sinks that have it.
+Called by :mod:`oncelog.spark.pipeline.running`. The sinks do not become visible at the same instant: the pipeline's
+order defines what a reader of one can expect of the others. After a crash between two of them the next run repeats the
+batch, and skips the sinks that have it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """One sink, and the number of its rows; None if it gets all rows."""
+    """One sink, and its number in the rows' column; None if it gets all rows."""
 
     write: Callable[[DataFrame, int], None]
     number: int | None

@@ -1,4 +1,4 @@
-"""What a run of a pipeline that was asked to stop has finished, and what the next start does.
+"""Describes what a stopped run of a pipeline has finished, and what the next start will do.
 
 Called by ``oncelog pipeline run`` after SIGTERM or Ctrl-C.
 """

@@ -1,10 +1,10 @@
-"""Every use of what PySpark and Spark's JVM do not promise: private attributes, Scala's own classes, English texts.
+"""Every use of unstable parts of PySpark and Spark's JVM: private attributes, internal Scala classes, English texts.
 
-Called by the rest of the package as ``module.function(...)``, so a call says where the ground is private. Imports
-nothing of this package but what a process keeps.
+Called by the rest of the package as ``module.function(...)``, so each call shows that it uses a private API. Of this
+package it imports only the state that a process keeps.
 
-Each use is a :class:`~oncelog.spark.private_apis.uses.PrivateApi`: a function, what it needs, the versions on which it
-was seen, what it buys, and another way that is taken, and said once at info level, where Spark no longer has it. By
-place: ``workers`` (Spark's Python workers), ``driver`` (its JVM), ``streams`` (queries), ``jobs`` (scheduler),
+Each use is a :class:`~oncelog.spark.private_apis.uses.PrivateApi`: a function, its requirements, the versions on which
+it was tested, its benefit, and a fallback that is used, and logged once at info level, where Spark no longer has the
+API. By place: ``workers`` (Spark's Python workers), ``driver`` (its JVM), ``streams`` (queries), ``jobs`` (scheduler),
 ``plans`` (DataFrames and types); ``texts`` and ``java_errors`` go by what Spark says.
 """

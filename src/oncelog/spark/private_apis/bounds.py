@@ -1,4 +1,4 @@
-"""A bound put around the rows of each micro-batch: a selection and a condition, resolved by Spark once for a query."""
+"""A bound on the rows of each micro-batch: a projection and a filter, resolved by Spark once per query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PLANS = "org.apache.spark.sql.catalyst.plans.logical"
 
 
 class Bound(NamedTuple):
-    """A selection and a condition on what it selects, as texts of SQL."""
+    """A projection and a filter on its result, as SQL texts."""
 
     columns: tuple[str, ...]
     condition: str
 
 
 def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
-    """The statements for which Spark parses and analyses the texts."""
+    """The expressions that Spark parses and analyses."""
     return rows.selectExpr(*bound.columns).filter(bound.condition)
 
 
@@ -45,7 +45,7 @@ def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
 def bounded(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
     """The rows within a bound.
 
-    :param sink: tells the queries' sinks apart; batches of one sink are similar.
+    :param sink: identifies a query's sink; batches of one sink are similar.
     """
     kind: Any = type(rows)
     made: DataFrame = kind(this_process().part(ResolvedBounds).put_around(rows, bound, sink), rows.sparkSession)
@@ -53,9 +53,9 @@ def bounded(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
 
 
 class _Known(NamedTuple):
-    """What the JVM has of a bound.
+    """The JVM's state of a bound.
 
-    :param output: the columns of the rows that it was last put around, with their ids.
+    :param output: the columns of the rows that it was last applied to, with their ids.
     :param resolved: its condition and columns in terms of ``output``; None until two batches had the same.
     """
 
@@ -67,9 +67,9 @@ class _Known(NamedTuple):
 class ResolvedBounds:
     """The last bound of each sink; kept by the process.
 
-    The rows of a query's batches have the same columns, with the same ids. What Spark has resolved for one batch
-    therefore holds for the next, whose plan is made of it without being analysed. Rows that a function has changed have
-    other ids in each batch.
+    The rows of a query's batches have the same columns, with the same ids. Spark's resolution for one batch therefore
+    holds for the next, whose plan is built from it without another analysis. Rows that a function has changed have
+    different ids in each batch.
     """
 
     MAX_SINKS = 100

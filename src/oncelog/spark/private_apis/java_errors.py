@@ -15,7 +15,7 @@ INTERRUPTIONS = (
     "java.io.InterruptedIOException",
     "java.nio.channels.ClosedByInterruptException",
 )
-"""What Spark takes for the effect of a stop."""
+"""The text by which Spark recognises the effect of a stop."""
 MAX_CHARS = 4000
 """Maximum number of characters in the text."""
 _MAX_INTERRUPTED = 300
@@ -37,12 +37,13 @@ def shortened(text: str) -> str:
 
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (A row for .+)$", re.MULTILINE)
-"""What a condition of a table raises in Spark's own code."""
+"""The error of a table's condition that Spark evaluates."""
 
 
 def our_sentence(text: str) -> str:
-    """What this package says somewhere in an error of Spark's, in a task or on the driver; empty if nothing, or if the
-    error is an interruption."""
+    """The message of this package inside an error of Spark's, from a task or the driver; empty if there is none, or if
+    the error is an interruption.
+    """
     if any(name in text for name in INTERRUPTIONS):
         return ""
     found = _OURS.findall(text) or _RAISED.findall(text)

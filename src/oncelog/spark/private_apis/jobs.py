@@ -32,7 +32,7 @@ def slots(context: Any) -> int:
 
 
 def _block_managers(context: Any) -> frozenset[str]:
-    """Addresses: Spark's developers may call this, and an executor that is restarted has another port."""
+    """The executors' addresses, from a method for Spark's developers; a restarted executor has another port."""
     addresses = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(" ")
     return frozenset(str(addresses).split())
 
@@ -46,7 +46,7 @@ def _block_managers(context: Any) -> frozenset[str]:
     loses="executors are identified by their addresses",
 )
 def executors(context: Any) -> frozenset[str]:
-    """Names of the current executors; one that is restarted has another."""
+    """The names of the current executors; a restarted executor has another name."""
     found = context._jsc.sc().statusStore().executorList(True)
     return frozenset(str(found.apply(number).id()) for number in range(found.size()))
 
@@ -64,8 +64,8 @@ def _no_reason(context: Any, executor: str) -> str:
     loses="a batch is computed again whenever an executor is gone",
 )
 def removal_reason(context: Any, executor: str) -> str:
-    """Why Spark says that an executor is gone, in its words: see :mod:`oncelog.spark.private_apis.texts`; empty if it
-    says nothing.
+    """Spark's reason for the loss of an executor, in its words: see :mod:`oncelog.spark.private_apis.texts`; empty if
+    there is none.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -88,13 +88,15 @@ def _of_group(context: Any, tag: str) -> list[int]:
     loses="a batch's jobs are in a group of their own, and go on when their query is stopped",
 )
 def ids_of_tag(context: Any, tag: str) -> list[int]:
-    """The jobs with this tag that Spark's records still contain."""
+    """The jobs with this tag that Spark's status store still contains."""
     return [int(job) for job in context._jsc.sc().statusTracker().getJobIdsForTag(tag)]
 
 
 @contextmanager
 def own_group(context: Any, tag: str) -> Iterator[None]:
-    """Replaces :data:`ids_of_tag` where Spark cannot find jobs by tags: this thread's jobs are in the group ``tag``."""
+    """The fallback for :data:`ids_of_tag` where Spark cannot find jobs by tags: this thread's jobs are in the group
+    ``tag``.
+    """
     before = context.getLocalProperty(GROUP)
     context.setLocalProperty(GROUP, tag)
     try:
@@ -117,7 +119,7 @@ def _one_by_one(spark: Any) -> Callable[[], None]:
 
 
 def _public_settings(spark: Any) -> Mapping[str, str]:
-    """The settings except those that Spark hides from ``SET``, as before 4.0 any with a secret-sounding name."""
+    """The settings, except those that Spark hides from ``SET``: before 4.0, all with a secret-sounding name."""
     if hasattr(spark.conf, "getAll"):
         return dict(spark.conf.getAll)
     hidden = "*********(redacted)"
@@ -136,7 +138,7 @@ def _public_settings(spark: Any) -> Mapping[str, str]:
     loses="two questions to the JVM for each setting of the session",
 )
 def give_settings(spark: Any) -> Callable[[], None]:
-    """Give the tasks of the jobs that this thread starts the session's settings; returns what takes them back.
+    """Give the tasks of the jobs that this thread starts the session's settings; returns a function that undoes this.
 
     Spark does so for what it executes itself (``SQLExecution.withSQLConfPropagated``).
     """

@@ -96,7 +96,7 @@ def _arrow_schema_of_session(columns: StructType) -> pa.Schema:
     loses="a job for the types of columns, in the active session",
 )
 def arrow_schema(columns: StructType) -> pa.Schema:
-    """The columns as Arrow has them, moments in UTC: a later PySpark asks for the time zone, an earlier one has it."""
+    """The columns as Arrow types, timestamps in UTC: later PySpark releases take the time zone as an argument."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     convert: Any = to_arrow_schema
@@ -127,7 +127,7 @@ def _spark_type_of_session(kind: pa.DataType) -> DataType:
     loses="the active session is asked for the types of columns",
 )
 def spark_type(kind: pa.DataType) -> DataType:
-    """Spark's type for one of Arrow's; moments without a time zone stay without."""
+    """Spark's type for an Arrow type; timestamps without a time zone stay without one."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     return from_arrow_type(kind, prefer_timestamp_ntz=True)

@@ -1,4 +1,4 @@
-"""Running queries: which of them a micro-batch is of, and how they write their checkpoints."""
+"""Running queries: finds the query of a micro-batch, and sets how queries write their checkpoints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _unknown(context: HasProperties) -> MicroBatch | None:
     loses="the checkpoint says which batch a task belongs to",
 )
 def batch_of_task(context: HasProperties) -> MicroBatch | None:
-    """The micro-batch that a task of a query is of; None if Spark does not say so."""
+    """The micro-batch that a query's task belongs to; None if Spark does not tell."""
     found = _local_batch(context)
     if found is None:
         raise ApiMissing(f"a task of a query has no local property {_QUERY_ID} or {_BATCH_ID}")
@@ -43,7 +43,9 @@ def batch_of_task(context: HasProperties) -> MicroBatch | None:
 
 
 def batch_of_thread(context: HasProperties) -> MicroBatch | None:
-    """The micro-batch that a thread of the driver is in, or was in when it was started; None if there is none."""
+    """The micro-batch that a thread of the driver runs, or that its parent ran when it was started; None if there is
+    none.
+    """
     return _local_batch(context)
 
 
@@ -55,8 +57,8 @@ def _local_batch(context: HasProperties) -> MicroBatch | None:
 class ActiveStream(NamedTuple):
     """A run of a query.
 
-    :param checkpoint: its location; empty if Spark does not say it.
-    :param batch_id: the micro-batch that it is in; None before its first.
+    :param checkpoint: its location; empty if Spark does not tell.
+    :param batch_id: its current micro-batch; None before the first.
     """
 
     query_id: str
@@ -88,10 +90,11 @@ def _stream_of_thread(rows: Any, batch_id: int) -> list[ActiveStream]:
     loses="for_each_batch and to_table need the option checkpointLocation, and rows of another query are not noticed",
 )
 def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
-    """The query in whose session ``rows`` are, and the one whose batch this thread runs; once if they are the same.
+    """The query whose session ``rows`` belong to, and the query whose batch this thread runs; one entry if they are the
+    same.
 
-    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a thread
-    that lives on keeps the properties of the batch in which it was started.
+    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a
+    long-lived thread keeps the properties of the batch in which it was started.
     """
     session: Any = rows.sparkSession._jsparkSession
     batch = batch_of_thread(rows.sparkSession.sparkContext)
@@ -112,7 +115,7 @@ def _described(query: Any) -> ActiveStream:
 
 
 def _is_in(query: Any, session: Any) -> bool:
-    """Whether the batches of a query are in the session, as Java has it."""
+    """Whether a query's batches run in the session, given as a Java object."""
     if not _is_before_4():
         return bool(query.sparkSessionForStream().equals(session))
     last = query.lastExecution()
@@ -128,15 +131,18 @@ def _batch_of(query: Any) -> int | None:
 
 
 def _is_before_4() -> bool:
-    """py4j does not list an object's members: any name is a method until it is called."""
+    """Checks for a member by calling it, because py4j does not list an object's members: every name looks like a
+    method.
+    """
     from pyspark import __version__
 
     return __version__.startswith("3.")
 
 
 CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
-"""The session's setting of what writes a query's checkpoint; Spark chooses by the checkpoint's file system if it is
-not set."""
+"""The session's setting of the class that writes a query's checkpoint; if unset, Spark chooses by the checkpoint's file
+system.
+"""
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PLAIN_FILES = ("checkpointing.FileSystemBasedCheckpointFileManager", "FileSystemBasedCheckpointFileManager")
 

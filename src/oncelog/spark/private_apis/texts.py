@@ -1,7 +1,7 @@
-"""What Spark and Java say in English: decisions where Spark has no code for what happened, and what to show of it.
+"""Parses English messages of Spark and Java, for decisions where Spark has no error code, and for messages to show.
 
-Pure. Spark may word these otherwise; each function then says so by None or False, which its caller takes for the safer
-case: a batch is computed again, or an error is final.
+Pure. If Spark changes a wording, the function returns None or False, and its caller assumes the safer case: the batch
+is computed again, or the error is final.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def worker_was_late(error: Exception) -> bool:
 
 _SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
-"""What a function of the user, or a library, raised in a worker."""
+"""The error that a user's function or a library raised in a worker."""
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a Python function that Spark had called, through PySpark or py4j: the cause in Spark's own
 words."""
@@ -46,13 +46,13 @@ _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Err
 
 
 def sources_changed(text: str) -> tuple[str, str] | None:
-    """How many sources a checkpoint has and how many the query has, if Spark refuses the query for that."""
+    """The numbers of sources of the checkpoint and of the query, if Spark refuses the query because they differ."""
     found = _SOURCES_CHANGED.search(text)
     return None if found is None else (found[1], found[2])
 
 
 def first_cause(text: str) -> str:
-    """The sentence of Spark's long message that says what is wrong; its first line if there is none."""
+    """The sentence of Spark's long message that names the problem; its first line if there is none."""
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
     wrapped = text.startswith(_WRAPPING)
     first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]

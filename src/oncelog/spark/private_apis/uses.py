@@ -1,4 +1,4 @@
-"""What a use of a private API is, and what happens where Spark no longer has it."""
+"""Defines a use of a private API, and its fallback where Spark no longer has the API."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 SEEN = "3.5.9, 4.0.5, 4.3.0"
-"""The versions on which a session was asked for everything that the uses need, and had it: those between are not
-tried. ``tests/compatibility/spark_versions`` asks each."""
+"""The versions on which a session was checked to have everything that the uses need; versions between them were not
+tested. ``tests/compatibility/spark_versions`` checks each.
+"""
 
 
 class ApiMissing(Exception):
-    """Spark answers, and has no such thing."""
+    """Spark does not have this API."""
 
 
 @dataclass(frozen=True)
 class PrivateApi(Generic[P, T]):
-    """One use: call it like its function.
+    """A use of a private API; it is called like its function.
 
-    :param function: the use itself.
-    :param needs: what Spark must have, each as ``owner.member``: an owner of ``tests/support/private_spark_apis.py``.
+    :param function: the function that uses the API.
+    :param needs: the members that Spark must have, each as ``owner.member``: an owner of
+        ``tests/support/private_spark_apis.py``.
     :param seen: the versions of PySpark on which it worked.
-    :param buys: what users have of it.
-    :param instead: the other way, with the same arguments.
-    :param loses: what users notice of the other way; for the log.
+    :param buys: its benefit for users.
+    :param instead: the fallback, with the same arguments.
+    :param loses: the fallback's drawback for users; for the log.
     """
 
     function: Callable[P, T]
@@ -62,7 +64,7 @@ class PrivateApi(Generic[P, T]):
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
 
     def is_missing(self, *given: P.args, **named: P.kwargs) -> bool:
-        """Whether Spark does not have it; calls it, if no call has shown that yet."""
+        """Whether Spark lacks the API; calls the function if no call has shown that yet."""
         known = this_process().part(KnownApis)
         if self.name not in known.there | known.missing:
             self(*given, **named)
@@ -95,19 +97,21 @@ class KnownApis:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What a missing attribute, module, class, method or argument raises; py4j's only where py4j is used."""
+    """The exceptions for a missing attribute, module, class, method or argument; py4j's only where it is used."""
     py4j = sys.modules.get("py4j.protocol")
     here = (ApiMissing, AttributeError, ImportError, TypeError)
     return here if py4j is None else (*here, py4j.Py4JError)
 
 
 def _means_missing(error: Exception) -> bool:
-    """Neither an error of Java's nor of an ended connection, which are subclasses of ``Py4JError``."""
+    """Whether the error is py4j's own: neither a Java exception nor a lost connection, which are subclasses of
+    ``Py4JError``.
+    """
     py4j = sys.modules.get("py4j.protocol")
     return py4j is None or not isinstance(error, py4j.Py4JError) or type(error) is py4j.Py4JError
 
 
 def _first_line(error: object) -> str:
-    """py4j names a method that Java lacks after the first line."""
+    """Whether py4j reports a missing Java method, which it names after the first line."""
     lines = [line for line in str(error).splitlines() if "does not exist" in line] or str(error).splitlines()
     return lines[0].removeprefix("py4j.Py4JException: ") if lines else type(error).__name__

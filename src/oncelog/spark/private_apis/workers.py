@@ -43,9 +43,10 @@ def _no_connection() -> socket.socket | None:
     loses="the input of small tasks waits for delayed acknowledgements",
 )
 def jvm_connection() -> socket.socket | None:
-    """What PySpark's ``main(infile, outfile)``, further down the stack, reads from; None if that is no TCP socket.
+    """The TCP socket from which PySpark's ``main(infile, outfile)``, further down the stack, reads; None if it reads
+    from something else.
 
-    The caller closes it; PySpark's own stays open.
+    The caller closes this duplicate; PySpark's own socket stays open.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None and not (frame.f_code.co_name == "main" and "infile" in frame.f_locals):
@@ -76,7 +77,7 @@ def _may_do_more() -> bool:
 def only_commits() -> bool:
     """Whether Spark started this process to commit batches of streams.
 
-    There it makes the writer of a batch again, from the same options as the writer whose tasks have run.
+    In such a process Spark creates a batch's writer again, from the same options as the writer whose tasks have run.
     """
     return "pyspark.sql.worker.python_streaming_sink_runner" in sys.modules
 
@@ -95,7 +96,7 @@ def _by_serializer() -> Any:
     loses="nothing: PySpark's serializer does the same",
 )
 def pickler() -> Any:
-    """What has ``dumps`` and ``loads`` for functions and classes of a program."""
+    """The serializer with ``dumps`` and ``loads`` for functions and classes of a program."""
     from pyspark import cloudpickle
 
     return cloudpickle

@@ -1,7 +1,7 @@
 """``from_registry`` and ``to_registry``: functions from column to column. Called by users and by pipelines.
 
 The registry is asked for the schema to read into, or to write with, when the function is called, in the process that
-builds the query. What was written with other schemas is read with those: each worker asks for an id once.
+builds the query. Values written with other schemas are read with those: each worker requests an id once.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def from_registry(
     :param malformed: what happens to a value that cannot be read: ``fail`` fails the query, ``null`` gives null, and
         ``report`` makes the column a struct of ``value`` and ``problem``, the reason.
     :param headers: the column ``headers`` (option ``includeHeaders``), where producers name schemas there by id or
-        GUID; without it, only what stands before a value counts.
+        GUID; without it, only the prefix of a value counts.
     :param is_key: whether these are keys, for which another header counts.
     :raises SchemaRegistryError: the registry does not have the subject, or cannot be asked.
     :raises SchemaError: the schema has no columns in Spark.
@@ -144,7 +144,7 @@ def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> Sch
 def find_target(
     registry: SchemaRegistry, subject: str, schema: str | Schema | None = None, message: str = ""
 ) -> ReaderSchema:
-    """What is written with: a registered version, or a schema that is registered now.
+    """The writer's schema: a registered version, or a schema that is registered now.
 
     :raises SchemaRegistryError: the registry refuses, or cannot be asked.
     """
@@ -168,9 +168,9 @@ def read_column(
     headers: Column | str | None = None,
     is_key: bool = False,
 ) -> Column:
-    """:func:`from_registry` with a schema that is known.
+    """:func:`from_registry` with a known schema.
 
-    :param verdicts: collects what each id stood for.
+    :param verdicts: collects the schema of each id.
     """
     decode = _Decode(_picklable(registry), reader, malformed, verdicts, is_key=is_key)
     with open_registry(registry) as asked:
@@ -181,7 +181,7 @@ def read_column(
 
 
 def write_column(column: Column | str, target: ReaderSchema) -> Column:
-    """:func:`to_registry` with a schema that is known."""
+    """:func:`to_registry` with a known schema."""
     ColumnWriter(target)
     return _on_arrays(_Encode(target), BinaryType(), column)
 
@@ -213,7 +213,7 @@ def _picklable(registry: Access) -> Access:
 
 
 class _Decode(VersionChecked):
-    """What a worker does with an array of values."""
+    """The function with which a worker reads an array of values."""
 
     def __init__(
         self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None, *, is_key: bool
@@ -240,7 +240,7 @@ class _Decode(VersionChecked):
 
 
 class _Encode(VersionChecked):
-    """What a worker does with an array of rows."""
+    """The function with which a worker writes an array of rows."""
 
     def __init__(self, target: ReaderSchema) -> None:
         self._target = target
@@ -251,7 +251,7 @@ class _Encode(VersionChecked):
 
 
 class CodecCache:
-    """Readers and writers of this process: a schema is fetched and prepared once, not in each task."""
+    """Caches the readers and writers of this process: a schema is fetched and prepared once, not in each task."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,7 @@
-"""What the schema ids of a micro-batch stood for, wherever they were looked up.
+"""The registry's answers about the schema ids of a micro-batch, collected from all tasks.
 
 Called by pipelines. A pipeline reads a source once for the rows that fit and once for the dead letters, in different
-tasks. A registry that does not know an id yet, and does a moment later, would have a record in neither. So the tasks
+tasks. If the registry learned an id between the two reads, a record would be in neither. So the tasks
 report the answers that they got, and a batch in which two answers differ is not committed.
 """
 
@@ -37,7 +37,7 @@ class Verdicts:
         self._answers = context.accumulator({}, _Union())
 
     def begin(self) -> None:
-        """A batch begins; on the driver."""
+        """Begin a batch; on the driver."""
         self._answers.value = {}
 
     def add(self, verdicts: Mapping[int, str]) -> None:
@@ -45,7 +45,7 @@ class Verdicts:
         self._answers.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
 
     def observe(self, step: BatchStep, batch_id: int | None) -> None:
-        """Before the batch is committed. Raises SinkRefused if two answers about an id differ."""
+        """Check the answers before the batch is committed. Raises SinkRefused if two answers about an id differ."""
         if step is not BatchStep.MARKER_ADDED:
             return
         differing = sorted(schema_id for schema_id, verdicts in self._answers.value.items() if len(verdicts) > 1)

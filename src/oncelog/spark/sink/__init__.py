@@ -1,4 +1,4 @@
-"""Writes micro-batches exactly once: plan, decision and transaction, for every way in and every destination.
+"""Writes micro-batches exactly once: plan, decision and transaction, for every caller and every destination.
 
 Called by ``spark.data_source`` through ``writers``, by ``spark.executors`` and by ``spark.tables``; ``engine`` is the
 only way to a destination. It may import ``spark.kafka`` and ``spark.private_apis``.

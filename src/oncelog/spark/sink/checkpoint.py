@@ -1,4 +1,4 @@
-"""The checkpoint of a query as the sink reads it: the query's id, and what was planned, committed and written.
+"""Reads a query's checkpoint for the sink: the query's id, and the planned, committed and written batches.
 
 Called on the driver, by ``commit()``, ``for_each_batch`` and ``oncelog pipeline doctor``. Spark's files are only read;
 the sink keeps its last write next to them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 LAST_WRITE_FOLDER = "oncelog"
 READS_OF_PIPELINE = "reads"
-"""Kept by a pipeline that has read names: see :func:`oncelog.spark.pipeline.reads.keep_reads`."""
+"""The file of a pipeline whose reads have names: see :func:`oncelog.spark.pipeline.reads.keep_reads`."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Schemes that Hadoop and pyarrow spell differently."""
 _LONGEST_NAME = 230
 _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""Raised while reading a file as one of Spark's if it is not."""
+"""The exceptions while parsing a file that Spark did not write."""
 
 
 class CheckpointError(OncelogError):
@@ -64,7 +64,7 @@ class Checkpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine's disk."""
+        """Whether the checkpoint is on this machine's disk."""
         return bool(self._files.type_name == "local")
 
     def is_new(self) -> bool:
@@ -111,7 +111,7 @@ class Checkpoint:
         return self._read_of_batch("commits", batch_id) is not None
 
     def is_under_way(self, batch_id: int) -> bool:
-        """Whether the batch was planned last, and has not ended."""
+        """Whether the batch is the last planned one and has not completed."""
         return max(self.batches("offsets"), default=-1) == batch_id and not self.ended(batch_id)
 
     def batches(self, log: str) -> list[int]:
@@ -119,20 +119,20 @@ class Checkpoint:
         return sorted(int(name) for name in self._names(log) if name.isdecimal())
 
     def folders(self) -> list[str]:
-        """The names of the folders here: above a checkpoint, those of checkpoints."""
+        """The names of subfolders: in the parent folder of checkpoints, the checkpoints' names."""
         from pyarrow.fs import FileType
 
         return self._names("", FileType.Directory)
 
     def last_writes(self) -> list[LastWrite]:
-        """What the query's sinks remember, one entry for each destination."""
+        """The last writes of the query's sinks, one for each destination."""
         suffix = ".json"
         names = [name for name in sorted(self._names(LAST_WRITE_FOLDER)) if name.endswith(suffix)]
         found = (self._last_write(f"{LAST_WRITE_FOLDER}/{name}") for name in names)
         return [one for one in found if one is not None]
 
     def remembered(self, key: str) -> LastWrite | None:
-        """What is remembered of the destination with this :attr:`LastWrite.key`; None if nothing was written there."""
+        """The last write to the destination with this :attr:`LastWrite.key`; None if nothing was written there."""
         return self._last_write(_last_write_file(key))
 
     def _last_write(self, name: str) -> LastWrite | None:
@@ -172,11 +172,11 @@ class Checkpoint:
         self._write(name, json.dumps(fields).encode())
 
     def kept(self, name: str) -> bytes | None:
-        """What was kept under a name beside the last writes; None if there is nothing."""
+        """The data stored under a name next to the last writes; None if there is none."""
         return self._read(f"{LAST_WRITE_FOLDER}/{name}")
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store ``data`` under a name that no last write has: without a dot."""
+        """Store ``data`` under a name without a dot, so that no last write has the same name."""
         self._write(f"{LAST_WRITE_FOLDER}/{name}", data)
 
     # --- files
@@ -191,7 +191,9 @@ class Checkpoint:
             raise self._unreadable(name, error) from error
 
     def _read_of_batch(self, log: str, batch_id: int) -> bytes | None:
-        """Spark does not sync what it writes: a power failure may leave the newest files without their contents."""
+        """The error for an empty file: Spark does not sync its writes, so a power failure may leave the newest files
+        empty.
+        """
         data = self._read(f"{log}/{batch_id}")
         if data is not None and not data.strip(b"\0"):
             raise CheckpointError(
@@ -312,10 +314,11 @@ def plan_with(
 
 
 def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: OffsetLogEntry) -> None:
-    """Spark forgets a source with a name that two batches do not have, and starts it at its ``startingOffsets`` again.
+    """Check sources that return: Spark forgets a named source that two batches lack, and restarts it at its
+    ``startingOffsets``.
 
-    Raises CheckpointError if one is back and does not begin where it was, as far as Spark has kept plans. Pipelines
-    place their reads themselves.
+    Raises CheckpointError if a source has returned and does not begin where it was, as far as Spark's plans show.
+    Pipelines position their reads themselves.
     """
     now, before = offsets_by_source(batch.offsets), offsets_by_source(previous.offsets)
     came = {name for name, line in now.items() if name not in before and not name.isdecimal() and is_ours(line)}
@@ -353,7 +356,7 @@ def named_group(prefix: str, batch_id: int, topic: str) -> str:
 
 
 def _last_write_file(key: str) -> str:
-    """The file's name: the key, or its beginning and a hash, because most file systems allow 255 bytes."""
+    """The name of a last write's file: the key, or its beginning and a hash: most file systems allow 255 bytes."""
     name = quote(key, safe="")
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(key.encode()).hexdigest()}"

@@ -63,7 +63,7 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
 
 
 class QueryClaims:
-    """Queries whose batches this process alone writes on this machine; kept by the process."""
+    """Queries whose batches only this process writes on this machine; kept by the process."""
 
     def __init__(self) -> None:
         self._locked: dict[str, int] = {}

@@ -125,7 +125,7 @@ class Diagnosis:
         )
 
     def _log_ends(self) -> str:
-        """The ends of the non-empty partitions, one by one, and the number of empty ones."""
+        """The ends of the non-empty partitions, each listed, and the number of empty partitions."""
         ends = [f"{partition} ends at {end}" for partition, end in sorted(self.ends.items()) if end]
         if empty := len(self.ends) - len(ends):
             ends.append(f"{empty} partition{'s' if empty > 1 else ''} without a record")
@@ -166,7 +166,7 @@ def diagnose(
 class ComingBatch:
     """The batch that the next start will run.
 
-    :param plan: the last one again, or one that Spark would make now.
+    :param plan: the last plan again, or a new one as Spark would make it now.
     :param last: the last batch that Spark planned; None if there is none yet.
     :param ended: the last completed batch by Spark's commit log.
     """
@@ -186,10 +186,10 @@ def next_plan(
     table: str = "",
     others: Mapping[str, Marker] | None = None,
 ) -> ComingBatch:
-    """What the next start will run into this destination.
+    """The plan that the next start will run for this destination.
 
-    :param table: its name, if it is a table.
-    :param others: markers of the query's other groups there.
+    :param table: the table's name, if the destination is a table.
+    :param others: markers of the query's other groups in the destination.
     """
     offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
     last = checkpoint.planned(offsets[-1]) if offsets else None

@@ -1,21 +1,21 @@
 """Writes one batch exactly once: the only way from a batch to a destination.
 
 Called with each batch by ``format("oncelog")`` (:mod:`oncelog.spark.sink.writers`), and by ``for_each_batch`` and
-``write`` (:mod:`oncelog.spark.executors.write`). No I/O: the destination is behind :class:`SinkTransaction`, and who
-brings the records is behind :class:`Carrier`. What differs between destinations and between carriers is in these two
-alone.
+``write`` (:mod:`oncelog.spark.executors.write`). No I/O: :class:`SinkTransaction` hides the destination, and
+:class:`Carrier` the source of the records. All differences between destinations and between carriers are in these two.
 
 A batch is identified by its query, its number and a fingerprint of its plan
-(:class:`~oncelog.spark.sink.marker.BatchPlan`). The destination remembers the last one that it took
+(:class:`~oncelog.spark.sink.marker.BatchPlan`). The destination stores the marker of the last batch that it accepted
 (:class:`~oncelog.spark.sink.marker.Marker`), and :func:`~oncelog.spark.sink.marker.decide` compares the two: write,
 skip or refuse. Invariants:
 
 - The marker is in the same transaction as the records, so either both are visible or neither is.
 - A missing marker counts only if it is read after :meth:`SinkTransaction.begin` has ended a dead run's transaction and
-  fenced any process that might still be writing: what it says then stays true.
-- A run whose batch is written, or older than a written batch, fences no other run: no marker goes back, so this is
-  known before, and the fence would only end the transaction of the run that goes on.
-- A failed or unknown commit raises. Spark repeats the batch, and the next run's first two steps find out what happened.
+  fenced any process that might still be writing: from then on the marker does not change.
+- A run whose batch is written, or older than a written batch, fences no other run: markers never go backwards, so this
+  is known beforehand, and a fence would only end the transaction of the run that continues.
+- A failed or unknown commit raises. Spark repeats the batch, and the first two steps of the next run determine the
+  outcome.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from oncelog.spark.sink.marker import (
 
 
 class BatchStep(Enum):
-    """Points between two requests, in order: where a crash leaves the destination in a different state."""
+    """The points between two requests, in order; a crash at each point leaves the destination in a different state."""
 
     STARTED = "started"
     FENCED = "fenced"
@@ -76,12 +76,12 @@ class SinkRefused(OncelogError):
 class SinkTransaction(Protocol):
     """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
-    :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`read_marker` finds. A carrier that needs more than
+    :func:`~oncelog.spark.sink.marker.decide` uses the result of :meth:`read_marker`. A carrier that needs more than
     this protocol, such as a way to add records, is written for the class that has it.
     """
 
     def look(self) -> Found:
-        """The marker that is committed now, whatever is open; called before :meth:`begin`."""
+        """The currently committed marker, regardless of open transactions; called before :meth:`begin`."""
         ...
 
     def begin(self) -> None:
@@ -103,7 +103,7 @@ class SinkTransaction(Protocol):
 
 
 class CarriedRecords(NamedTuple):
-    """What a carrier has added to a transaction."""
+    """The records that a carrier has added to a transaction."""
 
     rows: int
     batches: int
@@ -111,7 +111,7 @@ class CarriedRecords(NamedTuple):
 
 
 class RetryTransaction(NamedTuple):
-    """The transaction is lost, and the whole of it can be repeated; the reason is for a warning."""
+    """The transaction has failed as a whole and can be repeated; the reason is for a warning."""
 
     reason: str
 
@@ -133,7 +133,7 @@ class Carrier(Protocol[Carries]):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """What :meth:`carry` raises if the transaction is to be aborted."""
+        """The exceptions with which :meth:`carry` asks for an abort of the transaction."""
         ...
 
     def carry(self, transaction: Carries, reached: Reached) -> CarriedRecords | RetryTransaction:
@@ -156,9 +156,9 @@ class BatchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EnginePorts:
-    """What the engine calls: an observer, a log, the clock and the checkpoint.
+    """The engine's collaborators: an observer, a log, the clock and the checkpoint.
 
-    :param remember: stores in the checkpoint where the batch is written; before anything can commit.
+    :param remember: stores the batch's destination in the checkpoint, before anything can be committed.
     """
 
     observe: Observer

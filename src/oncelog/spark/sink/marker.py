@@ -20,7 +20,7 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 
 GROUP_WORD = "oncelog-marker-"
-"""In the name of every group that holds a marker, after the user's prefix."""
+"""A part of the name of every marker's group, after the user's prefix."""
 MIN_RETENTION_MS = 60_000
 """The minimum of ``offsets.retention.minutes``: assumed if the broker's value may not be read."""
 OFFSETS_IN_MARKER = 3000
@@ -48,7 +48,7 @@ class OffsetLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the transaction of a batch leaves behind: the batch, its plan, and how many rows it had."""
+    """The marker that the transaction of a batch commits: the batch, its plan, and its number of rows."""
 
     query_id: str
     batch_id: int
@@ -69,7 +69,9 @@ class Marker:
 
     @classmethod
     def before(cls, plan: BatchPlan) -> Marker:
-        """The marker of the batch before, which says that this one is not written; of batch -1 for the first."""
+        """The marker of the previous batch, which shows that this batch is not written; for the first batch, that of
+        batch -1.
+        """
         last = plan.previous.batch if plan.previous is not None else None
         if last is None:
             return cls(plan.query_id, plan.number - 1, 0, "unknown", plan.batch.planned_at_ms)
@@ -83,7 +85,7 @@ class Marker:
 
     @classmethod
     def decode(cls, metadata: str) -> Marker | None:
-        """None for metadata that no sink wrote, such as an ordinary consumer's."""
+        """The marker in an offset's metadata; None if no sink wrote it, as with an ordinary consumer."""
         try:
             fields = json.loads(metadata)
             return cls(
@@ -103,7 +105,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class PreviousBatch:
-    """The previous batch, as the checkpoint knows it.
+    """The previous batch according to the checkpoint.
 
     :param batch: its plan; None if Spark has removed the file.
     :param ended: whether Spark's commit log says that it was completed.
@@ -114,7 +116,7 @@ class PreviousBatch:
 
 
 class MarkerTopic(NamedTuple):
-    """The topic of option ``markerTopic``, if not the destination: a broker deletes offsets with their topic."""
+    """The topic of option ``markerTopic``, if other than the destination: a broker deletes offsets with their topic."""
 
     name: str
     id: str
@@ -129,13 +131,13 @@ class TopicsSince(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LastWrite:
-    """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
+    """The sink's last write; stored in the checkpoint before the sink writes.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
     :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, or the
         cluster gives topics no ids.
     :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
-        rest of the last write does not prove that the batch is missing.
+        other fields do not prove that the batch is missing.
     :param table: the table, if the sink is one: ``cluster_id`` is then the table's id.
     :param topics: the topics of the batches, oldest first; none for a table.
     """
@@ -150,18 +152,18 @@ class LastWrite:
 
     @property
     def key(self) -> str:
-        """Tells the destination from the others of the query: see :func:`last_write_key`."""
+        """Identifies the destination among those of the query: see :func:`last_write_key`."""
         return last_write_key(self.group, self.cluster_id if self.table else "")
 
     def __str__(self) -> str:
-        """Where it went, for messages."""
+        """The destination, for messages."""
         if self.table:
             return f"{self.table} with id {self.cluster_id}, under {self.group}"
         return f"group {self.group}" + (f" ({describe_topics(self.topics)})" if self.topics else "")
 
 
 def last_write_key(group: str, table_id: str) -> str:
-    """A group of the cluster; for a table its id too, as sinks of a query have one group if they have no names."""
+    """The key: the group; for a table also its id, because unnamed sinks of a query share one group."""
     return f"{group}@{table_id}" if table_id else group
 
 
@@ -227,7 +229,7 @@ class BatchPlan:
         return self.batch.batch_id
 
     def last_write(self, *, skipped: bool) -> LastWrite:
-        """What the checkpoint is to remember before this batch is written, or taken as written without its records."""
+        """The entry to store in the checkpoint before this batch is written, or counted as written."""
         known, since = self.remembered, self.batch.batch_id
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
             since = known.since_batch_id
@@ -238,7 +240,7 @@ class BatchPlan:
         return LastWrite(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table, topics)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
-        """This plan with the topic of the marker, and whether the last write's topic was deleted.
+        """A copy of this plan with the marker's topic, and whether the last write's topic was deleted.
 
         :param topic: empty if deleting it deletes the records too, or if it is never deleted.
         :param ask_ids: looks up the ids of existing topics.
@@ -258,7 +260,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class NamedWrite:
-    """A batch write with an id: it has its own group, and a marker there says that it is written."""
+    """A batch write with an id: it has its own group, in which a marker shows that it is written."""
 
     group: str
     name: str
@@ -280,7 +282,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The batch is written, or is to count as written: write no record; add a marker if ``leave_marker`` is set."""
+    """The batch is written, or counts as written: write no record; add a marker if ``leave_marker`` is set."""
 
     reason: str
     warning: str = ""
@@ -299,27 +301,25 @@ Decision: TypeAlias = Write | Skip | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """What other clients have put in the place of the marker, where there is no marker.
+    """Other clients' offsets in place of a marker.
 
-    :param found: what it is, for messages.
+    :param found: a description, for messages.
     """
 
     found: str
 
 
 Found: TypeAlias = Marker | Overwritten | None
-"""What a destination remembers; None if it remembers nothing."""
+"""The marker of a destination; None if there is none."""
 
 
 def is_settled(plan: BatchPlan | NamedWrite, found: Found) -> bool:
-    """Whether the batch will never be written, whatever runs that are not fenced still do: it is in, or one after it
-    is.
-    """
+    """Whether no unfenced run can still write the batch: it is written, or a later batch is."""
     return isinstance(found, Marker) and found.batch_id >= plan.number
 
 
 def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
-    """Decide about the batch of ``plan``, with what the destination remembers, read after fencing.
+    """Decide about the batch of ``plan`` by the destination's marker, which was read after fencing.
 
     :param now_ms: the clock of the deciding process.
     :param rows: the batch's rows, if they are counted already.
@@ -352,7 +352,7 @@ _LOOK = "look at what the destination holds, then set onMissingMarker to write (
 
 
 def _decide_overwritten(plan: BatchPlan | NamedWrite, offsets: str) -> Decision:
-    """The marker's group holds other clients' offsets and no marker: nothing says what is written."""
+    """The decision if the marker's group holds other clients' offsets and no marker, so that the state is unknown."""
     batch = (
         f"batchId {plan.number} of {plan.name}"
         if isinstance(plan, NamedWrite)
@@ -380,7 +380,7 @@ def _as_chosen(choice: OnMissingMarker, reason: str, unknown: str, refusal: str)
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
-    """A batch write with an id has no plan: only its marker counts."""
+    """The decision about a batch write with an id, which has no plan: only its marker counts."""
     if marker is None:
         return Write(f"no marker of batchId {write.batch_id}")
     warning = ""
@@ -402,7 +402,7 @@ def _warn_of_rows(plan: BatchPlan, marker: Marker, rows: int | None) -> str:
 
 
 def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None) -> bool:
-    """Whether a marker committed at any time after the plan may be gone by now.
+    """Whether a marker committed at any time after the plan may have expired by now.
 
     A tenth of the retention allows for clock differences; a plan from the future shows such a difference.
     """
@@ -452,7 +452,7 @@ def _under_another_name(plan: BatchPlan) -> Decision | None:
 
 
 def _sink_named(table_group: str) -> str:
-    """The sink of a group in a table, for messages."""
+    """The name of a group's sink in a table, for messages."""
     name = table_group.partition(":")[2]
     return f"sink {name!r}" if name else "the sink without a name"
 
@@ -532,13 +532,13 @@ def _expiry(plan: BatchPlan) -> str:
 
 
 NEW_CHECKPOINT = "start with a new checkpoint and, as startingOffsets, the offsets up to which {} is written"
-"""How to go on without the old checkpoint: without these offsets everything would be written again."""
+"""How to continue without the old checkpoint: without these offsets everything would be written again."""
 WAY_BACK = f"continue with the checkpoint that wrote last, or {NEW_CHECKPOINT}"
 """What to do if the log, or a table, is ahead of a checkpoint."""
 
 
 def _log(plan: BatchPlan) -> str:
-    """What holds the batches."""
+    """The kind of destination, for messages."""
     return "the table" if plan.table else "the log"
 
 

@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from oncelog.spark.kafka.place import Offsets, Place
 
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
-"""A source with a name (``readStream.name()``, PySpark 4.2 and later); the line of another one is JSON or ``-``."""
+"""The line of a named source (``readStream.name()``, PySpark 4.2 and later); the line of an unnamed one is JSON or
+``-``.
+"""
 _SHOWN = 1000
-"""Most characters of offsets in a message, which names two plans."""
+"""The maximum length of offsets in a message, which names two plans."""
 
 
 def plan_description(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
-    """The plan of a batch in a message.
+    """Describe the plan of a batch in a message.
 
     :param offsets: where it ends in each source, one line per source, as Spark wrote it; empty if that is not known.
     """
@@ -35,16 +37,16 @@ def bare_offsets(offsets: str) -> str:
 
 
 def next_start(line: str) -> str:
-    """The ``startingOffsets`` that continue where a source's line ends, in the topics and logs of that time; the line
-    itself if it is not JSON of topics.
+    """The ``startingOffsets`` that continue where a source's line ends, in the same topics and logs; the line unchanged
+    if it is not the JSON of topics.
     """
     place = Place.in_line(line)
     return json.dumps(place._replace(start={}).as_json()) if place is not None and place.offsets else line
 
 
 def offsets_by_source(offsets: str) -> dict[str, str]:
-    """The offsets of a plan by source: by its name if it has one, as its place in the file then means nothing, else by
-    its number from 0.
+    """The offsets of a plan by source: by its name if it has one, because its line number then has no meaning,
+    otherwise by its number from 0.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(offsets.split("\n")):
@@ -54,19 +56,19 @@ def offsets_by_source(offsets: str) -> dict[str, str]:
 
 
 def is_ours(line: str) -> bool:
-    """Whether the line of a source's first batch has a start, as oncelog's source writes it."""
+    """Whether the line of a source's first batch contains a start, as oncelog's source writes it."""
     place = Place.in_line(line)
     return place is not None and bool(_begin(place))
 
 
 def _begin(first: Place) -> Offsets:
-    """Where a source's first batch begins; empty if it does not say so."""
+    """Where a source's first batch begins; empty if its line does not tell."""
     # An empty first batch only has an end offset
     return first.start or (first.offsets if first.ids or first.epochs or first.marks else {})
 
 
 def continues(until: str, begin: str) -> bool:
-    """Whether each partition begins at its old end, in the topic of that time; one that is new may begin anywhere.
+    """Whether each partition begins at its old end in the same topic; a new partition may begin anywhere.
 
     :param until: a line of a source that has ended; ``begin`` is that of its first batch since.
     """
@@ -79,7 +81,7 @@ def continues(until: str, begin: str) -> bool:
 
 
 def _bare(line: str) -> str:
-    """One source's line; unchanged if the source is not oncelog's."""
+    """One source's line for a message; unchanged if the source is not oncelog's."""
     if named := _NAMED.fullmatch(line):
         return f"{named[1]}:{_bare(named[2])}"
     place = Place.in_line(line)
@@ -87,7 +89,7 @@ def _bare(line: str) -> str:
 
 
 def time_of(at_ms: int) -> str:
-    """A time in a message, by UTC."""
+    """A time in UTC, for a message."""
     try:
         return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):

@@ -103,7 +103,8 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
 def _in_the_same_topics(
     options: SinkOptions, checkpoint: Checkpoint, plan: BatchPlan, siblings: Collection[str]
 ) -> dict[str, Marker]:
-    """The markers of the query's other groups that may be about the same records: its sink got another name or prefix.
+    """The markers of the query's other groups that may refer to the same records, if its sink got another name or
+    prefix.
 
     Each is read after its writer was fenced, as that is an earlier run of this query.
     """
@@ -119,7 +120,7 @@ def _in_the_same_topics(
 
 
 def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
-    """Checks the columns and asks the broker for the partition counts; on the driver. Raises ConfigError for a topic
+    """Check the columns and look up the partition counts; on the driver. Raises ConfigError for a topic
     that does not exist.
     """
     columns = SinkColumns.of(schema, options.topic)
@@ -138,9 +139,10 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 
 
 def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
-    """To be called before the rows of a micro-batch are computed, which may take longer than markers are known to live.
+    """Check a full refresh before the rows of a micro-batch are computed, which may take longer than markers are
+    retained.
 
-    Raises SinkRefused for a full refresh that was not asked for.
+    Raises SinkRefused for a full refresh that the options do not allow.
 
     :param batch_id: None for the batch that the checkpoint planned last.
     """
@@ -192,14 +194,14 @@ def _fenced(options: SinkOptions, group: str) -> Found:
 def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:
     """The group of a micro-batch's marker, also its transactional id.
 
-    :param checkpoint: of its query; found by the options if None.
+    :param checkpoint: its query's checkpoint; found by the options if None.
     """
     checkpoint = checkpoint_at(options.checkpoint_location) if checkpoint is None else checkpoint
     return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.destination, options.sink_name)
 
 
 def _nothing(last_write: LastWrite) -> None:
-    """A batch write has no checkpoint."""
+    """The ``remember`` of a batch write, which has no checkpoint: does nothing."""
 
 
 def now_ms() -> int:

@@ -34,9 +34,11 @@ _CHUNK_ROWS = 65_536
 _CHUNK_BYTES = 32 << 20
 _SMALL_CHUNK_BYTES = 4 << 20
 _BATCHES_OF_PARTITION = 2
-"""Least batches per partition in a chunk of evenly spread rows: many fill batches better, few stay in a CPU cache."""
+"""The minimum number of batches per partition in a block of evenly spread rows: many fill batches better, few stay in a
+CPU cache.
+"""
 _STICKY_ROWS = 1024
-"""Rows without a key that go to one partition before the next partition gets some."""
+"""The number of rows without a key that go to one partition before the next partition gets some."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -106,7 +108,7 @@ def positions_of(names: Sequence[str]) -> dict[str, int]:
 
 
 def quoted_name(name: str) -> str:
-    """The name of a column in an expression of Spark's SQL."""
+    """A column's name, quoted for a Spark SQL expression."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -130,7 +132,7 @@ def check_headers(column: StructField) -> None:
 
 
 def _headers_conversion(column: StructField) -> str:
-    """An expression of Spark's SQL that makes headers of the column; what it is made of decides which."""
+    """A Spark SQL expression that converts the column to headers, by its type."""
     kind, name = column.dataType, quoted_name(column.name)
     if isinstance(kind, StructType):
         return f"from_json(to_json({name}), 'map<string,string>')"
@@ -151,7 +153,7 @@ def _headers_conversion(column: StructField) -> str:
 
 
 def _conversion(column: StructField) -> str:
-    """An expression of Spark's SQL that makes a key, a value, a topic or a partition of the column."""
+    """A Spark SQL expression that converts the column to a key, a value, a topic or a partition."""
     name = quoted_name(column.name)
     if column.name.lower() == "partition":
         return f"cast({name} AS int)"
@@ -169,7 +171,7 @@ class Encoding:
 
     ``partition_counts`` holds the topic of the topic option, those of the option ``topics`` (``listed``), or every
     topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together. ``timestamp`` is the position
-    of a column with the records' times, if they are not those of the writing.
+    of a column with the records' timestamps, if they are not the time of writing.
     """
 
     columns: SinkColumns
@@ -206,12 +208,12 @@ class TaskEncoder:
         """Rows that were encoded, and the bytes of their columns."""
 
     def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
-        """Encoded batches, as soon as there are enough rows for good ones."""
+        """Encoded batches, yielded once there are enough rows to fill them."""
         for chunk in self.encode_chunks(batches):
             yield from chunk
 
     def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
-        """The encoded batches, in one list for those that became ready together."""
+        """Lists of encoded batches; each list holds those that became ready together."""
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -289,7 +291,7 @@ class TaskEncoder:
         return count
 
     def _partition_of_rows(self, topic: str, rows: int, key: pa.Array | None, explicit: pa.Array | None) -> Int64s:
-        """An explicit partition wins, then the key's, then one partition for a run of rows."""
+        """The partition of each row: an explicit one, else the key's, else the same for a run of rows."""
         count = self._count(topic)
         partitions: Int64s
         if key is None:

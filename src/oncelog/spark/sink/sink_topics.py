@@ -1,4 +1,4 @@
-"""The topics of a sink: they exist before a batch is written, or an option has the sink create them.
+"""Checks that a sink's topics exist before a batch is written, or creates them if an option says so.
 
 Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts.
 No request lets a broker create a topic because a row names it: a misspelt name would become an empty topic.
@@ -16,7 +16,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 
 class SinkCluster(Protocol):
-    """What a sink asks of the cluster."""
+    """The operations that a sink needs of the cluster."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         """As in :class:`oncelog.spark.kafka.interface.KafkaAccess`."""
@@ -50,7 +50,7 @@ def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int
 
 
 def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation | None) -> Mapping[str, int]:
-    """The partition counts of those topics that exist, or do so now that they were created."""
+    """The partition counts of the topics that exist, including those just created."""
     counts = cluster.partition_counts(names, wait=creation is None)
     absent = [name for name in names if name not in counts]
     if not absent or creation is None:
@@ -62,7 +62,7 @@ def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation
 def missing(role: str, topic: str, cluster: SinkCluster, bootstrap_servers: str, advice: str) -> str:
     """The sentence about a topic that does not exist, with the nearest one that does.
 
-    :param advice: what else helps than another name.
+    :param advice: a remedy other than correcting the name.
     """
     near = nearest(topic, cluster.partition_counts(None))
     correct = f"{near} Correct" if near else ": correct"

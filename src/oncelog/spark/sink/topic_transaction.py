@@ -18,8 +18,9 @@ from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 MARKER_OFFSET = -1
-"""The offset of a marker, which counts by its metadata alone. Brokers keep it, and to what shows a group's lag it means
-that nothing is committed, so the group of a marker never looks like a consumer that is behind."""
+"""The offset of a marker, which counts by its metadata alone. Brokers store it, and tools that show a group's lag read
+it as "nothing committed", so a marker's group never looks like a lagging consumer.
+"""
 WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
 """Makes the transaction of a producer with this timeout in ms; contacts no broker."""
 
@@ -37,7 +38,7 @@ class TopicTransaction:
         self._marker_partition = marker_partition
         self._begun: ProducerTransaction | None = None
         self.timeout_ms = timeouts_ms[0]
-        """The timeout that was last tried."""
+        """The last timeout that was tried."""
 
     def look(self) -> Found:
         return found_in(
@@ -80,7 +81,7 @@ class TopicTransaction:
         self._producer.produce(batches)
 
     def share(self) -> ProducerIdAndEpoch:
-        """Let other processes join the transaction, with the producer that is returned."""
+        """Let other processes join the transaction, with the returned producer."""
         producer = self._producer.producer()
         self._producer.join(producer)
         return producer
@@ -93,7 +94,9 @@ class TopicTransaction:
 
 
 def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
-    """The marker among the offsets of its group. Other clients' offsets without a marker are not a missing marker."""
+    """The marker among its group's offsets. Other clients' offsets without a marker are reported, not treated as no
+    marker.
+    """
     marker = newest_marker(offsets)
     if marker is None and offsets:
         found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))

@@ -49,7 +49,7 @@ class TaskOutput(WriterCommitMessage):
 
 
 class TaskSide(VersionChecked):
-    """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
+    """The part that runs in a task; picklable. It never connects, so it contains no password."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
         self._encoding = encoding
@@ -114,7 +114,7 @@ def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]
 
 
 class _Writer:
-    """What both writers share: how they travel to the tasks and back to the driver.
+    """The common part of both writers: how they are pickled for the tasks and back for the driver.
 
     PySpark pickles a writer twice: first for the tasks, then for ``commit()`` beside the driver. Only the second copy
     holds the client's properties, with their passwords.
@@ -191,8 +191,8 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
     """The writer of a query's next batch; on the driver, before its rows are computed.
 
-    Raises OncelogError for what would be refused later, before any task runs. Where the rows are computed
-    already, nothing is asked again.
+    Raises OncelogError for anything that would be refused later, before any task runs. If the rows are already
+    computed, nothing is checked again.
     """
     if workers.only_commits():
         return StreamWriter(None, options, observe)

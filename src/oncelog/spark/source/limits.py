@@ -1,4 +1,4 @@
-"""The limits with which Spark asks where a micro-batch is to end, or the same where Spark has none."""
+"""Spark's read limits, which decide where a micro-batch ends, or a replacement where Spark has none."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ else:
     from dataclasses import dataclass
 
     class ReadLimit:  # type: ignore[no-redef]
-        """How much a micro-batch may read."""
+        """The limit of what a micro-batch reads."""
 
     class ReadAllAvailable(ReadLimit):  # type: ignore[no-redef]
         """Everything there is."""
 
     @dataclass(frozen=True)
     class ReadMaxRows(ReadLimit):  # type: ignore[no-redef]
-        """About this many rows at most."""
+        """At most about this many rows."""
 
         max_rows: int
 
     @dataclass(frozen=True)
     class ReadMinRows(ReadLimit):  # type: ignore[no-redef]
-        """Nothing until this many rows exist."""
+        """No batch until at least this many rows exist."""
 
         min_rows: int
 

@@ -17,13 +17,13 @@ from oncelog.types import TopicPartition
 
 
 class DataLoss(OncelogError):
-    """Records that the query has not read are gone; the text says which, and what to do."""
+    """Records that the query has not read were deleted; the text says which, and what to do."""
 
 
 def place_given(position: OffsetsOption) -> Place:
-    """Ids, epochs and marks beside the offsets of a position that was copied from a checkpoint; no offsets.
+    """The topic ids, epochs and marks of a position that was copied from a checkpoint, without its offsets.
 
-    Raises ConfigError if they are not what a checkpoint holds.
+    Raises ConfigError if their form is not a checkpoint's.
     """
     try:
         return Place.of(position.beside)._replace(start={})
@@ -42,7 +42,7 @@ def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> list[TopicPartition]:
     """Partitions whose log cannot be the planned one, sorted.
 
-    :param found: the batch that each log has now before the offset of ``place``; without logs that have none there.
+    :param found: for each log its current batch before the offset of ``place``; logs without such a batch are missing.
     """
     return sorted(name for name, header in found.items() if not place.marks[name].may_be(header))
 
@@ -57,7 +57,7 @@ def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> lis
 
 
 def positions_to_ask(position: OffsetsOption, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
+    """The ListOffsets query for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
 
     Raises ConfigError if the option does not name exactly the partitions that are read.
     """
@@ -146,9 +146,9 @@ def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
 
 
 def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
-    """Which records from ``start`` on are gone, one sentence per partition; empty if none is.
+    """The deleted records from ``start`` on, one sentence per partition; empty if there are none.
 
-    Control records and records of aborted transactions take offsets too: a range that yields fewer rows is not a loss.
+    Control records and records of aborted transactions have offsets too, so fewer rows than offsets do not mean a loss.
     """
     lost: list[str] = []
     for partition, offset in sorted(start.items()):
@@ -189,7 +189,7 @@ def check_order(start: Offsets, end: Offsets, starting: OffsetsOption, ending: O
 
 
 def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
-    """Partitions that are to be read past their end, one sentence each."""
+    """Partitions whose requested range goes past their end, one sentence each."""
     return [
         f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
         for partition, offset in sorted(end.items())

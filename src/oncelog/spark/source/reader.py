@@ -81,7 +81,7 @@ def offsets_at(
     partitions: Sequence[TopicPartition],
     strategy: ByTimestampStrategy,
 ) -> dict[TopicPartition, int]:
-    """Offsets of a position as the reader's isolation level sees them, once transactions that are being ended are."""
+    """Offsets of a position by the reader's isolation level; waits for transactions that are being completed."""
     questions = positions_to_ask(position, partitions)
     changing = [partition for partition, asked in questions.items() if asked != EARLIEST]
     latest = offsets_of_ends(cluster.settled_ends(changing, options.isolation)) if changing else {}
@@ -98,7 +98,7 @@ def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[In
 
 
 def read_partition(options: SourceOptions, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-    """The rows of one task; none for the empty partition that Spark makes up if there is nothing to read."""
+    """The rows of one task; none for the empty partition that Spark invents if there is nothing to read."""
     pass_over_imports()
     return (
         iter(())

@@ -1,7 +1,8 @@
-"""A streaming reader for a query that is refused: each call raises why.
+"""A streaming reader for a refused query: each call raises the reason.
 
-PySpark's worker stops the reader when ``streamReader`` raises, though there is none yet; its own ``UnboundLocalError``
-then is what a user sees last. So the refusal waits for Spark's first call, which is made before anything is read.
+If ``streamReader`` raises, PySpark's worker tries to stop a reader that does not exist, and its own
+``UnboundLocalError`` is the last error that a user sees. So the refusal is raised by Spark's first call, before
+anything is read.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ logger = logging.getLogger(__name__)
 PARTITIONS_KEPT_S = 5.0
 """How long the list of partitions counts as current; new partitions are read from their beginning."""
 MISSING_TOPIC_KEPT_S = 3600.0
-"""How long the position in a missing topic is kept: perhaps only the permission to see it is gone for a while."""
+"""How long the position in a missing topic is kept: perhaps only the permission to see the topic was revoked for a
+while.
+"""
 
 
 class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -90,7 +92,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     # --- offsets, on the driver
 
     def initialOffset(self) -> Json:
-        """Where a query without a checkpoint starts; in the topics and logs of ``startingOffsets``, if it names any."""
+        """The start of a query without a checkpoint; bound to the topics and logs that ``startingOffsets`` identifies,
+        if any.
+        """
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
@@ -114,7 +118,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return ReadAllAvailable()
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        """Where the next batch ends; ``start`` itself if there is to be none yet."""
+        """The end of the next batch; ``start`` itself if there should be no batch yet."""
         self._copy_position_to_group(start)
         place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest(self._read_by(place))
@@ -144,12 +148,13 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return Place(end, ids, first, epochs, marks).as_json()
 
     def _read_by(self, place: Place) -> Offsets:
-        """What the query has read if it is at ``place``; nothing if the answer must hold everything there is."""
+        """The position that the query has read, for :meth:`_ends`; empty if the answer must include all records."""
         return place.offsets
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
-        """Epochs of leaders whose log was known to reach these ends; for an end from an earlier answer, that
-        answer's."""
+        """The epochs of leaders whose log is known to reach these ends; for an end from an earlier answer, the epoch of
+        that answer.
+        """
         remade = remade_topics(place.ids, latest.ids)
         before = {partition: epoch for partition, epoch in place.epochs.items() if partition.topic not in remade}
         return before | {
@@ -174,14 +179,14 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         }
 
     def _replaced_topics(self, place: Place, partitions: Iterable[TopicPartition]) -> Set[str]:
-        """Topics with another log than ``place`` was planned with, as the batch before its offset shows; reported."""
+        """Report topics whose log differs from that of ``place``, by the batch before its offset; returns them."""
         before = {name: place.offsets[name] - 1 for name in partitions if name in place.marks}
         replaced = replaced_logs(place, self._batch_headers(before))
         self._report(describe_replaced(replaced, place))
         return {partition.topic for partition in replaced}
 
     def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
-        """Headers of the batches with these offsets; without partitions that are gone."""
+        """Headers of the batches with these offsets; without missing partitions."""
         return self._ask_existing(offsets, lambda cluster, asked: cluster.batch_headers(asked), {})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
@@ -196,8 +201,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
     def _positions_in_missing_topics(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """Positions in topics missing now: if one comes back with its id, reading continues instead of starting
-        over."""
+        """Positions in currently missing topics: if a topic returns with the same id, reading continues instead of
+        starting over.
+        """
         now_s = self._now_s()
         absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
         self._missing_since_s = {
@@ -208,7 +214,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {partition: begin[partition] for partition in absent if partition.topic in kept}
 
     def _report_deleted_while_read(self, latest: Place) -> None:
-        """Report records of the last batch deleted between plan and end; a task can only report to its executor."""
+        """Report records of the last batch that were deleted between its plan and its end; a task can report only to
+        its executor.
+        """
         gone = remade_topics(self._being_read_ids, latest.ids)
         read = [
             item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
@@ -244,7 +252,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     def _divergences(
         self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Where logs diverge from what they were below ``offsets`` when ``place`` was planned; only those that do.
+        """The offsets where logs diverge from the state below ``offsets`` when ``place`` was planned; only diverging
+        logs.
 
         :param epochs: current leader epochs. Only a new leader is asked: under the old one nothing can have been cut.
         """
@@ -268,12 +277,13 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Where logs diverge from these epochs; without those that are gone or whose broker does not know."""
+        """The offsets where logs diverge from these epochs; omits missing logs and those whose broker does not know."""
         return self._ask_existing(epochs, lambda cluster, asked: cluster.epoch_ends(asked), {})
 
     def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
-        """What new partitions of known topics have already lost; a partition just added by the user may be an old
-        one."""
+        """Report records that new partitions of known topics have already lost; a partition that was just added to the
+        options may be old.
+        """
         if self._options.subscription.assigned:
             return []
         return [
@@ -283,7 +293,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ]
 
     def _too_few(self, available: int) -> bool:
-        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never if the query ends at a target.
+        """Whether to wait for more records because of ``minOffsetsPerTrigger``; never if the query has a target end.
 
         As in Spark's own connector, a query does not wait when it starts, and later for ``maxTriggerDelay`` at most.
         """
@@ -321,8 +331,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
         sent records and calls ``processAllAvailable`` waits for those.
 
-        :param read: the query's position: only if there are no other records, it waits for transactions that are
-            being ended. Empty: they are in any case.
+        :param read: the query's position: the call waits for transactions that are being completed only if there are no
+            other records. Empty: it waits in any case.
         """
         self._current_partitions()  # sometimes drops cached ends, so that the ids are looked up again
         known = self._latest
@@ -353,7 +363,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     def _bounds(
         self, partitions: Sequence[TopicPartition]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
-        """Current beginning and end of each, including what an open transaction holds back; without missing ones."""
+        """Current beginning and end of each partition, including records of open transactions; without missing
+        partitions.
+        """
         nothing: tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]] = ({}, {})
         return self._ask_existing(
             dict.fromkeys(partitions, 0),
@@ -367,7 +379,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ask: Callable[[KafkaAccess, Mapping[TopicPartition, int]], T],
         nothing: T,
     ) -> T:
-        """The answer about the partitions that exist; ``nothing`` if none does."""
+        """The answer for the existing partitions; ``nothing`` if none exists."""
         while questions:
             try:
                 return ask(self._connect(self._options), questions)
@@ -388,9 +400,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
 
     def _beginnings(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """First offsets of partitions that the checkpoint does not know yet; 0 for one that is gone again.
-
-        The loss is reported when that partition is to be read.
+        """First offsets of partitions that are not in the checkpoint yet; 0 for one that has disappeared again, whose
+        loss is reported when it should be read.
         """
         if not partitions:
             return {}
@@ -454,13 +465,16 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     # --- after a batch
 
     def commit(self, end: Json) -> None:
-        """Does nothing: Spark calls this when it plans the batch after next, and never for the last one."""
+        """Does nothing: Spark calls this for a batch only when it plans the batch after the next, and never for the
+        last batch.
+        """
 
     def _copy_position_to_group(self, reached: Json) -> None:
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
-        Spark plans from ``reached`` only once everything before it is done. Only the checkpoint decides where a query
-        continues, so a group that refuses the position, for instance because it has members, is not a reason to stop.
+        Spark plans a batch from ``reached`` only once all earlier batches are complete. Only the checkpoint decides
+        where a query continues, so a group that refuses the position, for instance because it has members, is not a
+        reason to stop.
         """
         group = self._options.commit_group
         if not group or reached == self._group_position:

@@ -1,6 +1,6 @@
-"""The streaming reader for a Spark that asks for the latest offset without saying from where and how much (4.0, 4.1).
+"""The streaming reader for releases of Spark that request the latest offset without a start and a limit (4.0, 4.1).
 
-What such a Spark calls, in this order (seen on 4.0.5 and 4.1.4):
+Such a Spark makes these calls, in this order (seen on 4.0.5 and 4.1.4):
 
 - a new query: ``latestOffset``, ``initialOffset``, ``partitions(initial, latest)``;
 - a restart: ``partitions(x, x)`` with the end x of the last planned batch, again ``partitions(before, x)`` if that
@@ -9,8 +9,8 @@ What such a Spark calls, in this order (seen on 4.0.5 and 4.1.4):
   these, and everything up to it in one batch. Without that setting Spark runs a single batch, which after a crash is
   the repeated one.
 
-So the reader knows its position from what Spark plans, and the first answer of a run must be the whole log, because it
-may be that of AvailableNow: a limit there would leave records out silently.
+So the reader learns its position from Spark's plans, and its first answer in a run must cover the whole log, because it
+may be that of AvailableNow: a limit there would silently omit records.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class UnlimitedReader(StreamReader):
     """Reads everything in the first micro-batch of a run, and from then on at most ``maxOffsetsPerTrigger``."""
 
     _position: Json | None = None
-    """The end of the last planned batch; None before Spark has said it."""
+    """The end of the last planned batch; None until Spark has passed it."""
     _without_position: Json | None = None
     """The answer that was given before the position was known."""
     _has_answered = False
@@ -72,7 +72,7 @@ class UnlimitedReader(StreamReader):
         return super().partitions(start, end)
 
     def _check_position(self, place: Place, end: Place) -> None:
-        """Report what :meth:`latestOffset` would have reported, had it known where the batch begins."""
+        """Report what :meth:`latestOffset` would have reported if it had known the batch's start."""
         begin = self._batch_begin(place, end)
         self._report(describe_loss(begin, begin, self._ends(begin, end.offsets)))
 

@@ -1,16 +1,16 @@
-"""How a table's options come from ``CREATE TABLE`` to its reads and writes: in the metadata of a column.
+"""Carries a table's options from ``CREATE TABLE`` to its reads and writes, in the metadata of a column.
 
-PySpark hands a Python data source none of a catalog table's properties, and not its name: only the columns that the
-catalog has kept, with their metadata. So ``CREATE TABLE`` without a column list, which asks the source for the columns,
+PySpark passes to a Python data source neither a catalog table's properties nor its name: only the columns that the
+catalog stored, with their metadata. So ``CREATE TABLE`` without a column list, which asks the source for the columns,
 keeps the options, and the reader of these columns reads them.
 
-- Reads find them under :data:`INTERNAL`, one of Spark's own names for metadata that it takes off the columns of every
-  other table, view and file which a query makes from this one. So they stay in this table.
-- INSERT has the columns of its table too: with that metadata on PySpark 4.0 to 4.2. From 4.3 on Spark takes it off, so
-  there what writes need is also under :data:`PUBLIC`, which goes along with the column ``timestampType`` into tables
-  and files that have it. It holds no secret.
-- That metadata says which table the column is of, and so does a row of ``CREATE TABLE ... AS SELECT * FROM`` that
-  table. INSERT never gives ``timestampType``, so rows that have it come from elsewhere:
+- Reads find them under :data:`INTERNAL`, one of Spark's own names for metadata, which Spark removes from the columns of
+  every other table, view and file that a query makes from this one. So the options stay in this table.
+- INSERT has the columns of its table too: with that metadata on PySpark 4.0 to 4.2. From 4.3 on Spark removes it, so
+  there the options of writes are also under :data:`PUBLIC`, which follows the column ``timestampType`` into tables and
+  files that contain it. It holds no secret.
+- That metadata identifies the column's table, and rows of ``CREATE TABLE ... AS SELECT * FROM`` that table carry it
+  too. INSERT never provides ``timestampType``, so rows that have it come from such a statement:
   :mod:`oncelog.spark.sql.table_writer` refuses them.
 """
 

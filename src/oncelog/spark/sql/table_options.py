@@ -1,8 +1,8 @@
 """The options of ``CREATE TABLE ... USING oncelog``: checked by that statement, and shared out to reads and writes.
 
-Pure. Spark hands the statement's options over in lower case, each under its name and under ``option.`` with its name,
-among properties of the catalog and the user's own; this module tells them apart. A table takes the options of reading
-and of writing; a batch read leaves out those for streams, and a stream those for batches.
+Pure. Spark passes the statement's options in lower case, each under its name and under ``option.`` with its name, mixed
+with properties of the catalog and of the user; this module separates them. A table takes the options of reading and of
+writing; a batch read leaves out those for streams, and a stream those for batches.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _TOGETHER = (
     ("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp"),
     ("topic", "topics"),
 )
-"""Options that a statement's ``WITH`` replaces together: the table's others would contradict, or precede, its own."""
+"""Options that a statement's ``WITH`` replaces as a group: the table's options of that group would contradict or
+override those of the statement.
+"""
 _KEPT_BY_THE_CATALOG = ("provider", "owner", "comment", "collation", "external", "is_managed_location", "path")
 _SECRETS = ("password", "passphrase", "secret", "jaas", "keystore.key")
 
@@ -58,7 +60,7 @@ AGAIN = (
     "DROP TABLE (it deletes no record), and CREATE TABLE orders USING oncelog OPTIONS (kafka.bootstrap.servers "
     "'HOST:PORT', subscribe 'orders') without a column list and without AS SELECT"
 )
-"""What to do with a table that has none of its options."""
+"""The advice for a table that has lost its options."""
 
 
 def changed(columns: str) -> str:
@@ -68,32 +70,32 @@ def changed(columns: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OptionsOfTable:
-    """What each read and each write of a table is given, by lower-case name."""
+    """The options of each read and of each write of a table, by lower-case name."""
 
     reading: Mapping[str, str]
     writing: Mapping[str, str]
 
     def of_read(self, with_options: Mapping[str, str], *, streaming: bool) -> dict[str, str]:
-        """The options of a read, those of its statement (``WITH``, or the reader's ``option``) first."""
+        """The options of a read; those of its statement (``WITH``, or the reader's ``option``) take precedence."""
         unused = {name.lower() for name in (BATCH_READ_OPTIONS if streaming else STREAM_READ_OPTIONS)}
         own = {name: value for name, value in self.reading.items() if name not in unused}
         return _merged(own, with_options)
 
     def of_write(self, with_options: Mapping[str, str]) -> dict[str, str]:
-        """The options of a batch write, those of its statement first."""
+        """The options of a batch write; those of its statement take precedence."""
         return _merged(self.writing, with_options)
 
 
 def creates_table(options: Mapping[str, str]) -> bool:
-    """Whether a data source with these options is asked for the columns of a new table of a catalog."""
+    """Whether Spark requests the columns for ``CREATE TABLE`` in a catalog, judged by these options."""
     return "provider" in _lowered(options)
 
 
 def table_options(given: Mapping[str, str]) -> OptionsOfTable:
-    """What ``CREATE TABLE`` gives, checked as reads and writes will check it.
+    """The options of ``CREATE TABLE``, checked as reads and writes will check them.
 
-    :raises ConfigError: an option is unknown, has no meaning in a table or is a secret; or none names the broker or
-        the topics; or a read or a write would refuse them. The text says what to write.
+    :raises ConfigError: an option is unknown, does not apply to tables or is a secret; the broker or the topics are
+        missing; or a read or a write would refuse the options. The text says what to write.
     """
     options = _options_of_statement(_lowered(given))
     _refuse_unknown(options)
@@ -145,13 +147,13 @@ def _refuse_unknown(options: Mapping[str, str]) -> None:
 
 
 def _spelt(hint: str, known: Mapping[str, str]) -> str:
-    """The hint with the name as the documentation has it, where Spark hands names over in lower case."""
+    """The hint with the name spelt as in the documentation, because Spark passes names in lower case."""
     name = hint.removeprefix("; did you mean ").removesuffix("?")
     return f"; did you mean {known[name]}?" if hint else ""
 
 
 def _check_property(name: str, value: str) -> None:
-    """A property that has an effect in reads or in writes; else what those say about it."""
+    """Check a property that must have an effect in reads or in writes; otherwise raises their refusal."""
     tables = [table for table in (CONSUMER_PROPERTIES, PRODUCER_PROPERTIES) if name in table]
     for table in [table for table in tables if table[name].effect] or tables[:1] or [CONSUMER_PROPERTIES]:
         check_client_properties({name: value}, table)

@@ -1,8 +1,8 @@
-"""INSERT into a SQL table: the batch write, with the columns of a record that only its broker sets refused.
+"""INSERT into a SQL table: a batch write that refuses the columns of a record that only its broker sets.
 
-A SQL table has all columns of a record, so INSERT has them too; Spark gives null for those that the statement leaves
-out. What a statement gives is written, or refused: never left out in silence, as ``format("oncelog")`` does with the
-further columns of a DataFrame.
+A SQL table has all columns of a record, so INSERT has them too; Spark passes null for those that the statement omits. A
+value in the statement is written or refused, never silently dropped, unlike further columns of a DataFrame in
+``format("oncelog")``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ONLY_READ = ("timestampType", "offset", "timestampMillis")
 
 
 class TableWriter(DataSourceArrowWriter):
-    """The writer of one INSERT: a transaction, as every batch write is."""
+    """The writer of one INSERT: a transaction, like every batch write."""
 
     def __init__(self, columns: StructType, own: Collection[str], options: SinkOptions, observe: Observer) -> None:
-        """:param own: the columns that ``CREATE TABLE`` makes, without and with headers, in Spark's words.
+        """:param own: the columns that ``CREATE TABLE`` creates, without and with headers, in Spark's words.
 
-        :raises ConfigError: the table has others now.
+        :raises ConfigError: the table's columns have changed.
         """
         if columns.simpleString() not in own:
             raise ConfigError(changed(columns.simpleString()))
@@ -69,7 +69,7 @@ class TableWriter(DataSourceArrowWriter):
         return rows
 
     def _column(self, rows: pa.RecordBatch, name: str) -> pa.Array:
-        """What is not null in it."""
+        """The columns of a batch that are not all null."""
         return rows.column(self._positions[name]).drop_null()
 
 

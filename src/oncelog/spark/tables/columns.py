@@ -49,10 +49,12 @@ JSON_OPTIONS = {
 the seconds of a time zone's offset, which it had before railways."""
 
 MAX_COPIES = 500
-"""Tasks that copy into PostgreSQL: each makes a table, and one transaction locks all of them, of 6,400 by default."""
+"""The maximum number of tasks that copy into PostgreSQL: each creates a table, and one transaction locks them all, of
+which PostgreSQL allows 6,400 by default.
+"""
 _NESTED = (ArrayType, MapType, StructType)
 _FLOATING = (FloatType, DoubleType)
-"""No keys: whether 0.0 is -0.0, and NaN is NaN, differs between the formats."""
+"""Types that cannot be keys: the formats differ in whether 0.0 equals -0.0, and NaN equals NaN."""
 _PLAIN: tuple[type[DataType], ...] = (
     BooleanType,
     ByteType,
@@ -107,7 +109,7 @@ SQL_TYPES: dict[TableFormat, dict[type[DataType], str]] = {
         StructType: "TEXT",
     },
 }
-"""The column's type by Spark's; a decimal's precision and scale are added."""
+"""The SQL type for each Spark type; a decimal's precision and scale are appended."""
 
 
 def sql_type(kind: DataType, form: TableFormat) -> str:
@@ -165,8 +167,9 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
 
 
 def stored(kind: DataType, form: TableFormat) -> DataType:
-    """The type to which a column is cast before it is written, with all that is inside it. Everything may be null, as
-    in tables that Spark makes: another batch may have NULL where this query cannot."""
+    """The type to which a column is cast before it is written, with all that is inside it. Every part is nullable, as
+    in tables that Spark creates: another batch may have NULL where this query cannot.
+    """
     match kind:
         case ArrayType():
             return ArrayType(stored(kind.elementType, form), True)
@@ -183,12 +186,12 @@ def stored(kind: DataType, form: TableFormat) -> DataType:
 
 
 def stored_schema(schema: StructType, form: TableFormat) -> StructType:
-    """The columns as tasks write them."""
+    """The columns in the types that tasks write."""
     return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
 
 
 def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
-    """The rows as tasks write them. Partitioned files get the rows of each partition together."""
+    """The rows in the types that tasks write. Partitioned files get the rows of each partition together."""
     from pyspark.sql.functions import col
 
     schema = rows.schema
@@ -210,7 +213,8 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
 def with_json(rows: DataFrame, as_they_are: Collection[str] = ()) -> DataFrame:
     """The rows for a database: arrays, maps and structs are JSON.
 
-    :param as_they_are: columns whose arrays and maps it takes as such; what is inside them may still be JSON.
+    :param as_they_are: columns whose arrays and maps the database accepts as such; values inside them may still become
+        JSON.
     """
     from pyspark.sql.functions import col, to_json
 
@@ -238,7 +242,7 @@ def _with_json_inside(column: Column, kind: DataType) -> Column:
 
 
 def check_required(required: Collection[str], given: Collection[str], options: TableOptions) -> None:
-    """Refuse rows without a column that may not be NULL in the table."""
+    """Refuse rows that lack a column that is NOT NULL in the table."""
     for name in required:
         if name not in given:
             raise ConfigError(
@@ -252,7 +256,7 @@ def null_refusal(column: str, table: object) -> str:
 
 
 def escaped(name: str) -> str:
-    """A column's name as Spark takes it, whatever it holds."""
+    """A column's name, quoted for Spark, whatever characters it contains."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -289,7 +293,7 @@ def missing_columns(
 
     :param wanted: names and types that the rows need.
     :param found: names and types that the table has.
-    :param rearranged: what to write in the query for a column of structs; empty if nothing is known.
+    :param rearranged: the expression to write in the query for a column of structs; empty if unknown.
     """
     types = dict(found)
     for name, kind in wanted:

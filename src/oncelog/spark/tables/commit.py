@@ -1,8 +1,9 @@
-"""Writes one micro-batch into a table exactly once: look, then one pass of the write engine; again after a conflict.
+"""Writes one micro-batch into a table exactly once: looks at the table, then runs the write engine; repeats both after
+a conflict.
 
 Called by :mod:`oncelog.spark.tables.sink`. No Spark and no I/O: the table is a
-:class:`~oncelog.spark.tables.store.TableStore`, the rows a callable. A table's transaction fences no other run when
-it begins: what was seen is compared again when it commits.
+:class:`~oncelog.spark.tables.store.TableStore`, the rows a callable. A table's transaction fences no other run when it
+    begins; instead its commit checks that the observed state has not changed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from oncelog.spark.tables.options import Mode
 from oncelog.spark.tables.store import Commit, Conflict, TableLook, TableStore, WrittenPart
 
 ATTEMPTS = 10
-"""How often a batch is committed if others change the table at the same time, or connections die."""
+"""The maximum number of attempts to commit a batch if others change the table at the same time, or connections die."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,11 @@ class TableBatch:
     """A micro-batch that is about to be written.
 
     :param plans: fingerprints of the batch and of the one before.
-    :param plan: makes the plan from what was seen of the table.
+    :param plan: makes the plan from the table's observed state.
     :param prepare: creates or compares the table; returns its id.
     :param rows: lets the tasks write; called at most once.
     :param remember: stores in the checkpoint where the batch is written.
-    :param known: groups of the query's table sinks, of earlier ones too.
+    :param known: groups of the query's table sinks, including earlier ones.
     """
 
     group: str
@@ -61,7 +62,7 @@ class TableCarrier:
 
     @property
     def exact(self) -> bool:
-        """Whether the rows are counted: they are made only if the batch is not in."""
+        """Whether the rows are counted: they are computed only if the table does not have the batch."""
         return self.written is not None
 
     @property
@@ -98,13 +99,13 @@ class TableTransaction:
         return self.seen.marker
 
     def begin(self) -> None:
-        """Nothing is fenced yet: an earlier run that commits now makes this commit a conflict."""
+        """Does not fence: if an earlier run commits now, this run's commit becomes a conflict."""
 
     def read_marker(self) -> Marker | None:
         return self.seen.marker
 
     def prepared(self, table_id: str) -> None:
-        """The table exists now, and has this id."""
+        """Note that the table exists, with this id."""
         self.seen = self.seen._replace(table_id=self.seen.table_id or table_id)
 
     def add_marker(self, marker: Marker) -> None:
@@ -129,10 +130,9 @@ def write_batch(
     pause: Callable[[int], None],
 ) -> tuple[BatchOutcome, Sequence[WrittenPart]]:
     """Write the batch into the table unless the table has it; returns what was written. Raises SinkRefused if neither
-    writing
-    nor skipping is right, and Conflict if others were always faster.
+    writing nor skipping is correct, and Conflict if other writers won every attempt.
 
-    :param pause: waits before another attempt; its argument counts them.
+    :param pause: waits before another attempt; its argument is the attempt's number.
     """
     carrier = TableCarrier(batch)
     conflict: Conflict | None = None

@@ -1,4 +1,4 @@
-"""What the next start of a query will do with a table, and what is wrong with the table. It changes nothing.
+"""Predicts what the next start of a query will do with a table, and finds problems of the table. Changes nothing.
 
 Called by ``oncelog pipeline doctor`` for each table of a pipeline.
 """
@@ -29,8 +29,8 @@ class TableDiagnosis:
     :param table_id: empty if there is no such table yet.
     :param marker: the last batch of the query that is in the table.
     :param columns: how the table's columns differ from the rows; empty if they do not.
-    :param missing_rights: what the sink needs to do and may not.
-    :param leftovers: what tasks have left that no commit names.
+    :param missing_rights: operations that the sink needs and may not carry out.
+    :param leftovers: files or tables of tasks that no commit refers to.
     """
 
     table: str
@@ -90,7 +90,8 @@ def diagnose_table(
     now_ms: int,
     older_than_h: int,
 ) -> TableDiagnosis:
-    """Predict the next start of a query for one of its tables. A table that cannot be asked is refused with the reason.
+    """Predict the next start of a query for one of its tables. A table that cannot be read gets the verdict ``refuse``
+    with the reason.
 
     :param checkpoint: None before the first start.
     :param name: the sink's name, empty if it is the only one.
@@ -116,7 +117,7 @@ def diagnose_table(
 
 
 class _Next(NamedTuple):
-    """What the next start does."""
+    """The verdict about the next start."""
 
     group: str
     marker: Marker | None

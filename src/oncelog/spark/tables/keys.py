@@ -25,7 +25,7 @@ class KeyRefused(OncelogError):
 
 def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None:
     """Raises KeyRefused for NULL in a key, which databases compare in different ways, and for a key that two rows of
-    the batch have: which of them is the later one is not known.
+    the batch have, because the later row is unknown.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -46,7 +46,7 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
 
 
 def keys_alike(options: TableOptions, database: str, stored: Sequence[object] = ()) -> str:
-    """Why two rows whose keys differ for Spark, and are the same for the table, are refused."""
+    """Why two rows whose keys differ in Spark but are equal in the table are refused."""
     key = ", ".join(f"{name} = {value}" for name, value in zip(options.key, stored, strict=False))
     return (
         f"A batch for {options} has two rows with one key ({key or ', '.join(options.key)}) as {database} compares "

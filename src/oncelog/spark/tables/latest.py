@@ -1,9 +1,10 @@
-"""Which row of a key is the latest: of the rows of a batch, and beside the row that the table has.
+"""Decides which row of a key is the latest: among the rows of a batch, and compared with the table's row.
 
-Called by :mod:`oncelog.spark.tables.sink`. The option ``latestBy`` names the columns that say it, the first one first.
-Without it, rows that keep the source's ``topic``, ``partition`` and ``offset`` are in the order of their offsets: all
-rows of a key have to come from one partition. A NULL is earlier than each value. Rows that say the same have to be the
-same. The table's row stays if it is later; if both say the same, the batch's row replaces it.
+Called by :mod:`oncelog.spark.tables.sink`. The option ``latestBy`` names the columns that decide, the most significant
+first. Without it, rows that keep the source's ``topic``, ``partition`` and ``offset`` are in the order of their
+offsets: all rows of a key have to come from one partition. NULL is earlier than any value. Rows that are equal in these
+columns must be equal altogether. The table's row stays if it is later; if the columns are equal, the batch's row
+replaces it.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ORIGIN = {"topic": StringType(), "partition": IntegerType(), "offset": LongType()}
-"""The source's columns that say where a record was."""
+"""The source's columns with a record's position."""
 _BEST, _SEVERAL, _TIED, _NUMBER = (f"_oncelog_{name}" for name in ("best", "several", "tied", "number"))
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What decides between two rows of one key.
+    """The order that decides between two rows of one key.
 
-    :param by: the columns that say which is later.
-    :param within: columns that have to be the same in all rows of a key.
+    :param by: the columns that decide which row is later.
+    :param within: columns that must be equal in all rows of a key.
     """
 
     by: tuple[str, ...]
@@ -41,7 +42,7 @@ class Order:
 
 
 def order_of(schema: StructType, options: TableOptions) -> Order | None:
-    """What decides for rows with these columns; None if nothing does. Raises ConfigError."""
+    """The order for rows with these columns; None if there is none. Raises ConfigError."""
     if options.mode is not Mode.UPSERT:
         return None
     if options.latest_by:
@@ -72,7 +73,7 @@ def written_columns(schema: StructType, options: TableOptions, columns: Collecti
 
 
 def latest(rows: DataFrame, options: TableOptions) -> DataFrame:
-    """The latest row of each key. Rows of which none is the latest end the job with a sentence."""
+    """The latest row of each key. If no row of a key is the latest, the job ends with a sentence."""
     from pyspark.sql import Window
     from pyspark.sql.functions import col, lit, max, min, row_number, struct, to_json, when
 
@@ -101,7 +102,7 @@ def latest(rows: DataFrame, options: TableOptions) -> DataFrame:
 
 
 def _refusals(order: Order, options: TableOptions) -> list[tuple[Column, Column]]:
-    """When no row of a key is the latest, and what is raised; the last one counts most."""
+    """The cases in which no row of a key is the latest, with the errors to raise; the last case takes precedence."""
     from pyspark.sql.functions import col, concat, lit, raise_error, struct, to_json
 
     key = to_json(struct(*(col(escaped(name)) for name in options.key)))
@@ -122,9 +123,9 @@ def _refusals(order: Order, options: TableOptions) -> list[tuple[Column, Column]
 
 
 def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
-    """The columns by which the table's row is compared with the batch's: of ``latestBy``, those that are written.
+    """The columns by which the table's row is compared with the batch's: those of ``latestBy`` that are written.
 
-    Offsets that decide without ``latestBy`` are not compared: a later batch has later ones.
+    Without ``latestBy`` offsets are not compared: a later batch has later offsets.
     """
     if options.mode is not Mode.UPSERT:
         return ()
@@ -134,7 +135,7 @@ def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
 def later(columns: Sequence[str], quoted: Callable[[str], str], table: str, source: str) -> str:
     """A condition of SQL: the table's row is later than the batch's. Never NULL.
 
-    :param quoted: the name of a column, with what is needed to compare it in the order of Spark.
+    :param quoted: a function from a column's name to an expression that compares in Spark's order.
     """
     text = "FALSE"
     for name in reversed(columns):

@@ -36,11 +36,11 @@ TABLE_OPTIONS = (
 TARGET_FILE_BYTES = 128 << 20
 MAX_BATCH_BYTES = 256 << 20
 _URL = re.compile(r"(file:|jdbc:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
-"""What others take for a database's address; SQLite itself may read ``file:`` as a URL, or as the name of a file."""
+"""Addresses that other databases accept; SQLite itself may read ``file:`` as a URL, or as the name of a file."""
 
 
 class TableFormat(Enum):
-    """What kind of table it is."""
+    """The kind of a table."""
 
     DELTA = "delta"
     ICEBERG = "iceberg"
@@ -49,7 +49,7 @@ class TableFormat(Enum):
 
 
 class Mode(Enum):
-    """What a batch does to the rows that the table has.
+    """How a batch changes the table's existing rows.
 
     ``COMPLETE`` replaces all of them, ``UPSERT`` those with the keys of the batch.
     """
@@ -68,10 +68,10 @@ class TableOptions:
     :param catalog: the properties of pyiceberg's catalog, and its ``name``, ``default`` unless given.
     :param storage: the options of the object store, by the names that deltalake gives them.
     :param key: the columns that identify a row, for ``UPSERT``.
-    :param latest_by: the columns that say which of two rows with one key is later, the first one first.
+    :param latest_by: the columns that decide which of two rows with one key is later, the most significant first.
     :param evolve: whether columns that the rows have and the table lacks are added.
-    :param driver_writes: whether the executors write nothing themselves.
-    :param max_batch_bytes: limits the rows of a batch that go through the driver's memory, as Arrow.
+    :param driver_writes: whether only the driver writes.
+    :param max_batch_bytes: limits the Arrow size of a batch's rows in the driver's memory.
     """
 
     format: TableFormat
@@ -133,7 +133,7 @@ def parse_table_options(options: Mapping[str, str]) -> TableOptions:
 
 
 def _check(options: TableOptions, given: Mapping[str, str]) -> None:
-    """Refuse what is missing, and options that would do nothing."""
+    """Refuse missing options, and options that would have no effect."""
     kind = options.format
     if not options.table:
         raise ConfigError(f"A {kind.value} sink needs the option table")

@@ -51,10 +51,9 @@ def to_table(
     """A function for ``writeStream.foreachBatch`` that writes each micro-batch into a table exactly once.
 
     ``df.writeStream.foreachBatch(to_table({"format": "delta", "table": "lake/flights"}))``. The identity of each batch
-    is in the commit of its rows, and decides as the marker in a topic does: a batch that the table has is skipped, and
-    a
-    checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written is refused here,
-    before the query starts.
+    is in the commit of its rows, and has the same function as the marker in a topic: a batch that the table has is
+    skipped, and a checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written
+    is refused here, before the query starts.
 
     :param name: tells several sinks of one query into the same table apart; it must stay the same over restarts.
     :param on_written: called with how each batch was written.
@@ -109,7 +108,7 @@ def to_table_of(
 
 
 def _pause(attempt: int) -> None:
-    """Before another attempt: a server that restarts gets half a minute in all."""
+    """Wait before another attempt: a restarting server gets half a minute in total."""
     time.sleep(random.uniform(0.5, 1.0) * min(0.05 * 2**attempt, 10))
 
 
@@ -142,7 +141,7 @@ def check_table(store: MaintainedTable, schema: StructType, options: TableOption
 
 
 class _Run:
-    """What a run of a query knows of its sinks, for one that writes a batch.
+    """The sinks of a query's run, for one of them that writes a batch.
 
     :param beside: names of other sinks that the query has.
     :param writing: ends when the batch is written.
@@ -159,7 +158,7 @@ class _Run:
         self.keys = query_sinks().groups(run_id)
 
     def claim(self, group: str, table_id: str) -> None:
-        """Raises ConfigError if another sink of the same name has written this batch to the table, or writes it."""
+        """Raises ConfigError if another sink of the same name has written this batch to the table, or is writing it."""
         if table_id and table_id != self._claimed:
             self._claimed = table_id
             self._writing.enter_context(query_sinks().writing((*self._sink, table_id), self._batch_id))

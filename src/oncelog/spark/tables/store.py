@@ -1,4 +1,4 @@
-"""What a table is to the code that commits batches: looked at, prepared, written by tasks, committed.
+"""The interface of a table to the code that commits batches: look, prepare, write in tasks, commit.
 
 Implemented for each format. The identity of a batch, its :class:`~oncelog.spark.sink.marker.Marker`, is part of the
 commit of its rows, so either both are in the table or neither is. Invariants of every store:
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FOR_EVER_MS = 2**62
-"""The retention of an identity that nothing removes with time."""
+"""The retention of an identity that never expires."""
 
 
 def table_group(query_id: str, name: str) -> str:
-    """Under which name a table keeps the batches of a query's sink. The table is not part of it: they are in there.
+    """The name under which a table stores the batches of a query's sink. It does not contain the table's name, because
+    the batches are in the table itself.
 
     :param name: the sink's, if it has one.
     """
@@ -42,7 +43,7 @@ def query_of(group: str) -> str:
 
 
 class Conflict(OncelogError):
-    """Somebody else has changed the table, or the outcome of the commit is not known: look again, then decide again."""
+    """Another writer has changed the table, or the outcome of the commit is unknown: look again, then decide again."""
 
 
 class TableRefused(OncelogError):
@@ -62,9 +63,9 @@ class TableLayout(NamedTuple):
 
 
 class TableLook(NamedTuple):
-    """What a look at the table showed.
+    """The observed state of the table.
 
-    :param table_id: tells the table from another one of the same name; empty if there is none.
+    :param table_id: distinguishes the table from others of the same name; empty if there is no table.
     :param retention_ms: how long identities stay in the table after their commit.
     :param marker: the last batch of the group that is in the table.
     :param others: where there is no such batch: the last ones of other groups of the same query, in the table.
@@ -78,18 +79,18 @@ class TableLook(NamedTuple):
     layout: TableLayout | None = None
 
     def is_as(self, before: TableLook) -> bool:
-        """Whether the table is the same one, with the same batch of the group."""
+        """Whether the table is the same, with the same last batch of the group."""
         return (self.table_id, self.marker) == (before.table_id, before.marker)
 
 
 class WrittenPart(NamedTuple):
-    """What a task has made of its rows.
+    """The result of a task.
 
     :param rows: how many.
     :param size_bytes: their size, as the task wrote them.
     :param inline: Arrow's stream format, if the task left the rows to the driver.
-    :param written: what the store needs to commit what the task wrote itself.
-    :param refused: why the table does not take the rows, in a sentence.
+    :param written: the store's data for committing the rows that the task wrote itself.
+    :param refused: why the table refuses the rows, in a sentence.
     """
 
     rows: int
@@ -100,13 +101,13 @@ class WrittenPart(NamedTuple):
 
 
 TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[WrittenPart]]
-"""Runs in tasks, so it can be pickled; the same rows may go through it several times, in different processes."""
+"""Writes rows in tasks, so it is picklable; the same rows may pass through it several times, in different processes."""
 
 
 class Commit(NamedTuple):
     """One batch, to be put into the table.
 
-    :param seen: what the decision to write is based on.
+    :param seen: the observed state on which the decision to write is based.
     """
 
     group: str
@@ -117,7 +118,7 @@ class Commit(NamedTuple):
 
 
 class Leftover(NamedTuple):
-    """What a task wrote that no commit names: it failed, ran twice, or its driver was killed.
+    """Something that a task wrote and no commit refers to: the task failed, ran twice, or its driver was killed.
 
     :param what: a file's path, or a table of PostgreSQL.
     :param rows: None for a file.
@@ -134,7 +135,7 @@ class TableStore(Protocol):
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         """The table now, and the last batch of ``group`` in it.
 
-        :param plans: fingerprints that the batch may have: a table may keep less than a whole one.
+        :param plans: fingerprints that the batch may have: a table may store only a part of a fingerprint.
         :param known: other groups that the query may have there: a table may not be able to list them.
         """
         ...
@@ -151,12 +152,12 @@ class TableStore(Protocol):
         ...
 
     def arranged(self, rows: DataFrame) -> DataFrame:
-        """The rows with what the table makes of them and checks in each. Called after :meth:`prepare`; raises
+        """The rows, converted and checked as the table requires. Called after :meth:`prepare`; raises
         ConfigError before rows are computed."""
         ...
 
     def task_writer(self) -> TaskWriter:
-        """What writes the rows of a task. Called after :meth:`prepare`."""
+        """The writer for the rows of a task. Called after :meth:`prepare`."""
         ...
 
     def commit(self, commit: Commit) -> None:
@@ -165,7 +166,7 @@ class TableStore(Protocol):
 
 
 class MaintainedTable(TableStore, Protocol):
-    """A table with what keeps it fit, for ``oncelog pipeline doctor`` and ``clean``."""
+    """A table with maintenance functions, for ``oncelog pipeline doctor`` and ``clean``."""
 
     def check(self) -> None:
         """Refuse a table of files that cannot be written, whatever the rows. Raises ConfigError."""
@@ -177,11 +178,11 @@ class MaintainedTable(TableStore, Protocol):
         ...
 
     def missing_rights(self) -> list[str]:
-        """What the sink needs to do with the table and may not, as far as that can be asked."""
+        """Operations on the table that the sink needs and may not carry out, as far as this can be checked."""
         ...
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """What tasks have left that is so old that no batch can be under way with it."""
+        """Leftovers of tasks that are so old that no batch in progress can need them."""
         ...
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
@@ -196,7 +197,7 @@ def check_rights(table: object, missing: Sequence[str]) -> None:
 
 
 def unwritable(folder: str) -> list[str]:
-    """Whether a folder of this machine, or its nearest existing parent, may be written."""
+    """Whether this process may write to a folder of this machine, or to its nearest existing parent."""
     path = Path(folder).absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

@@ -1,7 +1,7 @@
 """Lets Spark's tasks write the rows of a batch, and brings their reports to the driver.
 
-Called by :mod:`oncelog.spark.tables.sink`. The reports that count are those of the job's last stage: Spark takes one of
-each partition, however often a task ran. If Spark has recomputed what the rows come from, the batch is computed again.
+Called by :mod:`oncelog.spark.tables.sink`. Only the reports of the job's last stage count: Spark accepts one per
+partition, however often a task ran. If Spark has recomputed an earlier stage, the batch is computed again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ATTEMPTS = 4
 class PartReporter(VersionChecked):
     """The function of ``mapInArrow``: one row for each part.
 
-    :param names: of the columns.
+    :param names: the names of the columns.
     """
 
     writer: TaskWriter
@@ -46,7 +46,9 @@ class PartReporter(VersionChecked):
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
-        """What is refused is refused again by another attempt, so the task does not fail: the driver says why."""
+        """Return a refusal as a report: another attempt would be refused again, so the task does not fail, and the
+        driver reports the reason.
+        """
         try:
             yield from self.writer(batches)
         except TableRefused as error:
@@ -54,8 +56,8 @@ class PartReporter(VersionChecked):
 
 
 def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
-    """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver, and
-    TableRefused if a task's rows are.
+    """The parts into which tasks converted the rows. Raises SinkRefused if too many bytes are left to the driver, and
+    TableRefused if the table refuses a task's rows.
     """
     context = rows.sparkSession.sparkContext
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))  # PySpark takes no names with dots here

@@ -1,11 +1,11 @@
-"""Finds what contradicts exactly-once in a history, each time with the smallest set of events that shows it.
+"""Finds contradictions to exactly-once in a history, each with a minimal set of events that proves it.
 
 ``lost``: an acknowledged record, or one of a committed transaction, is not in the log. ``doubled``: a record is stored
 more often than it was sent. ``aborted-read``: a read_committed reader got a record whose transaction was aborted, or
-whose commit had not been requested. ``torn``: a part of a transaction is readable, another one is not.
+whose commit had not been requested. ``torn``: a part of a transaction is readable, another part is not.
 ``out-of-order``: records of one producer are stored in another order than sent, or a reader's offsets go back.
 ``non-monotonic``: a group's committed positions go back. ``skipped``: a reader did not get a committed record between
-its start and its last one. A set of events is the smallest if none of them can be left out.
+its start and its last record. A set of events is minimal if no event can be left out.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from oncelog.testing.history.history_index import HistoryIndex, PartitionRead
 from oncelog.types import TopicPartition
 
 Found = Iterator[tuple[str, list[Event]]]
-"""A sentence, and the events that prove it: the smallest set, or more."""
+"""A sentence, and events that prove it: the minimal set, or more."""
 
 _REDUCED = 50
-"""How many anomalies of one kind have their events reduced to the smallest set: each event takes a check."""
+"""The maximum number of anomalies of one kind whose events are reduced to a minimal set: each event costs a check."""
 
 
 class Anomaly(NamedTuple):
@@ -50,9 +50,9 @@ class Anomaly(NamedTuple):
 
 
 def check(history: History, *, kinds: Collection[str] | None = None, repeats: Collection[str] = ()) -> list[Anomaly]:
-    """Everything that contradicts exactly-once.
+    """All contradictions to exactly-once.
 
-    :param kinds: only these.
+    :param kinds: only contradictions of these kinds.
     :param repeats: producers that may store a record twice, because they are not idempotent.
     """
     found = []
@@ -144,7 +144,7 @@ def _doubled(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _aborted(index: HistoryIndex, sent: Sent) -> Event | None:
-    """The event that says that the record's transaction was not committed."""
+    """The event that shows that the record's transaction was not committed."""
     if sent.transaction is None or index.first(sent.transaction, CommitAsked) is not None:
         return None
     return index.first(sent.transaction, Aborted) or index.first(sent.transaction, AbortAsked)
@@ -164,7 +164,7 @@ def _aborted_read(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _why_hidden(index: HistoryIndex, sent: Sent, read: Read) -> tuple[str, list[Event]]:
-    """Why no reader may be given a record at this time, and the events that show it; empty if it may be given."""
+    """Why no reader may receive a record at this time, and the events that prove it; empty if a reader may."""
     if sent.transaction is None:
         return "", []
     ended, asked = _aborted(index, sent), index.first(sent.transaction, CommitAsked)
@@ -201,7 +201,7 @@ def _torn(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _placed(index: HistoryIndex, sent: Sent) -> list[Event]:
-    """The event that says where a record was stored: its sending, or else its acknowledgement."""
+    """The event with a record's position in the log: its sending, or else its acknowledgement."""
     if sent.where.partition >= 0:
         return [sent]
     answer = index.answer_to(sent)
@@ -278,7 +278,7 @@ def _skipped(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _gap(index: HistoryIndex, stretch: Sequence[Event]) -> Found:
-    """What is missing from a sequence of records that a reader got."""
+    """The records missing from a reader's sequence."""
     reads = [event for event in stretch if isinstance(event, Read)]
     look = index.committed.get(reads[0].where) if reads else None
     if look is None or look.read_all.reader == reads[0].reader:

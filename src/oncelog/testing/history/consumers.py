@@ -43,7 +43,7 @@ class RecordedConsumer(Recorded):
             self._rebalanced(assigned)
 
     def _rebalanced(self, assigned: Iterable[tuple[str, int]] = ()) -> None:
-        """The consumer continues elsewhere: at committed positions, or at the program's."""
+        """Record that the consumer continues elsewhere: at committed positions, or at the program's."""
         self._history.add(Rebalanced(self._name, tuple(TopicPartition(*name) for name in sorted(assigned))))
 
     def getmany(self, *partitions: Any, **more: Any) -> Any:
@@ -153,9 +153,9 @@ class RecordedConsumer(Recorded):
     # --- positions
 
     def commit(self, *given: Any, **more: Any) -> Any:
-        """Like the client's method; recorded are positions that are given, and those that the client has reached.
+        """Like the client's method; records the given positions, or those that the client has reached.
 
-        confluent-kafka has them only with ``asynchronous=False``.
+        confluent-kafka reports the latter only with ``asynchronous=False``.
         """
         asked = len(self._history)
 

@@ -1,4 +1,4 @@
-"""A history as Jepsen's EDN for Elle's checker of list-append, so that another program judges it, too.
+"""Exports a history as Jepsen's EDN for Elle's list-append checker, so that an independent program can judge it.
 
 Each partition is a key, each record a number that is appended to it, each transaction (or record outside a transaction)
 an operation of its producer; everything that a complete reader of committed records got is one read of all its
@@ -34,11 +34,11 @@ class _Operation(NamedTuple):
     process: str
     value: str
     asked: str
-    """The value at the invocation: a read has no result yet."""
+    """The operation's value at the invocation: a read has no result yet."""
 
 
 def to_edn(history: Iterable[Event]) -> str:
-    """One operation a line, each invoked and completed, in the order of the events."""
+    """Lines with the invocation and the completion of each operation, in the order of the events."""
     index = HistoryIndex(history)
     numbers = _Numbers(index)
     operations = [*_appends(index, numbers), *_reads(index, numbers)]
@@ -55,8 +55,8 @@ def to_edn(history: Iterable[Event]) -> str:
 
 
 class _Numbers:
-    """A number for each record that was sent: Elle wants each one appended once. A record that comes again, in another
-    transaction, has another.
+    """A number for each sent record: Elle requires that each number is appended once. A record sent again in another
+    transaction gets another number.
     """
 
     def __init__(self, index: HistoryIndex) -> None:
@@ -83,7 +83,9 @@ def _append(index: HistoryIndex, sent: Sent, numbers: _Numbers) -> str:
 
 
 def _appends(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
-    """Each transaction is a process: Jepsen's processes do one thing at a time, and nothing after a crash."""
+    """The process number of an operation: each transaction is a process, because Jepsen's processes are sequential and
+    do nothing after a crash.
+    """
     last = len(index.events)
     of: dict[int, list[Sent]] = defaultdict(list)
     for sent in index.sent:
@@ -108,7 +110,7 @@ def _appends(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
 
 
 def _reads(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
-    """What each complete reader of committed records got, as one read of all its partitions."""
+    """The records of each complete read_committed reader, as one read of all its partitions."""
     readers: dict[str, list[ReadAll]] = defaultdict(list)
     for look in index.committed.values():
         readers[look.read_all.reader].append(look.read_all)

@@ -20,7 +20,7 @@ from oncelog.types import TopicPartition
 class Sent(NamedTuple):
     """A record was handed to a producer. ``producer`` names one run of the producer, whose records are in order.
 
-    ``where`` has partition -1 until the partitioner has chosen; ``transaction`` is None outside of one.
+    ``where`` has partition -1 until the partitioner has chosen; ``transaction`` is None outside of a transaction.
     """
 
     record: bytes
@@ -30,7 +30,7 @@ class Sent(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The broker reported that it stored a record, and where. ``transaction`` is that of its sending, if known."""
+    """The broker acknowledged a record, with its position. ``transaction``: in which it was sent, if known."""
 
     record: bytes
     where: TopicPartition
@@ -70,7 +70,7 @@ class Aborted(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A reader with this isolation level; one that is not opened has ``read_committed``."""
+    """A reader was opened with this isolation level; a reader without this event has ``read_committed``."""
 
     reader: str
     isolation: str
@@ -141,7 +141,7 @@ _KINDS = {
 
 
 class History:
-    """Events in order; several threads may add to it."""
+    """A list of events in order; several threads may add to it."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events: list[Event] = list(events)
@@ -160,7 +160,7 @@ class History:
         self.events.append(event)
 
     def begin(self, producer: str) -> int:
-        """A producer begins a transaction; returns its number."""
+        """Add the beginning of a producer's transaction; returns its number."""
         number = next(self._transactions)
         self.add(Began(number, producer))
         return number

@@ -1,4 +1,4 @@
-"""A history indexed for the checks: records by place, transactions by number, what complete readers got."""
+"""A history indexed for the checks: records by position, transactions by number, and the complete readers' records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Place = tuple[TopicPartition, int]
 
 
 class PartitionRead:
-    """What one complete reader found in one partition: every record by its offset."""
+    """The records that one complete reader got from one partition, by offset."""
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
         self.read_all = read_all
@@ -35,7 +35,7 @@ class PartitionRead:
         for read in self.reads:
             self.of[read.record].append(read)
         self.shown: list[Event] = [*opened, read_all]
-        """The events that make it a complete reader of its isolation level."""
+        """The events that show that it is a complete reader at its isolation level."""
 
 
 class HistoryIndex:
@@ -82,7 +82,7 @@ class HistoryIndex:
                     self._ended.add(event.transaction)
 
     def _answer(self, event: Acknowledged) -> None:
-        """Which of the sends of this record is acknowledged: one whose transaction has not ended, the oldest."""
+        """The send that an acknowledgement belongs to: the oldest one whose transaction has not ended."""
         sends = self._sends[event.record, event.where.topic]
         waiting = [
             one
@@ -112,7 +112,7 @@ class HistoryIndex:
             (self.committed if self.is_committed(read_all.reader) else self.uncommitted)[read_all.where] = look
 
     def opened(self, reader: str) -> list[Event]:
-        """The event that says a reader's isolation level, if there is one."""
+        """The event with a reader's isolation level, if there is one."""
         found = self._opened.get(reader)
         return [] if found is None else [found]
 
@@ -122,12 +122,13 @@ class HistoryIndex:
         return found is None or found.isolation != READ_UNCOMMITTED
 
     def stored(self, where: TopicPartition) -> PartitionRead | None:
-        """What a partition holds: all records if a reader read uncommitted records too, otherwise the committed
-        records."""
+        """The contents of a partition: all records if a reader read uncommitted records too, otherwise the committed
+        records.
+        """
         return self.uncommitted.get(where) or self.committed.get(where)
 
     def sends(self, record: bytes, topic: str) -> list[Sent]:
-        """Every time the record was sent."""
+        """Every sending of the record."""
         return self._sends.get((record, topic), [])
 
     def answer_to(self, sent: Sent) -> Acknowledged | None:
@@ -139,7 +140,9 @@ class HistoryIndex:
         return self._answered.get(id(event))
 
     def senders(self, read: Read) -> list[Sent]:
-        """What a reader got: the one that was acknowledged there, or else each that may be it."""
+        """The sent records that a read may have returned: the one acknowledged at this position, or else every equal
+        one.
+        """
         known = self._at.get((read.where, read.offset, read.record))
         if known is not None:
             return [known]
@@ -154,7 +157,7 @@ class HistoryIndex:
         return id(sent) in self._answers or sum(id(one) not in self._answers for one in others) == 1
 
     def read_of(self, sent: Sent, look: PartitionRead) -> Read | None:
-        """The record in a partition, if the partition has it; asked about what :meth:`is_certain`."""
+        """The record in a partition, if the partition has it; only for records that :meth:`is_certain`."""
         answer = self.answer_to(sent)
         if answer is not None:
             found = look.at.get(answer.offset)

@@ -22,7 +22,7 @@ class RecordedProducer(Recorded):
 
     _transaction: int | None = None
     _positions: tuple[GroupOffset, ...] = ()
-    """What the transaction commits for a group."""
+    """The positions that the transaction commits for a group."""
 
     def send(self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any) -> Any:
         """Like the client's method; the acknowledgement is recorded when it comes."""

@@ -23,14 +23,14 @@ def recorded(
     group: str = "",
     isolation: str | None = None,
 ) -> Any:
-    """The client, used as before, with what it does recorded.
+    """A wrapper that is used like the client and records what it does.
 
-    :param name: of the producer's run or of the reader in the history.
+    :param name: the name of the producer's run or of the reader in the history.
     :param identity: what distinguishes records; by default the value.
     :param group: the group whose committed positions are recorded: a consumer's, or that whose positions a producer
-        commits in its transactions. By default the one that the client says, or else the name.
-    :param isolation: of a consumer. By default what the client says; confluent-kafka's does not, so it is taken to have
-        its default, ``read_committed``.
+        commits in its transactions. By default the client's own group, or else the name.
+    :param isolation: the consumer's isolation level. By default the client's own; confluent-kafka does not report it,
+        so its default, ``read_committed``, is assumed.
     """
     if hasattr(client, "send") or hasattr(client, "produce"):
         return RecordedProducer(client, history, name, identity, group)

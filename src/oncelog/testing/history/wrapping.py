@@ -1,4 +1,4 @@
-"""What the wrappers of producers and consumers share.
+"""The common parts of the wrappers of producers and consumers.
 
 Called by :mod:`oncelog.testing.history.producers` and :mod:`oncelog.testing.history.consumers`.
 """
@@ -13,7 +13,7 @@ from oncelog.testing.history.events import GroupOffset, History
 from oncelog.types import TopicPartition
 
 Identity = Callable[[Any, Any], bytes]
-"""A record's identity from its key and value, as the program passes them to the client or gets them."""
+"""Computes a record's identity from its key and value, as the program passes or receives them."""
 
 
 def value_of(key: Any, value: Any) -> bytes:
@@ -21,7 +21,7 @@ def value_of(key: Any, value: Any) -> bytes:
 
 
 def _offset(position: Any) -> int:
-    """The offset in a number, or in an offset with metadata."""
+    """The offset, given as a number or as an offset with metadata."""
     return position if isinstance(position, int) else int(position.offset)
 
 
@@ -51,9 +51,9 @@ class Recorded:
         return await self._client.__aexit__(*ended)
 
     def _committed(self, positions: Iterable[GroupOffset], asked: int) -> None:
-        """Record positions whose commit succeeded; ``asked``: how many events there were when it was asked for.
+        """Record positions whose commit succeeded; ``asked``: the number of events when the commit was requested.
 
-        If others committed a later position meanwhile, their order is unknown.
+        If another client committed a later position meanwhile, their order is unknown.
         """
         meanwhile = [one for one in self._history.events[asked:] if isinstance(one, GroupOffset)]
         for one in positions:
@@ -69,7 +69,7 @@ def positions_in(group: str, given: Any) -> list[GroupOffset]:
 
 
 def then(result: Any, note: Callable[[Any], Any]) -> Any:
-    """Pass a result, or the awaited result, to ``note``."""
+    """Pass a result, awaited if necessary, to ``note``."""
     if not inspect.isawaitable(result):
         return note(result)
 

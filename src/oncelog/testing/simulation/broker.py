@@ -43,8 +43,9 @@ QUICK: Mapping[str, object] = {
 
 
 class SimulatedWorker(Worker):
-    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later
-    iteration."""
+    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later iteration
+    of the loop.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
         self._loop = loop
@@ -85,7 +86,7 @@ class SimulatedWorker(Worker):
 
 
 class SimulatedStoreLog:
-    """The metadata store's files as last synced: what survives a power failure in any case."""
+    """The metadata store's files as last synced: these always survive a power failure."""
 
     def __init__(self, path: Path) -> None:
         self._files = [path, path.with_name(f"{path.name}-wal")]
@@ -101,7 +102,7 @@ class SimulatedStoreLog:
         return [path.read_bytes() if path.exists() else b"" for path in self._files]
 
     def power_fails(self, rng: random.Random) -> list[bytes]:
-        """The files after a power failure: all that was synced, and a first part of what was logged since then."""
+        """The files after a power failure: everything synced, and a prefix of what was logged since then."""
         kept, now = self._synced, self._content()
         if now[0] == kept[0] and now[1].startswith(kept[1]):
             return [now[0], now[1][: rng.randint(len(kept[1]), len(now[1]))]]
@@ -116,7 +117,7 @@ class SimulatedMachine(Machine):
     """The machine of a simulated broker, which outlives it.
 
     :param rng: decides how long a sync takes, and what a power failure leaves.
-    :param store_rng: the same for the metadata.
+    :param store_rng: like ``rng``, for the metadata.
     :param folder: a real folder, only for the metadata.
     :param spend: called with the seconds that each sync takes: the server measures them, and syncs on its own thread if
         they are short.
@@ -193,7 +194,7 @@ class SimulatedBroker:
         self._faults = BrokerFaults(self)
         self._entered = 0
         self.at_start: list[Callable[[Server], None]] = []
-        """Called with the server of each new life."""
+        """The callbacks that receive the server of each new life."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -269,12 +270,12 @@ class SimulatedBroker:
         await task
 
     def pause(self) -> None:
-        """Stop it until :meth:`resume`, with its connections open."""
+        """Pause the broker until :meth:`resume`, with its connections open."""
         self._note("the broker is paused")
         self._loop.pause(self._process)
 
     def resume(self) -> None:
-        """Let it continue where it was."""
+        """Let the paused broker continue."""
         if self._process.held is not None:
             self._note("the broker is resumed")
             self._loop.resume(self._process)
@@ -313,7 +314,7 @@ def _at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _refuse_tls(settings: Mapping[str, str]) -> None:
-    """TLS handshakes take randomness from OpenSSL, so two runs of a seed would differ."""
+    """Refuse TLS: its handshakes use randomness of OpenSSL, so two runs of a seed would differ."""
     for name, value in settings.items():
         if name.startswith("ssl.") or ".ssl." in name or "SSL" in value.upper().replace("SASL", ""):
             raise NotSimulated(f"TLS is not simulated: leave out {name}={value}, and use listeners without it")

@@ -24,7 +24,7 @@ Where = tuple[str, int]
 
 
 class ConnectionNetwork(Protocol):
-    """What a connection needs of the simulated network, which decides what happens to it."""
+    """The simulated network as a connection sees it; it decides what happens to the connection."""
 
     loop: SimulatedLoop
     rng: random.Random

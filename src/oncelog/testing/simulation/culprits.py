@@ -1,4 +1,4 @@
-"""Finds what made two runs of a seed differ: calls of the real clock and of real randomness.
+"""Finds the calls of the real clock and of real randomness that made two runs of a seed differ.
 
 Such calls bypass the replaced functions: ``from time import time`` before the simulation, ``now`` of an imported
 ``datetime`` class, ``os.urandom`` under another name. They are found by watching every call into C in one more run,
@@ -35,7 +35,7 @@ _REAL = {
 }  # fmt: skip
 _MOMENTS = ("now", "utcnow", "today")
 _NEEDS_NO_MOMENT = {"time.localtime", "time.gmtime", "time.strftime", "time.ctime", "time.asctime"}
-"""These read the clock only if they are called without a time."""
+"""Functions that read the clock only if they are called without a time."""
 _OWN = __name__.rpartition(".")[0]
 _ENOUGH = 20
 

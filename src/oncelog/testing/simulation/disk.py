@@ -69,7 +69,7 @@ class FaultyDisk(MemoryDisk):
     """``MemoryDisk`` with faults.
 
     ``free_bytes``: the space left on the disk; None for no limit. ``failing_syncs`` and ``torn_appends``: how many of
-    the next ones fail. ``on_sync`` is called when a sync begins.
+    the next syncs and appends fail. ``on_sync`` is called when a sync begins.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """The faults of a simulation and their times: a plan drawn from the seed, which can be repeated with parts left out.
 
 A :class:`PlannedFault` has a time, a duration and a kind. Its own number decides what it hits when it begins, so that
-leaving out another one changes as little as possible. At the end of the plan everything is repaired: the network heals,
-and nodes, brokers and programs are started. Anything that does not finish then is a bug.
+leaving out another fault changes as little as possible. At the end of the plan everything is repaired: the network
+heals, and nodes, brokers and programs are started. Anything that does not finish then is a bug.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _NOT_NOW = (
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
 )
 OTHERS_PAUSE_S = 0.002
-"""How long other programs leave a full disk as it is: it may change between two writes of a transaction's end."""
+"""The interval at which other programs change a full disk: short enough to fall between two writes of a transaction's
+end.
+"""
 _PHASES = ("prepare", "first-marker", "markers")
 
 
@@ -208,7 +210,7 @@ def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
-    """A transaction's coordinator moves while the transaction ends; so may those of the next ones."""
+    """A transaction's coordinator moves while the transaction ends; those of the next transactions may move too."""
     return _if_running(
         world,
         lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES), times=chance.choice([1, 1, 3])),
@@ -306,7 +308,7 @@ _DISRUPTIVE = (
     "kill_broker",
     "restart_broker",
 )
-"""Most plans that may contain all of these contain at least one: they interrupt work that is under way."""
+"""Faults that interrupt work in progress; most plans that allow all of them contain at least one."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
 """All kinds of fault, by name."""
 

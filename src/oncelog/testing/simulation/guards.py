@@ -27,7 +27,7 @@ from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
-"""How far the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""
+"""The difference between the wall clock and the monotonic clock: a simulation begins in November 2023."""
 
 _OF_ONE_GENERATOR = tuple(
     name for name, found in sorted(vars(random).items()) if isinstance(getattr(found, "__self__", None), random.Random)

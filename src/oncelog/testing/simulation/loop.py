@@ -36,7 +36,7 @@ class ProcessLife:
         self.name = name
         self.alive = True
         self.held: list[asyncio.Handle] | None = None
-        """While it is paused: the callbacks that wait until it is resumed, in order."""
+        """The callbacks that wait, in order, until the paused process is resumed."""
 
     def __repr__(self) -> str:
         return f"Process({self.name})"
@@ -46,7 +46,7 @@ RUNNING: contextvars.ContextVar[ProcessLife] = contextvars.ContextVar("oncelog s
 
 
 class LoopNetwork(Protocol):
-    """What the loop needs of the simulated network."""
+    """The simulated network as the loop sees it."""
 
     async def connect(self, factory: Any, host: str, port: int) -> tuple[asyncio.Transport, Any]: ...
 
@@ -85,14 +85,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1e-9
         self.now_ns = START_NS
         self.wall_ahead_ns = 0
-        """By how much the wall clock has been set forward."""
+        """The amount by which the wall clock has been set forward."""
         self.spent_ns = 0
-        """How long syncs have taken by ``time.perf_counter``, though no virtual time passed during them."""
+        """The duration of syncs by ``time.perf_counter``, although no virtual time passed during them."""
         self._order = order
         self._end_ns = START_NS + int(limit_s * 1e9)
         self._idle_iterations = 0
         self.is_over = False
-        """Whether the simulation has ended: nothing is called any more."""
+        """Whether the simulation has ended: no callback is called any more."""
         self.network: LoopNetwork | None = None
         self.failures: list[dict[str, Any]] = []
         """Uncaught exceptions of callbacks and tasks."""
@@ -239,10 +239,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     # --- what is not simulated
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """There are no events: everything that happens is a timer."""
+        """Does nothing: there are no selector events, because everything that happens is a timer."""
 
     def _write_to_self(self) -> None:
-        """There is nothing to wake up."""
+        """Does nothing: there is no selector to wake up."""
 
     def add_reader(self, fd: Any, callback: Any, *args: Any) -> None:  # type: ignore[override]
         raise NotSimulated("add_reader: readable descriptors are not simulated")
@@ -260,7 +260,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         raise NotSimulated("processes of the operating system are not simulated")
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """There is no executor."""
+        """Does nothing: there is no executor."""
 
 
 def _dead(loop: SimulatedLoop, when: float = 0.0) -> asyncio.TimerHandle:
@@ -279,7 +279,7 @@ def _nothing() -> None:
 
 
 def run_in(process: ProcessLife, work: Callable[..., Any], *args: Any) -> Any:
-    """Call ``work`` as a part of that process."""
+    """Call ``work`` as a part of the process."""
     context = contextvars.copy_context()
     context.run(RUNNING.set, process)
     return context.run(work, *args)
@@ -288,7 +288,7 @@ def run_in(process: ProcessLife, work: Callable[..., Any], *args: Any) -> Any:
 def task_in(
     loop: SimulatedLoop, process: ProcessLife, work: Awaitable[Any], name: str | None = None
 ) -> asyncio.Task[Any]:
-    """Create a task that belongs to that process."""
+    """Create a task that belongs to the process."""
     return run_in(process, lambda: loop.create_task(work, name=name))  # type: ignore[arg-type, no-any-return]
 
 

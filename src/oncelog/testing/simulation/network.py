@@ -96,7 +96,7 @@ class _Listener:
         self._network.stop_listening(self)
 
     async def wait_closed(self) -> None:
-        """Return at once: closing takes no time."""
+        """Returns at once: closing takes no time."""
 
 
 class SimulatedNetwork:
@@ -142,7 +142,7 @@ class SimulatedNetwork:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def note_delivery(self, connection: SimulatedConnection, receiver: SimulatedTransport, data: bytes) -> bool:
-        """Note that something arrives, and act on triggers; returns True if it is lost after all."""
+        """Note an arriving message, and fire triggers; returns True if the message is lost."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1
@@ -267,7 +267,7 @@ class SimulatedNetwork:
         return bool(self._parted) and ((client, server) in self._parted)
 
     def add_trigger(self, trigger: MessageTrigger) -> None:
-        """Have something happen when a future message arrives."""
+        """Set a trigger for a future message."""
         self._triggers.append(trigger)
 
     def part(self, client: str, server: Where) -> None:

@@ -37,7 +37,7 @@ class SimulationSettings:
     :param nodes: the number of nodes of the simulated broker.
     :param settings: the broker's settings by Kafka's names; they override those of ``simulation.broker.QUICK``.
     :param faults: kinds of fault that may happen, by name (``faults.KINDS``), or a ready plan.
-    :param calm_s: when faults end and everything is made whole again; ``await world.calm()`` waits for that.
+    :param calm_s: when faults end and everything is repaired; ``await world.calm()`` waits for that.
     :param limit_s: how many simulated seconds the whole simulation may take.
     """
 

@@ -14,7 +14,7 @@ class NotSimulated(SimulationError):
 
 
 class Nondeterministic(SimulationError):
-    """Two runs of a seed differ: something came from outside, for instance the real clock or the order of a set."""
+    """Two runs of a seed differ: something is not deterministic, for instance the real clock or the order of a set."""
 
 
 __all__ = ["Nondeterministic", "NotSimulated", "SimulationError"]

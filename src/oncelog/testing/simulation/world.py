@@ -37,7 +37,7 @@ class SimulatedProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs and has not finished."""
+        """Whether the program is running and has not finished."""
         return self._process.alive and self.task is not None and not self.task.done()
 
     @property
@@ -74,19 +74,19 @@ class SimulatedProcess:
             self.start()
 
     def pause(self) -> None:
-        """Stop it until :meth:`resume`, with its connections open."""
+        """Pause the program until :meth:`resume`, with its connections open."""
         if self.alive:
             self._simulation.note("is paused", self.name)
             self._simulation.loop.pause(self._process)
 
     def resume(self) -> None:
-        """Let it continue, if it is still alive; it has not noticed the pause."""
+        """Let the paused program continue, if it is still alive; it has not noticed the pause."""
         if self._process.held is not None:
             self._simulation.note("is resumed", self.name)
             self._simulation.loop.resume(self._process)
 
     def kill(self, *, power: bool = False) -> None:
-        """Stop it at once: no ``finally`` runs, nothing is sent.
+        """Kill the program at once: no ``finally`` runs, nothing is sent.
 
         :param power: its machine fails with it, so its peers are not notified.
         """
@@ -166,7 +166,7 @@ class Simulation:
         return made
 
     def begin_faults(self, faults: Coroutine[Any, Any, None]) -> None:
-        """Let things go wrong until ``faults`` has finished."""
+        """Inject faults until ``faults`` has finished."""
         self._faults = self.loop.create_task(faults)
 
     async def calm(self) -> None:

@@ -60,7 +60,7 @@ class ConnectionClosed(Exception):
 
 @dataclass(slots=True)
 class TestedCluster:
-    """What a raw client knows about the cluster, in which it must leave nothing behind.
+    """A raw client's knowledge of the cluster, in which it must leave nothing behind.
 
     :ivar node_id: the node it is connected to, on which its topics are created.
     :ivar offered: versions by API, lowest and highest.

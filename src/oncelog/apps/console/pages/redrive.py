@@ -24,7 +24,7 @@ FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "par
 
 @dataclass(frozen=True, slots=True)
 class _RedriveForm:
-    """What a form asks for."""
+    """The contents of a form."""
 
     topic: str
     name: str

@@ -51,7 +51,7 @@ def _target(run: Run) -> int:
 
 
 class MirroredOffsets:
-    """Where each record of the target comes from.
+    """The origin of each record of the target.
 
     :param runs: for each partition its runs, by offsets of the target.
     """

@@ -48,9 +48,9 @@ _STATE_VERSION = 4
 
 @dataclass(frozen=True)
 class Copy:
-    """What to compare, and how.
+    """The settings of a comparison.
 
-    :param transform_name: as the user names it; work that was begun with another one is not continued.
+    :param transform_name: the user's name of the transform; a comparison begun with another transform is not continued.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""What makes two records the same, and the rows in which records are sorted. Pure.
+"""The identity of records, and the rows by which records are sorted. Pure.
 
 A row of the first sort, of one side, has the record's identity, its place, and hashes of its key and content; one of
 the second sort, of records that have found each other, the key's hash and both places. A place is a partition (4
@@ -136,7 +136,7 @@ def value_and_headers(identity: bytes, value: bytes | None, headers: Headers) ->
 
 
 class RecordIdentity(NamedTuple):
-    """How records are recognised on each side, and what must be equal then."""
+    """How records are identified on each side, and which parts of them must be equal."""
 
     source: Identify
     dest: Identify

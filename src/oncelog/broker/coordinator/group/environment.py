@@ -1,4 +1,4 @@
-"""What the parts of the group coordinator share: the host, timers by name, and the shard's log.
+"""The environment shared by the parts of the group coordinator: the host, timers by name, and the shard's log.
 
 ``shard.GroupShard`` creates one for each partition of ``__consumer_offsets`` and passes it to the classic protocol, the
 consumer protocol and the offsets. Nothing here knows a protocol's rules.
@@ -30,7 +30,7 @@ Records = Sequence[CoordinatorRecord]
 
 
 class GroupHost(CoordinatorHost, Protocol):
-    """What the group coordinator needs from the broker besides a log: transactions and topics."""
+    """The interface that the group coordinator needs from the broker besides a log: transactions and topics."""
 
     def verify_transaction(
         self,

@@ -42,7 +42,7 @@ from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, Topic
 GROUPS_IN_A_CHUNK: Final = 50
 """How many groups are looked at, or lose offsets, in one chunk."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
-"""Bytes of keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
+"""The maximum number of key bytes in one batch of tombstones: more may be removed at once than one batch can hold."""
 
 
 class GroupShard:

@@ -40,7 +40,7 @@ COMPACTED_AT_ONCE: Final = 500
 
 
 class ShareStateHost(CoordinatorHost, Protocol):
-    """What the share coordinator needs from its broker besides a log."""
+    """The interface that the share coordinator needs from its broker besides a log."""
 
     def delete_records_before(self, partition: TopicPartition, offset: int) -> None:
         """Remove records of an internal partition that are no longer needed."""

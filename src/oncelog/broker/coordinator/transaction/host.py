@@ -1,4 +1,4 @@
-"""What the transaction coordinator needs from its broker."""
+"""The interface that the transaction coordinator needs from its broker."""
 
 from __future__ import annotations
 

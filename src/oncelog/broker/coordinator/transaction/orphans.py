@@ -19,8 +19,7 @@ from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class PartitionProducer(NamedTuple):
-    """What a partition knows of a producer: its last producer id and epoch, and whether it has an open transaction
-    there."""
+    """A producer's state in a partition: its last producer id and epoch, and whether a transaction is open."""
 
     partition: TopicPartition
     producer: ProducerIdAndEpoch

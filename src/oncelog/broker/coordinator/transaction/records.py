@@ -49,7 +49,8 @@ def decode_key(data: bytes) -> str | None:
 
 
 def encode_value(txn: Txn, version: int) -> bytes:
-    """The value in version 0 or 1; only version 1 stores who may end a transaction that was kept.
+    """The value in version 0 or 1; only version 1 stores the producer that may end a prepared transaction that was
+    kept.
 
     The partitions are null in state Empty and sorted in all others.
     """

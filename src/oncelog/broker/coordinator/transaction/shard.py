@@ -96,7 +96,9 @@ _UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 @dataclass(slots=True)
 class TransactionEntry:
-    """A transactional id: its state, what its completion still waits for, and the requests waiting for that."""
+    """A transactional id: its state, the markers that its completion waits for, and the requests waiting for the
+    completion.
+    """
 
     txn: Txn
     unmarked: frozenset[TopicPartition] = frozenset()

@@ -111,11 +111,11 @@ _MATCHES = frozenset(
         "client_source_port",
     }
 )
-"""What a client metrics subscription may match (KIP-714)."""
+"""The attributes that a client metrics subscription may match (KIP-714)."""
 
 
 class ConfigChangePorts(AccessPorts, Protocol):
-    """What changes of settings need of their broker."""
+    """The interface that changes of settings need from their broker."""
 
     config: BrokerConfig
     metadata: MetadataStore
@@ -300,7 +300,9 @@ def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str
     """Apply ``given``, the startup properties read again: those that may change while the broker runs.
 
     Returns the names of properties that changed, and of those that differ but need a restart. Settings from
-    AlterConfigs still take precedence. :raises ConfigError: a value is not allowed; nothing changed.
+    AlterConfigs still take precedence.
+
+    :raises ConfigError: a value is not allowed; nothing changed.
     """
     started = ports.config.started or ports.config
     before, known = started.static, broker_properties()

@@ -1,4 +1,4 @@
-"""What the broker needs from the server to change listeners while it runs."""
+"""The interface that the broker needs from the server to change listeners while it runs."""
 
 from __future__ import annotations
 

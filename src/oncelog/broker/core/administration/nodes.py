@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NodePorts(Protocol):
-    """What nodes need of their broker."""
+    """The interface that nodes need from their broker."""
 
     node: SimulatedNode
     config: BrokerConfig
@@ -150,7 +150,10 @@ class BrokerNodes:
         return self._ports.metadata.set_replicas(info.name, [*known, *replicas])
 
     def reassign(self, topic_partition: TopicPartition, replicas: Sequence[int], now_ms: int) -> None:
-        """Move a partition to other nodes; with one node nothing changes. :raises KafkaError: they cannot hold it."""
+        """Move a partition to other nodes; with one node nothing changes.
+
+        :raises KafkaError: they cannot hold it.
+        """
         info = self._ports.metadata.topic(topic_partition.topic)
         if self.cluster is None or info is None:
             return

@@ -51,7 +51,7 @@ disk."""
 
 
 class TopicsPorts(Protocol):
-    """What topics need of their broker."""
+    """The interface that topics need from their broker."""
 
     config: BrokerConfig
     metadata: MetadataStore

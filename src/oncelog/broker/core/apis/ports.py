@@ -1,5 +1,5 @@
-"""What handlers need from the broker, by kind; ``Broker`` implements all of these protocols. A handler takes the
-narrowest one, so its unit test builds no broker. Imported for type checkers only.
+"""The interfaces that handlers need from the broker, by kind; ``Broker`` implements all of these protocols. A handler
+takes the narrowest one, so its unit test builds no broker. Imported for type checkers only.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LayerPorts(Protocol):
 
 
 class WorkPorts(AccessPorts, Protocol):
-    """Work that gives way to other requests, what is known of topics, and memory for long answers."""
+    """The ports for work that yields to other requests, for topics, and for the memory of long answers."""
 
     tasks: Tasks
     metadata: MetadataStore

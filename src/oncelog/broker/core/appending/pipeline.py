@@ -64,7 +64,7 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 
 
 class AppendPorts(AccessPorts, VerificationPorts, Protocol):
-    """What the pipeline needs from the broker."""
+    """The interface that the pipeline needs from the broker."""
 
     metadata: MetadataStore
     timers: Timers
@@ -197,7 +197,8 @@ class AppendPipeline:
     def _answer_when_committed(
         self, batch: PendingBatch, result: AppendResult | Error
     ) -> Work[PartitionProduceResponse]:
-        """Wait until what was appended is committed, or for the producer's timeout; the records may be committed later.
+        """Wait until the appended records are committed, or for the producer's timeout; the records may be committed
+        later.
 
         acks=1 waits like acks=all: on the only replica an acknowledged record is committed and can be read at once.
         """

@@ -89,7 +89,7 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
 
 
 class RunPorts(AccessPorts, Protocol):
-    """What runs of Produce requests need from the broker."""
+    """The interface that runs of Produce requests need from the broker."""
 
     metadata: MetadataStore
     timers: Timers

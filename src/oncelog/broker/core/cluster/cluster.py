@@ -23,7 +23,7 @@ from oncelog.types import TopicPartition
 
 
 class ClusterHost(Protocol):
-    """What a change of leaders and in-sync replicas requires from the broker that holds the logs."""
+    """The interface that a change of leaders and in-sync replicas requires from the broker that holds the logs."""
 
     def end_offset(self, topic_partition: TopicPartition) -> int:
         """The current end of the log."""

@@ -98,7 +98,7 @@ INTERNAL_REPLICAS = 3
 
 
 class CoordinatorPorts(Protocol):
-    """What the host of both coordinators needs from the broker."""
+    """The interface that the host of both coordinators needs from the broker."""
 
     config: BrokerConfig
     metadata: MetadataStore
@@ -240,7 +240,7 @@ class Coordinators:
         return self.transactions.abort_orphans(self._held(), now_ms)
 
     def _held(self) -> Iterator[PartitionProducer]:
-        """What partitions know of every producer."""
+        """The producer states of all partitions."""
         from oncelog.broker.coordinator.transaction.orphans import PartitionProducer
         from oncelog.broker.log.producers.producer_entry import NONE_OPEN
 

@@ -44,7 +44,7 @@ class _CommitPattern(NamedTuple):
 
 
 class RepeatedCommitPorts(Protocol):
-    """What a repeated commit needs from the broker."""
+    """The interface that a repeated commit needs from the broker."""
 
     @property
     def groups(self) -> GroupCoordinator: ...

@@ -84,7 +84,7 @@ class LoginResult:
 
 
 class AuthenticatorPorts(VersionPorts, Protocol):
-    """What a login needs from the broker."""
+    """The interface that a login needs from the broker."""
 
     served: Mapping[int, Served]
     security_log: SecurityLog

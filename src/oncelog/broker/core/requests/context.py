@@ -36,7 +36,7 @@ class RequestContext:
     """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended)
     and OffsetCommit (the offset of one partition was committed at once)."""
     parking: Parking | None = None
-    """What keeps its connection from starting other requests; None: nothing has (``requests.parking``)."""
+    """The park that keeps the connection from starting other requests; None: there is none (``requests.parking``)."""
     work_ns: int = 0
     """The broker's CPU time, for quotas (``requests.tasks``, ``appending.validation_thread``, ``limits.throttle``)."""
 

@@ -28,7 +28,7 @@ MAX_PARKS = 64
 
 
 class ParkReason(Enum):
-    """What a parked request waits for."""
+    """The event that a parked request waits for."""
 
     MEMORY = "memory and its turn to be decoded, in the order of arrival"
     VALIDATION = "a worker thread validates a batch"

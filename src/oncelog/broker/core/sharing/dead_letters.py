@@ -47,7 +47,7 @@ class TopicMaker(Protocol):
 
 
 class DeadLetterPorts(Protocol):
-    """What dead letters need from the broker."""
+    """The interface that dead letters need from the broker."""
 
     config: BrokerConfig
     metadata: MetadataStore

@@ -370,7 +370,7 @@ class SharePartition:
         return changes
 
     def archiving(self) -> list[StateBatch]:
-        """What is given up, and may have no dead letters yet."""
+        """The records that were given up, and may have no dead letters yet."""
         return [
             StateBatch(each.first, each.last, each.state, each.deliveries)
             for each in self._ranges

@@ -70,7 +70,7 @@ ANSWERS: Final[Mapping[Error, Error]] = {
 
 
 class SharingPorts(DeadLetterPorts, Protocol):
-    """What share partitions need from the broker."""
+    """The interface that share partitions need from the broker."""
 
     fetches: FetchPurgatory
 
@@ -461,7 +461,7 @@ def _refusal(error: Error) -> AckRefusal | None:
 
 
 Placed = tuple[int, LogBatch]
-"""Where a batch begins in the bytes read, and the batch."""
+"""A batch, with its position in the bytes that were read."""
 
 
 def _log_batches(data: bytes, aborted: Sequence[tuple[int, int]]) -> list[Placed]:

@@ -38,10 +38,10 @@ class ShareSession:
     connection_id: int
     epoch: int = INITIAL_EPOCH + 1
     partitions: dict[Place, bool] = field(default_factory=dict)
-    """Whether each has been answered once."""
+    """Whether each partition has been answered once."""
 
     def rotated(self) -> list[Place]:
-        """The partitions in the order in which this request serves them: another one is first each time."""
+        """The partitions in the order in which this request serves them; the first one rotates."""
         places = list(self.partitions)
         start = self.epoch % len(places) if places else 0
         return places[start:] + places[:start]
@@ -66,7 +66,7 @@ class ShareSessions:
     def open(
         self, member: SessionOwner, connection_id: int, places: Iterable[Place], most: int
     ) -> ShareSession | Error:
-        """A new session, instead of the member's last one; ``most`` sessions are allowed at a node."""
+        """A new session, which replaces the member's last one; a node allows ``most`` sessions."""
         self.close(member)
         partitions = dict.fromkeys(places, False)
         others = [session for session in self._sessions.values() if session.member.node_id == member.node_id]

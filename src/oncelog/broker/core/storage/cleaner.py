@@ -96,7 +96,7 @@ class Cleaner:
         return lost
 
     def clean(self, now_ms: int) -> None:
-        """Start compacting the next log, by name, that has enough to gain; does nothing while one is running.
+        """Start compacting the next log, by name, that is worth compacting; does nothing while one is running.
 
         Logs take turns, so that one that is always due does not keep the others waiting.
         """
@@ -181,7 +181,7 @@ class Cleaner:
         self._background.run(job.run, rewritten)
 
     def _next(self, now_ms: int) -> None:
-        """The next log that has enough to gain and is not paused."""
+        """The next log that is worth compacting and is not paused."""
         self._compacting = None
         self._begin_next(now_ms)
 

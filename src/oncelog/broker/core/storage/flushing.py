@@ -39,7 +39,7 @@ CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 
 
 class FlushPorts(Protocol):
-    """What syncs of partitions need from the broker."""
+    """The interface that syncs of partitions need from the broker."""
 
     config: BrokerConfig
     timers: Timers

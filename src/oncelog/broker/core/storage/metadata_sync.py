@@ -63,7 +63,7 @@ class Released(Protocol):
 
 
 class SyncPorts(Protocol):
-    """What syncs of metadata need from the broker."""
+    """The interface that syncs of metadata need from the broker."""
 
     metadata: MetadataStore
     now_ms: int
@@ -93,10 +93,10 @@ class MetadataSync:
         self._synced = self._store.changes
         """The number of the last change known to be on stable storage."""
         self.is_settled = True
-        """Whether all changes are; read-only for others."""
+        """Whether all changes are on stable storage; other classes only read this."""
         self._waiting: deque[tuple[int, Deferred[None]]] = deque()
         self._topics: dict[bytes, int] = {}
-        """New topics and topics with new partitions, by id, with the number of that change."""
+        """New topics and topics with new partitions, by id, each with the number of the metadata change."""
         self._partitions: dict[Partition, None] = {}
         """Partitions of these topics that have something to sync."""
         self.failure: str | None = None
@@ -187,7 +187,10 @@ class MetadataSync:
             yield self.checkpointing
 
     def sync_now(self) -> None:
-        """Sync everything unsynced in this iteration. :raises StorageError: it failed, or an earlier sync has."""
+        """Sync everything unsynced in this iteration.
+
+        :raises StorageError: it failed, or an earlier sync has.
+        """
         if self.failure is not None:
             raise StorageError(self.failure)
         if self.is_settled:
@@ -283,8 +286,10 @@ class MetadataSync:
         self._partitions.pop(partition, None)
 
     def producer_id(self) -> int:
-        """Allocate a producer id that is never allocated again, after any restart. :raises StorageError: none can be
-        allocated now."""
+        """Allocate a producer id that is never allocated again, after any restart.
+
+        :raises StorageError: none can be allocated now.
+        """
         ids = self._store.producer_ids
         producer_id = ids.allocate()
         if self.checkpointing is None:

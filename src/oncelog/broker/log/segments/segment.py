@@ -644,7 +644,7 @@ class Segment:
         return [self.path(kind) for kind in SEGMENT_SUFFIXES]
 
     def close(self) -> None:
-        """Close the file; what was not written is lost."""
+        """Close the file; unwritten index entries are lost."""
         if self._file is not None:
             self._file.close()
             self._file = None

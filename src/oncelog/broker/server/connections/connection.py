@@ -45,13 +45,14 @@ ITERATION_BUDGET = 256 * 1024
 """The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
 REQUEST_COST = 4 * 1024
 NS_OF_A_BYTE = 2
-"""What a request takes on the general path costs as well: half a millisecond is a whole budget, because a pipeline of
-such requests would delay all other connections."""
+"""The cost of a request's CPU time on the general path: half a millisecond uses up a budget, because a pipeline of such
+requests would delay all other connections.
+"""
 _SIZE = Struct(">i")
 
 
 class ConnectionHost(SendingHost, Protocol):
-    """What a connection needs from its server."""
+    """The interface that a connection needs from its server."""
 
     max_request_bytes: int
     read_buffer: bytearray
@@ -146,7 +147,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.writable[self] = None
 
     def cut_off(self, reason: str) -> None:
-        """Close the connection at once, without sending what is left: its peer does not read it."""
+        """Close the connection at once, without sending the remaining data: its peer does not read it."""
         logger.info("connection of %s cut off: %s", self.client_host, reason)
         self._closing = True
         self._abort()

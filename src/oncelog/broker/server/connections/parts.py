@@ -1,4 +1,4 @@
-"""What a connection keeps of the request that it is receiving, of its budget, and of the order of its answers.
+"""The parts of a connection's state: the request being received, the budget, and the order of answers.
 
 Called only by ``connection`` and ``sending``.
 """
@@ -79,9 +79,9 @@ class IncomingFrame:
 
 
 class Budget:
-    """What a connection has used up in an iteration, and whether it waits for the next one.
+    """The budget that a connection has used in an iteration, and whether it waits for the next iteration.
 
-    :ivar used: in bytes, those sent to it and a cost for each request.
+    :ivar used: in bytes: the bytes sent to it, plus a cost for each request.
     """
 
     __slots__ = ("is_over", "used")
@@ -95,7 +95,7 @@ class AnswerOrder:
     """The requests that have been started and not answered: each has a slot, and answers go out in their order.
 
     :ivar next_slot: of the next request; ``next_reply``: of the next answer.
-    :ivar replies: answers that are there before their turn.
+    :ivar replies: answers that are ready before their turn.
     :ivar only_produce: whether all requests under way are Produce requests, behind which another one may start.
     """
 

@@ -50,7 +50,7 @@ class UnreadableFile(StorageError):
 
 
 class SendingHost(Protocol):
-    """What sending a connection's answers needs from its server."""
+    """The interface that sending a connection's answers needs from its server."""
 
     broker: Broker
     loop: asyncio.AbstractEventLoop
@@ -128,7 +128,7 @@ class Sending:
         self._server.writable[self] = None  # at the end of this iteration
 
     def write(self) -> None:
-        """Send what is ready; while the socket is full, the loop calls this again."""
+        """Send the answers that are ready; while the socket is full, the loop calls this again."""
         if self._socket is None or self.silent:
             self._disarm_writer()
             return
@@ -247,7 +247,7 @@ class Sending:
         return False
 
     def descriptors(self) -> list[int]:
-        """Of its socket and the duplicate that is watched, for a forked child."""
+        """The descriptors of its socket and of the watched duplicate, for a forked child."""
         return [sock.fileno() for sock in (self._socket, self._writer) if sock is not None]
 
     def _arm_writer(self) -> bool:

@@ -45,7 +45,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def lacking() -> list[str]:
-    """What this operating system lacks that a broker with a data folder needs; on Windows, nearly everything."""
+    """The functions that a broker with a data folder needs and this operating system lacks; on Windows, nearly all."""
     return [f"os.{name}" for name in _NEEDED if not hasattr(os, name)]
 
 

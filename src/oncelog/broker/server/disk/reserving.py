@@ -69,5 +69,8 @@ def _has_room(descriptor: int) -> bool:
 
 
 def give_back(descriptor: int) -> None:
-    """Release the reserved space. :raises OSError: as ``os.ftruncate``."""
+    """Release the reserved space.
+
+    :raises OSError: as ``os.ftruncate``.
+    """
     os.ftruncate(descriptor, os.fstat(descriptor).st_size)

@@ -34,7 +34,7 @@ partitions, 4 gave 2.2 times and 10 gave 3.6 times the rate of one; with four pa
 
 
 class SyncingHost(Protocol):
-    """What syncing needs of its server."""
+    """The interface that syncing needs from its server."""
 
     broker: Broker
     loop: asyncio.AbstractEventLoop

@@ -27,7 +27,7 @@ MAP = "listener.security.protocol.map"
 
 
 class ListenerHost(Protocol):
-    """What changes of listeners need of the server that listens."""
+    """The interface that changes of listeners need from the server that listens."""
 
     broker: Broker
     loop: asyncio.AbstractEventLoop
@@ -42,7 +42,8 @@ class LiveListeners:
     """Keeps a server's acceptors in line with its settings; implements the broker's ``RunningListeners``.
 
     :param given: the listeners that the broker was started with, with their actual ports.
-    :param open_acceptor: creates an acceptor with a bound socket. :raises OncelogError: it cannot listen there.
+    :param open_acceptor: creates an acceptor with a bound socket.
+    :raises OncelogError: it cannot listen there.
     """
 
     def __init__(

@@ -31,8 +31,8 @@ class GarbageCollection:
     def count(self, partitions: int) -> None:
         """Freeze all objects again if partitions were added; unfreeze and collect if half of them are gone.
 
-        Nothing that matters waits for a collection: the parts of a log refer back to it weakly, a failed sync is kept
-        without its frames, and who removes a file closes it. So a deleted partition is freed when its last sync or read
+        Nothing that matters waits for a collection: the parts of a log refer back to it weakly, a failed sync is stored
+        without its frames, and removing a file closes it. So a deleted partition is freed when its last sync or read
         ends.
         """
         if partitions >= self._partitions + STEP:

@@ -1,4 +1,4 @@
-"""The offsets of share groups (KIP-932): one part of the admin client. For the rest they are groups as all others."""
+"""The offsets of share groups (KIP-932): one part of the admin client. Otherwise they are ordinary groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShareGroupsAdmin(AdminConnection):
     async def list_share_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, ShareGroupOffset]:
-        """Where the group stands in these partitions, or in all that it reads or has read."""
+        """The group's start offsets in these partitions, or in all partitions that it reads or has read."""
         wanted = None if partitions is None else by_topic(arguments.partitions(partitions))
         topics = None
         if wanted is not None:
@@ -81,7 +81,7 @@ class ShareGroupsAdmin(AdminConnection):
         await self._at_group(group_id, ask)
 
     async def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
-        """Forget what was delivered of these topics."""
+        """Delete the group's delivery state for these topics."""
         names = arguments.names(topics, "topics")
 
         async def ask(node: int) -> None:

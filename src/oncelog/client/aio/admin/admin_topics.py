@@ -375,10 +375,10 @@ class TopicsAdmin(AdminConnection):
         return await list_offsets(self.cluster, asked, read_committed=read_committed, wait_for_unknown_s=0)
 
     async def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
-        """Where each partition ends for a reader of committed records that is to read everything there is.
+        """The end of each partition for a read_committed reader that must read everything.
 
-        A last stable offset may lag behind a commit that a producer has just seen: this waits for
-        transactions that are being ended, and not for open ones (:class:`~oncelog.client.aio.settled_ends.SettledEnds`)
+        A last stable offset may lag behind a commit that a producer has just seen: this waits for transactions that are
+        being completed, and not for open transactions (:class:`~oncelog.client.aio.settled_ends.SettledEnds`)
         """
         return await SettledEnds(self.cluster).of(arguments.partitions(partitions), wait_for_unknown_s=0)
 

@@ -1,4 +1,4 @@
-"""Positions of groups: where each stands, how far it is behind, and where a reset would move it.
+"""Positions of groups: committed offsets, lag, and the targets of a reset.
 
 Called by the command line and the console. There are two lags: to the last stable offset, where a read_committed reader
 stops, and to the end.
@@ -21,7 +21,7 @@ IDLE = ("Empty", "Dead")
 SHARE = "share"
 """The type of share groups, as brokers name it."""
 AT_ONCE = 16
-"""How many groups are asked at a time."""
+"""The number of groups queried at a time."""
 
 
 class GroupRefused(OncelogError):
@@ -71,7 +71,7 @@ class GroupWithPositions(NamedTuple):
 
 
 class PositionChange(NamedTuple):
-    """What a reset does to one position; ``before`` is None if there was none."""
+    """The effect of a reset on one position; ``before`` is None if there was no position."""
 
     before: int | None
     after: int
@@ -82,7 +82,7 @@ def _behind(committed: int | None, end: int | None) -> int | None:
 
 
 async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, GroupCommits]:
-    """The group, and what it has committed or, if it is a share group, where it stands.
+    """The group with its committed offsets or, for a share group, its start offsets.
 
     :raises GroupRefused: the group does not exist.
     """
@@ -94,8 +94,9 @@ async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, Gr
 
 
 class GroupCommits(NamedTuple):
-    """What a group has committed: positions, and markers of Spark sinks, by partition. A share group: where it starts
-    to deliver, and its ``shared``, also in partitions that no member has fetched from yet."""
+    """The committed offsets of a group, by partition: positions, and markers of Spark sinks. For a share group: its
+    start offsets, and ``shared``, also in partitions that no member has fetched from yet.
+    """
 
     positions: dict[TopicPartition, int]
     markers: dict[TopicPartition, SinkMarker]
@@ -192,7 +193,7 @@ async def _led(admin: Admin, names: Sequence[TopicPartition]) -> list[TopicParti
 async def planned_moves(
     admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: LogPlace | int
 ) -> dict[TopicPartition, PositionChange]:
-    """What a reset would do, by partition; no position ends up before the first record or past the end.
+    """The effect of a reset, by partition; no position ends up before the first record or past the end.
 
     :param partitions: None for all partitions in which the group has a position, or that a share group reads.
     :param to: a place, or how many records to move forward (back if negative).

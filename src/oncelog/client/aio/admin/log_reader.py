@@ -68,7 +68,7 @@ class StoredRecord(NamedTuple):
 
 
 class FetchedLog(NamedTuple):
-    """What a fetch returned for one partition."""
+    """The result of a fetch for one partition."""
 
     batches: list[StoredBatch]
     aborted: list[Aborted]
@@ -101,7 +101,7 @@ async def read(
 
 
 class FetchedRecords(NamedTuple):
-    """What a fetch returned for one partition, unparsed; ``log_start_offset`` is -1 if the broker does not send it."""
+    """The unparsed result of a fetch for one partition; ``log_start_offset`` is -1 if the broker does not send it."""
 
     records: bytes | memoryview
     aborted: list[Aborted]

@@ -1,4 +1,5 @@
-"""Recognises the markers that the Spark sink leaves in groups: what says which batch of a query a cluster holds.
+"""Recognises the markers that the Spark sink commits in groups; a marker names the last batch of a query in the
+cluster.
 
 Called by the command line and the console, for any cluster. A marker is the metadata of an offset of -1, which is no
 position, so its group is not a consumer that could be behind. The sink itself reads its marker elsewhere

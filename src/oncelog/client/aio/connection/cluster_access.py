@@ -171,7 +171,7 @@ class ClusterAccess:
     async def refresh(self) -> None:
         """Fetch new metadata.
 
-        :raises KafkaError: no answer came.
+        :raises KafkaError: no broker answered.
         """
         failure = await settled(self.metadata.refresh())
         if failure is not None:

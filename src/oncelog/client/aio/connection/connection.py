@@ -38,7 +38,7 @@ _READ_BYTES = 256 * 1024
 _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LOOK_SECONDS = 0.02
-"""How often to check whether the system has taken all encrypted data, which no callback reports."""
+"""The interval for checking whether the system has accepted all encrypted data, which no callback reports."""
 _READ_OUT_SECONDS = 5.0
 _LARGEST_HANDSHAKE_ANSWER = 1 << 20
 """Limit on answers during the opening handshake: a peer that announces more is not a broker."""
@@ -82,7 +82,7 @@ class Request:
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs from the network."""
+    """The interface that a connection needs from the network."""
 
     @property
     def config(self) -> ClientConfig: ...

@@ -373,7 +373,7 @@ class Producer(Generic[SentK, SentV]):
         return Batch(self.config.max_batch_size)
 
     async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
-        """Send a batch as it is; the future resolves to where its first record was stored."""
+        """Send a batch unchanged; the future resolves to the position of its first record."""
         if not isinstance(batch, Batch):
             raise TypeError(f"send_batch takes a batch created by create_batch(), not {batch!r}")
         appender = self._appender

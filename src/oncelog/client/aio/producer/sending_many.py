@@ -23,7 +23,7 @@ from oncelog.records.batch import BatchBuilder, Headers
 
 
 class StoredRun(NamedTuple):
-    """Where consecutive records of one call were stored: ``records`` of them from ``offset`` on (-1: unknown)."""
+    """The position of consecutive records of one call: ``records`` records from ``offset`` on (-1: unknown)."""
 
     topic: str
     partition: int

@@ -14,7 +14,7 @@ from oncelog.client.core.structs import TopicPartition
 
 
 class ConfigResourceType(IntEnum):
-    """What kind of resource has the configuration."""
+    """The kind of resource that has a configuration."""
 
     TOPIC = 2
     BROKER = 4
@@ -151,7 +151,7 @@ class GroupDescription(NamedTuple):
 
 
 class ShareGroupOffset(NamedTuple):
-    """Where a share group stands in a partition: everything before ``start_offset`` is delivered for good.
+    """The position of a share group in a partition: everything before ``start_offset`` is delivered for good.
 
     :ivar start_offset: None as long as no member has fetched from the partition.
     :ivar lag: how many records up to the high watermark are not delivered for good; None without a start, and from

@@ -1,4 +1,4 @@
-"""What each error code means to a producer, in one table.
+"""The producer's reaction to each error code, in one table.
 
 Called by the sender and the transaction manager. A row applies to every request unless the request has a row of its
 own. Source: Kafka's ``TransactionManager`` and ``Sender`` (4.x): KIP-360, KIP-588, KIP-654, KIP-691, KIP-890.

@@ -235,7 +235,7 @@ def _deserialized(
 
 
 def _advice(error: Exception) -> str:
-    """What to do after a deserializer's exception. The advice to skip the record is given only if the record is at
+    """The advice after a deserializer's exception. The advice to skip the record is given only if the record is at
     fault."""
     from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 

@@ -33,7 +33,7 @@ from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 
 
 class _Consumed:
-    """What a consumer has read from one topic."""
+    """Counters of a consumer's reads from one topic."""
 
     __slots__ = ("bytes", "records", "sizes")
 

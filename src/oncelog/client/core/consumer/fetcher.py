@@ -36,9 +36,9 @@ AHEAD = 2
 
 
 class Asked(NamedTuple):
-    """What a Fetch asks of one partition: the response counts only if the position is still the same.
+    """The part of a Fetch for one partition; the response counts only if the position is still the same.
 
-    :ivar topic_id: by which it is asked for; zeros if by name.
+    :ivar topic_id: identifies the topic in the request; zeros if the name does.
     """
 
     version: int
@@ -403,7 +403,7 @@ class Fetcher:
             self._buffered.pop(name, None)
 
     def drop(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget what was fetched ahead for these partitions."""
+        """Drop the records fetched ahead for these partitions."""
         for item in [item for item in self._ready if item.partition in partitions]:
             self._ready.remove(item)
             self._release(item.partition)

@@ -110,7 +110,7 @@ class PartitionState:
         return not self.paused and not self.revoking
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
-        """Continue at ``offset``; drops what was fetched ahead."""
+        """Continue at ``offset``; drops the records fetched ahead."""
         self.reset = self.stuck = None
         if self.position == self.began or offset < self.began:
             self.began = offset
@@ -221,7 +221,7 @@ class Subscription:
     def rewind(
         self, states: Mapping[TopicPartition, PartitionState], committed: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> list[TopicPartition]:
-        """Return to the committed offsets, or without one to where handing out began; returns what was moved.
+        """Return to the committed offsets, or without one to where handing out began; returns the moved positions.
 
         :param states: as they were when the offsets were requested; partitions lost since then are left alone.
         """

@@ -21,7 +21,7 @@ NO_GENERATION = -1
 
 
 class AssignedMember(NamedTuple):
-    """What a member reported when it joined. ``owned`` is what it owned in the generation ``generation``."""
+    """A member's report in its JoinGroup request. ``owned``: its partitions in the generation ``generation``."""
 
     member_id: str
     topics: tuple[str, ...]

@@ -28,7 +28,7 @@ class ClientMemberState(Enum):
     REJOINED = auto()
     """In the group again, while the listener is still running for the lost partitions. The new target waits."""
     UNSUBSCRIBED = auto()
-    """Left. A consumer that subscribes again makes another member."""
+    """The member has left; a new subscription creates a new member."""
     FATAL = auto()
     """The group has refused the member for good."""
 

@@ -118,7 +118,7 @@ class Membership(ABC):
         """A commit was refused because of the member: react as to the next heartbeat's answer, which would say the
         same, so that the consumer hands out nothing more of what it has lost.
 
-        :param identity: what the commit named; an identity that the member no longer has says nothing about it.
+        :param identity: what the commit named; an identity that the member no longer has does not concern it.
         """
         if error in MEMBER_REFUSED and identity == self.identity and self.stable:
             self._refused(error, None, self._wire.now_ms())

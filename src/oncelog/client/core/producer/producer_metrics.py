@@ -35,7 +35,7 @@ _CALLS = {
 
 
 class _Sent:
-    """What a producer has sent to one topic."""
+    """Counters of a producer's records to one topic."""
 
     __slots__ = ("bytes", "errors", "packed", "records", "retries")
 

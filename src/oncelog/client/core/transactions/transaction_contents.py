@@ -16,7 +16,7 @@ class TransactionContents:
         self._adding: dict[TopicPartition, None] = {}
         self._added: dict[TopicPartition, None] = {}
         self.started = False
-        """Whether the coordinator knows, or will know, the transaction: only then is there anything to end."""
+        """Whether the coordinator knows, or will know, the transaction; otherwise there is nothing to end."""
 
     def add(self, partition: TopicPartition, *, by_writing: bool) -> None:
         """A record for ``partition`` is about to be sent; ``by_writing``: sending it adds the partition (KIP-890)."""

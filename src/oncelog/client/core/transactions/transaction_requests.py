@@ -200,7 +200,7 @@ class TxnRequests:
 
 
 def replaced(topics: OffsetTopics, group_id: str) -> RequestOutcome:
-    """Why the offsets are not committed: one of their topics was deleted and made again."""
+    """Why the offsets are not committed: one of their topics was deleted and recreated."""
     return RequestOutcome(
         Error.TRANSACTION_ABORTABLE,
         f": topic {topics.replaced!r} was deleted and made again, and the offsets of group {group_id!r} may be of the "

@@ -1,8 +1,8 @@
 """A table of PostgreSQL: rows and identity in one transaction; large batches are copied by the tasks before it.
 
-The driver copies what is small. Tasks with more rows COPY them, each attempt into a table of its own beside the
-destination, and the transaction moves what the reports name, and drops those tables. A lock on the sink's name is held
-from the look that counts to the commit; a connection that died after COMMIT was sent is waited for with that lock.
+The driver copies a small batch. Tasks with more rows COPY them, each attempt into a separate staging table next to the
+destination; the transaction moves the rows of the reported staging tables, and drops these tables. A lock on the sink's
+name is held from the decisive look to the commit; the same lock waits for a connection that died after COMMIT was sent.
 """
 
 from __future__ import annotations
@@ -79,14 +79,16 @@ _IS_HOME = (
     "(home = %s OR (left(home, 1) = '/' OR left(%s::text, 1) = '/') AND substr(home, strpos(home, '/')) = "
     "substr(%s::text, strpos(%s::text, '/')))"
 )
-"""Whether identities are at home, or would be if a role that wrote, or this one, might ask which cluster it is in."""
+"""Whether identities were written in this database cluster; also true if a role lacked the right to query the cluster's
+identifier.
+"""
 _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = %s AND c.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(n.oid)
     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
     AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'home' AND NOT a.attisdropped)
     ORDER BY n.nspname <> %s, c.oid"""
-"""Every table of identities that may be read, that of one schema first."""
+"""Every readable table of identities, that of the given schema first."""
 
 
 _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_ident(n.nspname) || '.' END ||
@@ -98,7 +100,7 @@ _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_iden
 
 
 class TablePlace(NamedTuple):
-    """A table, or where it will be.
+    """A table, or the place where it will be created.
 
     :param database: of which database cluster, and of which database there: the same whatever the server is called.
     :param oid: None if there is no such table.
@@ -122,11 +124,11 @@ class TablePlace(NamedTuple):
 
 
 class PostgresTable:
-    """The table is found by its name each time; its id is its oid, which no other table of the name gets.
+    """The table is found by its name each time; its id is its oid, which no other table of the same name gets.
 
-    Identities are kept in its schema, with the oid and the home of what keeps them: database cluster, database, oid.
-    Whoever moves the table to another schema leaves them behind, so they are looked for in all schemas. In a database
-    that was restored from a dump oids and homes are others, and the name tells that an identity belongs to the table.
+    Identities are stored in its schema, with the oid and the home (database cluster, database, oid) of the table of
+    identities. If the table is moved to another schema, they are left behind, so all schemas are searched. In a
+    database that was restored from a dump the oids and homes differ, and an identity is matched to the table by name.
     """
 
     def __init__(self, options: TableOptions) -> None:
@@ -186,7 +188,7 @@ class PostgresTable:
         return CopyWriter(self._options.url, self._schema, self._name, self._columns, str(self._options))
 
     def check(self) -> None:
-        """Everything depends on the rows."""
+        """Does nothing: the checks depend on the rows."""
 
     def compare(self, schema: StructType, options: TableOptions) -> None:
         self._options = options
@@ -337,7 +339,9 @@ class PostgresTable:
         return ", ".join(columns)
 
     def _move(self, connection: psycopg.Connection, commit: Commit, oid: int) -> None:
-        """Put the rows of all parts into the table: copied there, or from the tables that tasks have made."""
+        """Put the rows of all parts into the table: copies the driver's rows, and moves those of the tasks' staging
+        tables.
+        """
         upserts = commit.mode is Mode.UPSERT
         staged = {str(pickle.loads(part.written)): part.rows for part in commit.parts if part.written is not None}
         for source, rows in staged.items() if upserts else ():
@@ -362,8 +366,9 @@ class PostgresTable:
             _execute(connection, f"DROP TABLE {source}")
 
     def _one_key(self, by_tasks: bool) -> str:
-        """Why two rows with one key are refused. Rows that tasks have copied may have the very same key, if nothing
-        has chosen the latest of them; others were compared before."""
+        """Why two rows with one key are refused. Rows that tasks copied may have equal keys, if no order has chosen the
+        latest of them; other rows were compared before.
+        """
         alike = keys_alike(self._options, "PostgreSQL")
         if self._options.latest_by or not by_tasks:
             return alike
@@ -372,7 +377,9 @@ class PostgresTable:
         )
 
     def _copy_inline(self, connection: psycopg.Connection, commit: Commit, oid: int) -> list[str]:
-        """Copy the rows that tasks left to the driver; returns where they are, if not in the table itself."""
+        """Copy the rows that tasks left to the driver; returns their staging table, if they are not in the table
+        itself.
+        """
         inline = inline_rows(commit.parts)
         if not inline:
             return []
@@ -395,7 +402,7 @@ class PostgresTable:
                 raise KeyRefused(null_key(name, self._options))
 
     def _check_unchanged(self, columns: Sequence[TableColumn]) -> None:
-        """Raises ConfigError if the rows were written for other columns than those that the table has now."""
+        """Raises ConfigError if the table's columns have changed since the rows were written."""
         found = {column.name: column for column in columns}
         for column in self._columns:
             now = found.get(column.name)
@@ -417,7 +424,7 @@ class PostgresTable:
 
 
 def _check_address(options: TableOptions) -> None:
-    """Raises ConfigError for what libpq does not read; its own words could show a password."""
+    """Raises ConfigError for a URL that libpq cannot parse; libpq's own message could show a password."""
     try:
         conninfo_to_dict(options.url)
     except psycopg.ProgrammingError as error:
@@ -430,8 +437,9 @@ def _check_address(options: TableOptions) -> None:
 
 
 def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> TableLook:
-    """A table that was in another schema meanwhile, or was written by roles with other rights, has several rows of a
-    sink: the last batch counts, of those under the table's oid if there are any.
+    """The valid row among several: a table that was moved to another schema and back, or was written by roles with
+    other rights, may have several rows for a sink. The last batch counts, among rows with the table's oid if there are
+    any.
     """
     best: dict[str, tuple[bool, Marker]] = {}
     kept_in = _execute(connection, _KEPT_IN, (BATCHES, place.schema)).fetchall() if place.oid is not None else []
@@ -458,7 +466,7 @@ def _layout(connection: psycopg.Connection, oid: int | None) -> TableLayout | No
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:
-    """Keep the batch in the schema's table of identities; those that came there with a dump count no more."""
+    """Store the batch in the schema's table of identities; identities that came from a dump no longer count."""
     home = f"{place.database}/{_oid(connection, place.batches)}"
     batches = _in_values(place.batches)
     changed = ", ".join(f"{name} = excluded.{name}" for name in ("table_name", *MARKER.split(", ")))
@@ -477,7 +485,7 @@ def _identify(connection: psycopg.Connection, place: TablePlace, group: str, mar
 
 
 def _lock(connection: psycopg.Connection, group: str) -> None:
-    """Held to the end of the transaction, also of one whose connection has died."""
+    """Take the lock, which is held to the end of the transaction, even if its connection dies."""
     _execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (group,))
 
 
@@ -515,7 +523,7 @@ def _wanted(schema: StructType) -> list[tuple[str, str]]:
 
 
 def _in_values(name: str) -> str:
-    """A name in a statement that takes values."""
+    """A name, quoted for a statement with parameters."""
     return name.replace("%", "%%")
 
 
@@ -529,5 +537,5 @@ def _execute(connection: psycopg.Connection, text: str, values: Any = None) -> p
 
 
 def _sql(text: str) -> bytes:
-    """Text made of fixed words and quoted names."""
+    """A statement's text made of fixed words and quoted names."""
     return text.encode()

@@ -1,9 +1,9 @@
-"""Which rows a table of PostgreSQL takes, as PostgreSQL says: before rows are computed, and again for ``doctor``.
+"""Checks which rows a table of PostgreSQL accepts, by asking PostgreSQL: before rows are computed, and for ``doctor``.
 
-Called by :mod:`oncelog.spark.tables.databases.postgresql`. Rows reach a column as text that its type reads, if
-PostgreSQL would assign them by an INSERT: it is asked with EXPLAIN of such an INSERT, and so about views, rules and
-unique indexes too. What it would assign by giving up a part of each value (a zone, the time of a day, digits of a
-double) is refused here; what a single value shows, in :mod:`oncelog.spark.tables.databases.postgresql_values`.
+Called by :mod:`oncelog.spark.tables.databases.postgresql`. Rows reach a column as text in its type's input format, if
+PostgreSQL would assign them in an INSERT: an EXPLAIN of such an INSERT checks this, and views, rules and unique indexes
+too. Assignments that would drop a part of each value (a time zone, the time of day, digits of a double) are refused
+here; problems of single values in :mod:`oncelog.spark.tables.databases.postgresql_values`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ _FILLED_BY_TRIGGER = (
     "SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' "
     "AND tgtype & 7 = 7)"
 )
-"""Row, before, insert (``pg_trigger.h``): it may give a value to a column that is NOT NULL."""
+"""The bits of a trigger for rows, before, insert (``pg_trigger.h``): it may set a value for a column that is NOT NULL.
+"""
 _NUMBERED = """
 SELECT DISTINCT a.attname, s.oid::regclass::text, quote_ident(current_user)
 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
@@ -115,7 +116,8 @@ class TableColumn:
     """A column of a table.
 
     :param type: as it is written in a definition.
-    :param leaf: the name of the type below all domains and arrays; one that PostgreSQL lacks begins with a dot.
+    :param leaf: the name of the type below all domains and arrays; it begins with a dot if it is not one of
+        PostgreSQL's.
     :param category: of that type.
     :param modifier: of that type, -1 if there is none.
     :param is_array: whether values are arrays of that type.
@@ -169,7 +171,7 @@ def copied_into(connection: psycopg.Connection, oid: int) -> bool:
 
 
 def as_they_are(schema: StructType, columns: Iterable[TableColumn]) -> frozenset[str]:
-    """Columns of the rows whose arrays and maps a column of the table takes as such, not as JSON."""
+    """Columns of the rows whose arrays and maps the table's column accepts as such, not as JSON."""
     found = {column.name: column for column in columns}
     return frozenset(
         field.name
@@ -224,9 +226,9 @@ def check_taken(
 
 
 def later_of(columns: Sequence[TableColumn], options: TableOptions) -> str:
-    """Which of the table's rows stay in an upsert; texts are compared by their bytes, as in Spark.
+    """The condition under which a table's row stays in an upsert; texts are compared by their bytes, as in Spark.
 
-    :param columns: those of the rows.
+    :param columns: the columns of the rows.
     """
     texts = {column.name for column in columns if column.category == _TEXTS and not column.is_array}
 
@@ -292,7 +294,7 @@ def _insert(table: str, fields: Sequence[StructField], found: Mapping[str, Table
 
 
 def _null(kind: DataType, column: TableColumn) -> str:
-    """NULL of the type that PostgreSQL is to assign; without one for texts, which it reads as it reads a constant."""
+    """NULL of the type that PostgreSQL would assign; untyped for texts, which it parses like a constant."""
     dimensions = ""
     while isinstance(kind, ArrayType) and column.is_array:
         kind, dimensions = kind.elementType, "[]"
@@ -352,7 +354,7 @@ def _check_key(
     columns: Sequence[TableColumn],
     options: TableOptions,
 ) -> None:
-    """Raises ConfigError if no unique index says what the row with a key is."""
+    """Raises ConfigError if no unique index identifies the row with a key."""
     import psycopg
 
     names = ", ".join(options.key)
@@ -379,7 +381,7 @@ def _check_key(
 
 
 def _how_to_index(connection: psycopg.Connection, table: str, oid: int, options: TableOptions) -> str:
-    """What to do about a key without a unique index, which PostgreSQL makes on tables and on some partitioned ones."""
+    """The advice for a key without a unique index, which PostgreSQL does not support on every partitioned table."""
     ((kind, by, columns),) = connection.execute(_KIND_OF_TABLE, {"oid": oid}).fetchall()
     key = list(options.key)
     if kind == "v":
@@ -427,7 +429,7 @@ def _check_money(connection: psycopg.Connection, options: TableOptions) -> None:
 
 _TRANSIENT_CLASSES = ("08", "40")
 _TRANSIENT = ("53300", "55P03", "57P01", "57P02", "57P03", "57P05")
-"""Too many connections, a lock that was not to be had in time, and servers that stop or start."""
+"""The error codes for too many connections, a lock timeout, and servers that stop or start."""
 _COPIED = re.compile(r"COPY .*?, \S+ \d+, (\S+ .*)", re.DOTALL)
 """Where in a COPY an error was, in any language: table, line, column and value."""
 _ADVICE = {
@@ -440,18 +442,18 @@ _MAX_CHARS = 300
 
 
 def transient(error: psycopg.Error) -> bool:
-    """Whether the same statements may succeed later: the connection ended, or others were in the way."""
+    """Whether the same statements may succeed later: the connection was lost, or other transactions interfered."""
     state = error.sqlstate
     return state is None or state[:2] in _TRANSIENT_CLASSES or state in _TRANSIENT
 
 
 def refusal(table: str, error: psycopg.Error) -> str:
-    """One sentence for rows, or a whole batch, that PostgreSQL does not take."""
+    """One sentence for rows, or a whole batch, that PostgreSQL refuses."""
     return f"{table} cannot be written: {sentence(error)}"
 
 
 def sentence(error: psycopg.Error) -> str:
-    """What PostgreSQL says, in one line, with the column and the value if a COPY has met them."""
+    """PostgreSQL's error in one line, with the column and the value if a COPY reported them."""
     found = error.diag
     if found.message_primary is None:
         return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -3,9 +3,9 @@
 The tables of staged rows have the destination's types, so the server reads every value as the destination would,
 and refuses it where its column and text are known.
 
-Each attempt of a task makes a table of its own for its rows, in the transaction that copies them: no writer waits for
-another, whatever the columns of other queries are, and a table whose rows were moved is dropped rather than emptied
-row by row.
+Each attempt of a task creates a separate table for its rows, in the transaction that copies them: so no writer waits
+for another, queries may have different columns, and a table whose rows were moved is dropped rather than emptied row by
+row.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STAGED = "oncelog_staged_"
-"""The names of tables of staged rows begin with this; then follows when they were made, in seconds since 1970."""
+"""The prefix of the names of tables with staged rows; the time of creation follows, in seconds since 1970."""
 ON_THEIR_WAY = "oncelog: staged rows of "
 ENCODING = "UTF8"
-"""The encoding of copied rows and of names; the server converts it to the database's own."""
+"""The encoding of copied rows and of names; the server converts it to the database's encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyWriter:
-    """In a task: copies the rows into a table for this attempt; a few rows are left to the driver.
+    """In a task: copies the rows into a table for this attempt; leaves a few rows to the driver.
 
-    :param schema: where that table is made, with a dot behind it; empty: where the connection makes tables.
-    :param table: where the rows are to go.
+    :param schema: the schema of that table, followed by a dot; empty: the connection's default schema.
+    :param table: the destination of the rows.
     :param columns: those of the rows there, in the rows' order.
     :param shown: the destination in messages.
     """
@@ -111,8 +111,8 @@ def copy_rows(
 ) -> int:
     """Copy the rows into ``target``; returns their size. Raises TableRefused for a value that a column would change.
 
-    :param columns: those of the rows, in their order.
-    :param table: where they are to go in the end, for messages.
+    :param columns: the columns of the rows, in order.
+    :param table: the final destination, for messages.
     """
     names = ", ".join(quoted(column.name) for column in columns)
     if any(column.is_array for column in columns):

@@ -1,7 +1,8 @@
 """Rows as PostgreSQL's COPY takes them: CSV, in which an empty field is NULL, and an empty text is in quotes.
 
-Called by :mod:`oncelog.spark.tables.databases.postgresql_copy`, in tasks and on the driver. PostgreSQL reads each value
-as its column's type, and refuses what it cannot read; what it would round, or cut, without a word is refused here.
+Called by :mod:`oncelog.spark.tables.databases.postgresql_copy`, in tasks and on the driver. PostgreSQL parses each
+value as its column's type, and refuses what it cannot parse; values that it would silently round or truncate are
+refused here.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ _INTEGERS = ("int2", "int4", "int8", "oid")
 _MONEY_SCALE = 2
 _NAME_BYTES = 63
 _DOUBLE_DIGITS, _REAL_DIGITS = 15, 6
-"""So many decimal digits a binary number always keeps (``DBL_DIG``, ``FLT_DIG``)."""
+"""The number of decimal digits that a binary number always keeps (``DBL_DIG``, ``FLT_DIG``)."""
 
 
 class _Lost(Exception):
     """PostgreSQL would store another value.
 
-    :param values: a column, or what is in its arrays.
-    :param index: of the value among them.
-    :param why: what the column would make of it.
-    :param advice: what to do.
-    :param expression: of the query, with ``{}`` for the value; empty if there is none.
+    :param values: a column, or the elements of its arrays.
+    :param index: the value's index among them.
+    :param why: how the column would change it.
+    :param advice: the remedy.
+    :param expression: an expression for the query, with ``{}`` for the value; empty if there is none.
     """
 
     def __init__(self, values: pa.Array, index: int, why: str, advice: str, expression: str = "") -> None:
@@ -44,7 +45,7 @@ class _Lost(Exception):
 def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) -> bytes:
     """The rows. Raises TableRefused for a value that a column would change.
 
-    :param columns: those of the table, in the order of the rows'.
+    :param columns: the table's columns, in the order of the rows' columns.
     :param table: its name, for messages.
     """
     import pyarrow as pa
@@ -67,7 +68,7 @@ def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) ->
 
 
 def _advice(lost: _Lost, kind: pa.DataType, column: TableColumn) -> str:
-    """What to do, with an expression unless the value is inside a text or a map."""
+    """The advice, with an expression unless the value is inside a text or a map."""
     import pyarrow as pa
 
     depth = 0
@@ -125,7 +126,7 @@ def _plain_texts(values: pa.Array, column: TableColumn) -> pa.Array:
 
 
 def _whole(value: float | Decimal) -> str:
-    """Digits alone for a whole number; another value as it is, for PostgreSQL to refuse."""
+    """The digits alone for a whole number; any other value unchanged, for PostgreSQL to refuse."""
     number = Decimal(value)
     return format(number.to_integral_value(), "f") if number.is_finite() and number % 1 == 0 else str(value)
 
@@ -242,7 +243,9 @@ def _check_fraction(values: pa.Array, column: TableColumn) -> None:
 
 
 def _scale(column: TableColumn) -> int | None:
-    """Digits behind the point; a negative one rounds before it (PostgreSQL 15). None: as many as there are."""
+    """The number of digits after the decimal point; a negative number rounds before it (PostgreSQL 15). None:
+    unlimited.
+    """
     if column.leaf == "money":
         return _MONEY_SCALE
     return None if column.modifier < 0 else (((column.modifier - 4) & 0x7FF) ^ 1024) - 1024
@@ -269,7 +272,9 @@ def _rounded(values: pa.Array, index: int, scale: int) -> _Lost:
 
 
 def _fits(text: str, scale: int) -> bool:
-    """Whether a number has no more digits behind the point; True for what is no number, which PostgreSQL looks at."""
+    """Whether a number has no further digits after the decimal point; True for text that is no number, which PostgreSQL
+    checks.
+    """
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -300,17 +305,19 @@ _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "daterange": ((*_NO_TIME[:2], ""),),
     "datemultirange": ((*_NO_TIME[:2], ""),),
 }
-"""Texts from which PostgreSQL would drop something, by the column's type; with what to write in the query."""
+"""Patterns of texts from which PostgreSQL would drop a part, by the column's type; with the expression to write in the
+query.
+"""
 _RANGES_OF_TIMES = ("tsrange", "tsmultirange", "tstzrange", "tstzmultirange")
 _WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", "interval", *_RANGES_OF_TIMES)
 _VECTORS = ("int2vector", "oidvector")
-"""Arrays for PostgreSQL, whose texts are not those of arrays."""
+"""Types that PostgreSQL treats as arrays although their text form is not an array's."""
 _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re.DOTALL)
-"""One element of an array's text, with or without quotes."""
+"""Matches one element of an array's text, with or without quotes."""
 
 
 def _elements(values: pa.Array) -> pa.Array:
-    """What is in the texts of arrays; NULL is left out."""
+    """The elements in the texts of arrays; NULL is left out."""
     import pyarrow as pa
 
     found = []
@@ -337,7 +344,7 @@ def _check_text(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_text_value(values: pa.Array, column: TableColumn) -> None:
-    """Raises _Lost for a text of which PostgreSQL would make something else."""
+    """Raises _Lost for a text that PostgreSQL would change."""
     import pyarrow.compute as pc
 
     for pattern, why, cast in _CUT.get(column.leaf, ()):
@@ -399,7 +406,7 @@ def _parts(text: str) -> list[str | None]:
 
 
 _CUT_AT = {"name": _NAME_BYTES, "char": 1}
-"""Bytes that a text of these types has at most. ``"char"`` is not ``char(n)``, which is ``bpchar``."""
+"""The maximum length in bytes of a text of these types. ``"char"`` is not ``char(n)``, which is ``bpchar``."""
 
 
 def _check_length(values: pa.Array, column: TableColumn) -> None:

@@ -1,4 +1,4 @@
-"""What PostgreSQL and SQLite have in common: names of tables and columns, upserts, the row of a batch. Pure."""
+"""The common part of PostgreSQL and SQLite: names of tables and columns, upserts, the row of a batch. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from oncelog.spark.sink.marker import Marker
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever it holds."""
+    """A name, quoted for SQL, whatever characters it contains."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def on_conflict(key: Collection[str], columns: Sequence[str], later: str = "FALSE") -> str:
-    """The end of an INSERT that replaces the rows that have the keys of the new ones.
+    """The clause of an INSERT that replaces rows with the same keys.
 
-    :param later: which of the table's rows, ``target``, stay.
+    :param later: the condition under which a row of the table, ``target``, stays.
     """
     others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in key]
     action = f"UPDATE SET {', '.join(others)} WHERE NOT {later}" if others else "NOTHING"
@@ -24,11 +24,11 @@ def on_conflict(key: Collection[str], columns: Sequence[str], later: str = "FALS
 
 
 MARKER = "query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets"
-"""The columns of ``oncelog_batches`` that are a marker, in its order."""
+"""The columns of ``oncelog_batches`` that form a marker, in the order of its fields."""
 
 
 def batch_row(marker: Marker) -> tuple[str | int, ...]:
-    """The last batch of a sink, as :data:`MARKER` has it."""
+    """The last batch of a sink, from the columns :data:`MARKER`."""
     return (
         marker.query_id,
         marker.batch_id,

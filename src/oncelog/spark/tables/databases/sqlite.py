@@ -50,11 +50,11 @@ _CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
     PRIMARY KEY (sink, table_id))"""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s", re.IGNORECASE)
 _ID = "oncelog_table_"
-"""The table's id is in the name of an index that holds no row: it is dropped with the table, and copied with it."""
+"""The table's id is in the name of an index without rows, which is dropped and copied together with the table."""
 
 
 class SqliteTable:
-    """The only writer at a time holds the file's write lock from the look that counts to the commit."""
+    """A writer holds the file's write lock from the decisive look to the commit, so there is only one at a time."""
 
     def __init__(self, options: TableOptions) -> None:
         self._options = options
@@ -111,7 +111,7 @@ class SqliteTable:
         return InlineWriter()
 
     def check(self) -> None:
-        """Everything depends on the rows."""
+        """Does nothing: the checks depend on the rows."""
 
     def compare(self, schema: StructType, options: TableOptions) -> None:
         self._options = options
@@ -132,7 +132,7 @@ class SqliteTable:
         return unwritable(str(path.absolute().parent))
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """None: all rows go through the driver."""
+        """Returns None: all rows go through the driver."""
         return []
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
@@ -158,7 +158,7 @@ class SqliteTable:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Closed, and what is not committed rolled back, when the block ends."""
+        """A connection that is closed when the block ends; uncommitted changes are rolled back."""
         try:
             with contextlib.closing(
                 sqlite3.connect(self._options.url, timeout=LOCK_S, isolation_level=None, uri=False)
@@ -194,7 +194,7 @@ class SqliteTable:
         return TableLook(table_id, FOR_EVER_MS, marker, others, self._layout(connection))
 
     def _id(self, connection: sqlite3.Connection) -> str:
-        """Empty if there is no such table, or none that a sink has written to."""
+        """The table's id; empty if the table does not exist, or no sink has written to it."""
         row = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE AND name GLOB ?",
             (self._name, f"{_ID}*"),
@@ -214,7 +214,9 @@ class SqliteTable:
             )
 
     def _taken(self, connection: sqlite3.Connection, schema: StructType) -> dict[str, SqliteColumn]:
-        """The table's columns that the rows have, in the rows' order. Raises ConfigError if it does not take them."""
+        """The table's columns that the rows have, in the rows' order. Raises ConfigError if the table does not accept
+        the rows.
+        """
         columns = columns_of(connection, self._name)
         found = {column.name: column for column in columns}
         named = {name: found[name] for name in schema.names if name in found}
@@ -251,8 +253,9 @@ class SqliteTable:
             raise TableRefused(f"{self._message(error)}, in the row {row}") from error
 
     def _upsert(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Raises KeyRefused for two rows whose keys are the same for SQLite, by collation or affinity: it would keep
-        the second one."""
+        """Raises KeyRefused for two rows whose keys are equal for SQLite, by collation or affinity: it would keep only
+        the second row.
+        """
         returned = ", ".join(map(quoted, self._options.key))
         text = f"{self._insert(list(self._columns))} RETURNING {returned}"
         seen: set[tuple[Any, ...]] = set()

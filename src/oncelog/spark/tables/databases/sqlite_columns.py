@@ -1,9 +1,10 @@
-"""Which rows a table of SQLite takes, and values as its columns store them.
+"""Checks which rows a table of SQLite accepts, and converts values to the form that its columns store.
 
 Called by :mod:`oncelog.spark.tables.databases.sqlite`. A column has an affinity, by which SQLite changes values, or in
-a STRICT table a type (https://sqlite.org/datatype3.html, https://sqlite.org/stricttables.html). What it stores as it
-is, as a number or as text, is taken. What the types alone say is refused before rows are computed, and a value that it
-would change when it comes. EXPLAIN of the INSERT asks SQLite for all else: views, unique indexes, foreign keys.
+a STRICT table a type (https://sqlite.org/datatype3.html, https://sqlite.org/stricttables.html). Values that it stores
+unchanged, as a number or as text, are accepted. Unsuitable types are refused before rows are computed, and a value that
+SQLite would change is refused when it is written. An EXPLAIN of the INSERT checks everything else: views, unique
+indexes, foreign keys.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ _MOMENTS = (DateType, TimestampType, TimestampNTZType)
 _JSON = (ArrayType, MapType, StructType)
 _INT64 = range(-(2**63), 2**63)
 _WHOLE_DOUBLES = range(-(2**53), 2**53 + 1)
-"""Whole numbers that a REAL keeps."""
+"""The limit of whole numbers that a REAL stores exactly."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\v\f\r]*")
-"""A text that SQLite makes a number in a column of a numeric affinity."""
+"""Matches a text that SQLite converts to a number in a column of numeric affinity."""
 _MAX_DIGITS = 400
 _ZEROS = re.compile(r"\s*[+-]?0[0-9]")
 
@@ -54,7 +55,7 @@ _ZEROS = re.compile(r"\s*[+-]?0[0-9]")
 class SqliteColumn:
     """A column of a table.
 
-    :param declared: its type, as the table's definition has it.
+    :param declared: its type in the table's definition.
     :param affinity: ``INTEGER``, ``REAL``, ``NUMERIC``, ``TEXT``, or ``BLOB``, which changes nothing.
     :param strict: whether only values of that type are stored.
     :param generated: whether the table computes it.
@@ -97,7 +98,7 @@ def columns_of(connection: sqlite3.Connection, table: str) -> list[SqliteColumn]
 
 
 def affinity_of(kind: str) -> str:
-    """What SQLite makes of a column's declared type (https://sqlite.org/datatype3.html, 3.1)."""
+    """The affinity that SQLite derives from a column's declared type (https://sqlite.org/datatype3.html, 3.1)."""
     upper = kind.upper()
     rules = (
         (("INT",), "INTEGER"),
@@ -156,7 +157,7 @@ def check_taken(
 
 
 def _advice(kind: DataType, column: SqliteColumn) -> str:
-    """What to do instead; empty if the column stores the type as it is, or says so of each value."""
+    """The advice for a column's type; empty if the column stores the type unchanged, or if each value is checked."""
     affinity = column.affinity
     numeric = affinity in ("INTEGER", "REAL")
     match kind:
@@ -184,8 +185,8 @@ def _advice(kind: DataType, column: SqliteColumn) -> str:
 class _Changed(Exception):
     """SQLite would store another value.
 
-    :param why: what it would do.
-    :param advice: what to write in the query.
+    :param why: how SQLite would change it.
+    :param advice: the expression to write in the query.
     """
 
     def __init__(self, why: str, advice: str) -> None:
@@ -230,7 +231,7 @@ def _column(batch: pa.RecordBatch, number: int, column: SqliteColumn, options: T
 
 
 def _change(kind: pa.DataType, column: SqliteColumn) -> Callable[[Any], Any] | None:
-    """What makes a value what SQLite stores; None if that is what it is."""
+    """The function that converts a value to the form that SQLite stores; None if no conversion is needed."""
     import pyarrow as pa
 
     affinity = column.affinity
@@ -275,7 +276,7 @@ def _number(value: Decimal) -> int | float:
 
 
 def _text_number(value: str) -> str:
-    """SQLite stores a number for a text that is one."""
+    """Refuses numeric texts, for which SQLite would store a number."""
     if _NUMBER.fullmatch(value):
         number = Decimal(value.strip())
         if abs(number.adjusted()) > _MAX_DIGITS:

@@ -1,4 +1,4 @@
-"""What a database cannot hold of a column of texts, and rows in messages. Pure."""
+"""Finds texts that a database cannot store, and describes rows in messages. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def first_of(mask: pa.Array) -> int | None:
 
 
 def first_invalid(values: pa.Array) -> int | None:
-    """The index of the first text that is no UTF-8, as of bytes that were cast to a string unseen."""
+    """The index of the first text that is not UTF-8, such as bytes cast to a string unchecked."""
     import pyarrow as pa
 
     try:

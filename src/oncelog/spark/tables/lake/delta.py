@@ -71,7 +71,7 @@ INFO = "oncelog"
 _PLAN = ":plan"
 _HISTORY = 100
 _OF_PARQUET = re.compile(r"\.parquet$|^[^._=][^=]*=")
-"""Names of files, and of folders of partitions, in a table of Parquet files."""
+"""Matches the names of files and partition folders in a table of Parquet files."""
 _RETENTION = "delta.setTransactionRetentionDuration"
 _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 
@@ -272,7 +272,7 @@ class DeltaTableStore:
         merger.when_matched_update(columns, predicate=stays).when_not_matched_insert(columns).execute()
 
     def _files(self, parts: Sequence[WrittenPart], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
-        """The files of tasks, and one for all that they left to the driver."""
+        """The tasks' files, and one file for all rows that they left to the driver."""
         import pyarrow as pa
 
         found = [one for part in parts if part.written is not None for one in pickle.loads(part.written)]
@@ -297,14 +297,14 @@ class DeltaTableStore:
         return TableLook(str(table.metadata().id), retention, marker, others, _layout(table))
 
     def _others(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
-        """The last batches of the query's other groups: those that are known, or that the log still names."""
+        """The last batches of the query's other groups: of known groups, and of those that the log still names."""
         named = {str(info.get("sink")) for info in self._infos(table) if info.get("queryId") == query_of(group)}
         groups = sorted({*known, *named} - {group})
         found = {other: self._marker(table, other, plans) for other in groups}
         return {other: marker for other, marker in found.items() if marker is not None}
 
     def _marker(self, table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | None:
-        """The last batch of a group, made of its application transactions and of what its commit says."""
+        """The last batch of a group, from its application transactions and the information in its commit."""
         number = table.transaction_version(group)
         if number is None:
             return None
@@ -332,7 +332,7 @@ class DeltaTableStore:
         return {}
 
     def _infos(self, table: DeltaTable) -> Iterator[dict[str, Any]]:
-        """What our sinks say in the newest commits, the newest first.
+        """The information that oncelog's sinks stored in the newest commits, the newest first.
 
         Read here, since the library's ``history`` fails as a whole at a commit that it does not understand: CONVERT TO
         DELTA and CLONE write -1 as ``readVersion``.
@@ -401,20 +401,20 @@ def add_files(
     partition_by: Sequence[str],
     properties: CommitProperties,
 ) -> None:
-    """One commit that adds these files, and removes all others if the mode is ``overwrite``."""
+    """Make one commit that adds these files, and removes all others if the mode is ``overwrite``."""
     actions: list[AddAction | RemoveAction] = [_add(one) for one in files]
     table.create_write_transaction(actions, mode, table.schema(), list(partition_by), commit_properties=properties)
 
 
 def file_system(options: TableOptions) -> FileSystem:
-    """The table's folder, by the library's own store and its options."""
+    """The table's folder, opened with the library's own store and options."""
     from pyarrow.fs import PyFileSystem
 
     return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
 
 
 def _columns(table: DeltaTable) -> StructType:
-    """The columns, with what Delta keeps in their metadata."""
+    """The columns, with Delta's entries in their metadata."""
     from pyspark.sql.types import StructType
 
     return StructType.fromJson(_json(table.schema().to_json()))
@@ -425,7 +425,7 @@ def _layout(table: DeltaTable) -> TableLayout:
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:
-    """Whether the table has no other batch of the group than when it was looked at."""
+    """Whether the table's last batch of the group is still the one that was observed."""
     before = None if commit.seen.marker is None else commit.seen.marker.batch_id
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
@@ -443,14 +443,14 @@ def _properties(commit: Commit) -> CommitProperties:
 
 
 def short(error: Exception) -> str:
-    """What the library says, with its causes, which it writes below each other behind arrows."""
+    """The library's error with its causes, which it lists on separate lines after arrows."""
     first, *causes = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().split("\n")
     parts = [first, *(cause.strip().removeprefix("\u21b3").strip() for cause in causes if "\u21b3" in cause)]
     return ": ".join(parts) or type(error).__name__
 
 
 def plan_number(fingerprint: str) -> int:
-    """The beginning of a fingerprint, as many bits as the version of an application transaction has."""
+    """The first bits of a fingerprint, as many as the version of an application transaction holds."""
     return int(fingerprint[:16], 16) >> 1
 
 

@@ -1,8 +1,8 @@
-"""What a Delta table demands of its rows and files, where the library does not ensure it.
+"""Enforces requirements of a Delta table on rows and files that the library does not ensure.
 
-Conditions of a table are texts of Spark's SQL (CHECK, invariants, generated columns), or mean what Spark does (lengths,
-NOT NULL inside structs). Spark computes them with the rows, so they hold as Delta-Spark keeps them: a condition that is
-NULL is not fulfilled. No other code checks the files that tasks have written.
+A table's conditions are Spark SQL texts (CHECK, invariants, generated columns), or follow Spark's semantics (lengths,
+NOT NULL inside structs). Spark evaluates them with the rows, so they hold as in Delta-Spark: a condition that is NULL
+is violated. No other code checks the files that tasks have written.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _INVARIANTS = "delta.invariants"
 _GENERATED = "delta.generationExpression"
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 _FILLED = ("delta.identity.start", "CURRENT_DEFAULT")
-"""Entries of a column by which an engine makes its values."""
+"""Metadata entries of a column whose values an engine generates."""
 _FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
 
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What Spark computes with the rows of a batch.
+    """The expressions that Spark evaluates with the rows of a batch.
 
-    :param generated: the expressions of columns that the rows need not have.
-    :param padded: the lengths of columns that are CHAR.
+    :param generated: the expressions of columns that the rows may lack.
+    :param padded: the lengths of CHAR columns.
     """
 
     conditions: tuple[Condition, ...] = ()
@@ -52,7 +52,7 @@ class Demands:
 
 
 def demands_of(table: DeltaTable, columns: StructType) -> Demands:
-    """What a table that passed :func:`check_writable` demands of its rows."""
+    """The requirements on rows of a table that passed :func:`check_writable`."""
     configuration = table.metadata().configuration
     conditions = [
         Condition(f"CHECK constraint {name.removeprefix(_CHECK)} ({text})", text)
@@ -81,7 +81,7 @@ def demands_of(table: DeltaTable, columns: StructType) -> Demands:
 
 
 def _not_null(field: StructField) -> Iterator[tuple[str, ...]]:
-    """The paths that may not be NULL and whose NULLs a file's statistics do not count."""
+    """The paths that are NOT NULL and whose NULLs a file's statistics do not count."""
     uncounted = isinstance(field.dataType, (ArrayType, MapType, StructType)) or "." in field.name
     if not field.nullable and uncounted:
         yield (field.name,)
@@ -116,7 +116,7 @@ def check_nulls(files: Sequence[DataFile], required: Sequence[str], options: Tab
 
 
 def check_writable(table: DeltaTable, columns: StructType, options: TableOptions) -> None:
-    """Refuse what the library would write in a way that other readers do not understand, or not write at all."""
+    """Refuse columns that the library would write in a way that other readers do not understand, or could not write."""
     check_features(table, options)
     configuration = table.metadata().configuration
     mapping = configuration.get(_MAPPING, "none")
@@ -180,7 +180,7 @@ def _check_column(field: StructField, options: TableOptions) -> None:
 
 
 def _requires(kind: DataType) -> bool:
-    """Whether an array or a map in this type holds something that may not be NULL; the keys of maps never may."""
+    """Whether an array or a map in this type contains a NOT NULL part, apart from the keys of maps."""
     match kind:
         case StructType():
             return any(_requires(field.dataType) for field in kind.fields)
@@ -217,8 +217,8 @@ def check_understood(table: DeltaTable, demands: Demands, options: TableOptions)
 def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: TableOptions) -> DataFrame:
     """The rows with wider types, generated, padded and partition columns, and the conditions of the table.
 
-    Raises ConfigError if Spark cannot compute a condition. What an upsert's rows have no columns for is left to the
-    library, which looks at the merged rows.
+    Raises ConfigError if Spark cannot compute a condition. Conditions on columns that an upsert's rows lack are left to
+    the library, which checks the merged rows.
     """
     from pyspark.sql.functions import col, expr, lit, rpad, when
     from pyspark.sql.functions import length as length_of

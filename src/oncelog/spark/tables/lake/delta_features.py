@@ -1,7 +1,7 @@
-"""What the protocol of a Delta table asks of its writers and deltalake cannot do. The library itself is asked.
+"""Detects features of a Delta table's protocol that deltalake cannot write, by trying.
 
-deltalake compares a table's features with its own only when it commits, after rows are computed and files written. So
-a table of one line, in a folder of its own, is given the same protocol, and one empty commit.
+deltalake compares a table's features with its own only in a commit, after rows were computed and files written. So a
+one-line table in a temporary folder gets the same protocol, and one empty commit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from oncelog.errors import ConfigError
 from oncelog.spark.tables.options import TableOptions
 
 _WITH_FEATURES = 7
-"""The version of writers from which on a table lists its features."""
+"""The writer version from which on a table lists its features."""
 _READERS = 3
 _DEFAULT = "CURRENT_DEFAULT"
-"""The entry of a column with a default, which a copy of the table would have."""
+"""The metadata entry of a column with a default, which a copy of the table keeps."""
 _DROPPED = (
     "rowTracking",
     "inCommitTimestamp",
@@ -32,13 +32,13 @@ _DROPPED = (
     "materializePartitionColumns",
     "domainMetadata",
 )
-"""Features that Delta-Spark drops at once, in this order: others depend on the last."""
+"""Features that Delta-Spark drops at once, in this order: other features depend on the last one."""
 _DROPPED_WITH_HISTORY = ("typeWidening", "typeWidening-preview", "vacuumProtocolCheck", "checkpointProtection")
-"""Features that it drops together with the versions of the table that used them."""
+"""Features that Delta-Spark drops together with the versions of the table that used them."""
 
 
 def check_features(table: DeltaTable, options: TableOptions) -> None:
-    """Refuse a table that deltalake cannot write, with the way out. Raises ConfigError."""
+    """Refuse a table that deltalake cannot write, with the remedy. Raises ConfigError."""
     protocol = table.protocol()
     versions = protocol.min_reader_version, protocol.min_writer_version
     library = f"deltalake {version('deltalake')}"
@@ -67,7 +67,7 @@ def _alone(feature: str, readers: frozenset[str]) -> tuple[int, int, tuple[str, 
 
 @functools.cache
 def _commits(reader: int, writer: int, reader_features: tuple[str, ...], writer_features: tuple[str, ...]) -> bool:
-    """Whether the library commits to a table of this protocol."""
+    """Whether the library can commit to a table with this protocol."""
     protocol: dict[str, Any] = {"minReaderVersion": reader, "minWriterVersion": writer}
     if writer >= _WITH_FEATURES:
         protocol["writerFeatures"] = writer_features
@@ -122,5 +122,5 @@ def quoted_feature(name: str) -> str:
 
 
 def sql_name(options: TableOptions) -> str:
-    """The table as Spark's SQL names it."""
+    """The table's name in Spark SQL."""
     return f"delta.`{options.table}`"

@@ -1,9 +1,9 @@
 """An Iceberg table, by pyiceberg: files by the tasks, one commit by the driver, the batch's identity in its snapshots.
 
-The identity is in the summary of each snapshot that a batch makes, and is looked for among the ancestors of the current
-one: a table that was rolled back does not have the batches that it lost. Whoever expires snapshots removes identities,
-so the table's own setting for that says how long they stay. pyiceberg would repeat a commit that came second without
-looking at identities, so its catalog is asked directly, for one try.
+The identity is in the summary of each snapshot that a batch creates, and is searched among the ancestors of the current
+snapshot: a table that was rolled back lacks the later batches. Expiring snapshots removes identities, so the table's
+own expiry setting determines how long they stay. pyiceberg would retry a commit that lost a race without checking
+identities, so the catalog is called directly, once.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _WRITTEN = re.compile(r"\d{5}-\d+-[0-9a-f-]{36}\.parquet")
 _CHUNK_BYTES = 128 << 20
 _FAILURES: tuple[type[Exception], ...] = (RESTError, SQLAlchemyError, OSError, *_AWS_FAILURES)
 _MISCONFIGURED = (ValueError, TypeError, KeyError, ImportError, NotInstalledError)
-"""What pyiceberg raises for a catalog, a file system or a name that it cannot use."""
+"""The exceptions of pyiceberg for a catalog, a file system or a name that it cannot use."""
 
 
 class IcebergTable:
@@ -157,7 +157,7 @@ class IcebergTable:
             self._missing(table, stored_schema(schema, TableFormat.ICEBERG))
 
     def _check(self, table: Table) -> None:
-        """Refuse a table that cannot be written as it is; asked again when it has changed."""
+        """Refuse a table that cannot be written; checked again when the table has changed."""
         metadata = table.metadata
         checked = (metadata.table_uuid, metadata.current_schema_id, metadata.default_spec_id, dict(table.properties))
         check_deletes(summary_of(table), self._options)
@@ -166,7 +166,7 @@ class IcebergTable:
             self._checked = checked
 
     def _missing(self, table: Table, stored: StructType) -> pa.Schema | None:
-        """The columns that are to be added. Raises ConfigError if they may not be, or if one has another type."""
+        """The columns to add. Raises ConfigError if columns must not be added, or if one has another type."""
         schema = table.schema()
         check_types(schema, stored.names, self._options)
         check_required([one.name for one in schema.fields if one.required], stored.names, self._options)
@@ -189,7 +189,7 @@ class IcebergTable:
         return unwritable("/" + location.removeprefix("file:").lstrip("/"))
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Files by the names that pyiceberg gives, which no snapshot names."""
+        """Files with pyiceberg's naming scheme that no snapshot refers to."""
         table = self._load()
         if table is None or not isinstance(table.io, PyArrowFileIO):
             return []
@@ -355,13 +355,13 @@ def _reason(error: Exception) -> str:
 
 
 class TableShape(NamedTuple):
-    """What the files of a batch were made for: they name columns by their ids, and one way of partitioning."""
+    """The schema and the partitioning that a batch's files were written for: files refer to columns by ids."""
 
     columns: Sequence[NestedField]
     spec_id: int
 
     def fits(self, table: Table) -> bool:
-        """Whether the table has the columns, and maybe more."""
+        """Whether the table has at least these columns."""
         now = table.schema().fields
         return table.metadata.default_spec_id == self.spec_id and all(column in now for column in self.columns)
 
@@ -370,7 +370,7 @@ class TableShape(NamedTuple):
 class IcebergFilesWriter:
     """In a task: writes files, and leaves a few rows to the driver.
 
-    :param name: the table's, for messages.
+    :param name: the table's name, for messages.
     :param table: metadata and properties of the file system, pickled: they are loaded in tasks only.
     """
 
@@ -461,8 +461,9 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
 
 
 def _text(kind: Any) -> str:
-    """A type in words that do not tell large and small buffers, names inside lists and maps, or the order of a struct's
-    fields apart: files name fields by their ids."""
+    """A type's text without the differences that do not matter because files refer to fields by ids: large and small
+    buffers, names inside lists and maps, the order of a struct's fields.
+    """
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "string"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

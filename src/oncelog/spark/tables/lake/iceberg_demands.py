@@ -1,7 +1,7 @@
-"""What an Iceberg table demands of its writers, where pyiceberg does not ensure it before rows are computed.
+"""Checks requirements of an Iceberg table on its writers that pyiceberg does not check before rows are computed.
 
-The library itself is asked: it writes a row and a manifest with the table's own schema, partitions and properties, into
-a folder that is deleted. What it would ignore without a word is looked at here.
+The library is tried out: it writes a row and a manifest with the table's own schema, partitions and properties into a
+temporary folder. Requirements that it would silently ignore are checked here.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ if TYPE_CHECKING:
 _FORMAT_VERSION = 2
 _EQUALITY_DELETES = "total-equality-deletes"
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.enabled")
-"""Properties that say where files are; the trial's are in its own folder."""
+"""Properties with the location of files; the trial uses its own folder."""
 _REFUSALS = (ValueError, TypeError, KeyError, NotImplementedError, ImportError, NotInstalledError, pa.ArrowException)
-"""What pyiceberg raises for what it cannot do."""
+"""The exceptions of pyiceberg for unsupported operations."""
 _UNHELD = (TimeType, TimestampNanoType, TimestamptzNanoType)
-"""Types that no column of Spark's has the values of."""
+"""Types whose values no Spark column can hold."""
 
 
 def check_writable(table: Table, options: TableOptions) -> None:
-    """Refuse a table that pyiceberg cannot write, or whose properties it ignores, with the way out."""
+    """Refuse a table that pyiceberg cannot write, or whose properties it ignores, with the remedy."""
     library = f"pyiceberg {version('pyiceberg')}"
     properties = table.properties
     if table.format_version > _FORMAT_VERSION:
@@ -115,7 +115,7 @@ def one_line(spec: PartitionSpec) -> str:
 
 
 def summary_of(table: Table) -> Mapping[str, str]:
-    """What the current snapshot says of the table."""
+    """The totals in the summary of the current snapshot."""
     snapshot = table.current_snapshot()
     return {} if snapshot is None or snapshot.summary is None else snapshot.summary.additional_properties
 
@@ -131,7 +131,7 @@ def check_deletes(summary: Mapping[str, str], options: TableOptions) -> None:
 
 
 MADE_OF = {"uuid": "string", "fixed": "binary"}
-"""Types without one in Spark, and what :func:`made_of` makes them of."""
+"""Types without a Spark type, and the types that :func:`made_of` converts to them."""
 
 
 def _try(metadata: TableMetadata) -> None:
@@ -151,7 +151,7 @@ def _try(metadata: TableMetadata) -> None:
 
 
 def _row(schema: Schema) -> dict[str, Any]:
-    """A row with values where they have to be."""
+    """A row with values in the required fields."""
     return {field.name: _value(field.field_type) for field in schema.fields if field.required}
 
 
@@ -170,7 +170,7 @@ def _value(kind: IcebergType) -> Any:
 
 
 _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
-"""Values of types whose value is not a number; dates, times and decimals take 0."""
+"""Sample values of non-numeric types; dates, times and decimals take 0."""
 
 
 def spark_types(schema: Schema) -> dict[str, spark.DataType]:
@@ -212,7 +212,7 @@ _SPARK_TYPES: Mapping[type[IcebergType], spark.DataType] = {
 
 
 def check_types(schema: Schema, names: list[str], options: TableOptions) -> None:
-    """Refuse rows with a column whose type no value of Spark's has."""
+    """Refuse rows with a column whose type no Spark value has."""
     for name in names:
         field = next((one for one in schema.fields if one.name == name), None)
         if field is not None and isinstance(field.field_type, _UNHELD):
@@ -223,7 +223,7 @@ def check_types(schema: Schema, names: list[str], options: TableOptions) -> None
 
 
 def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
-    """The rows with uuids made of texts, and binary of the length that the table has. Raises TableRefused."""
+    """The rows with uuids converted from texts, and binary values of the table's fixed length. Raises TableRefused."""
     for number, column in enumerate(rows.schema):
         field = next((one for one in schema.fields if one.name == column.name), None)
         kind = None if field is None else field.field_type
@@ -243,7 +243,9 @@ def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
 
 
 def conditions(schema: Schema) -> list[Condition]:
-    """What is NOT NULL inside other columns. A struct with such a field may not be NULL: pyiceberg writes none."""
+    """The NOT NULL fields inside other columns. A struct with such a field must not be NULL, because pyiceberg cannot
+    write it.
+    """
     return [
         Condition(f"NOT NULL inside column {field.name}", text)
         for field in schema.fields

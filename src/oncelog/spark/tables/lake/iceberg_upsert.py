@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table, Transaction
 
 MAX_VALUES = 100
-"""Of a column of the key: with more of them, files are chosen by the least and the greatest. pyiceberg looks at no more
-than 200 when it compares values with a file's statistics."""
+"""The maximum number of distinct values of a key column in a filter: with more, files are chosen by the minimum and the
+maximum. pyiceberg compares at most 200 values with a file's statistics.
+"""
 
 
 def upsert(
@@ -39,11 +40,11 @@ def upsert(
 ) -> None:
     """Put the rows into the transaction's table in place of those with the same keys; others are added.
 
-    A replaced row keeps the columns that the batch does not have. A file without such a row stays as it is.
+    A replaced row keeps the columns that the batch lacks. A file without replaced rows is not rewritten.
 
-    :param source: no two rows have one key, and no key is NULL.
-    :param properties: of the snapshot.
-    :param by: the columns that say which row is later: a row of the table that is later than the batch's stays.
+    :param source: the batch's rows; their keys are unique and not NULL.
+    :param properties: the snapshot's properties.
+    :param by: the columns that decide which row is later: a table's row that is later than the batch's stays.
     """
     chosen = may_match(source, key)
     replaced: list[pa.Table] = []
@@ -90,7 +91,7 @@ def _read(table: Table, task: FileScanTask, columns: Sequence[str]) -> pa.Table:
 
 
 def _matches(rows: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Where the same keys are: their numbers among the ``row`` and the ``source``."""
+    """The row numbers of equal keys in both tables, as the columns ``row`` and ``source``."""
     names = [f"key{number}" for number in range(len(key))]
     found = [rows.column(name) for name in key]
     wanted = [source.column(name).cast(column.type) for name, column in zip(key, found, strict=True)]
@@ -100,7 +101,7 @@ def _matches(rows: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table:
 
 
 def _later(rows: pa.Table, source: pa.Table, found: pa.Table, by: Sequence[str]) -> pa.ChunkedArray:
-    """For each match, whether the table's row is later; NULL is earlier than each value."""
+    """For each match, whether the table's row is later; NULL is earlier than any value."""
     later = pa.chunked_array([pa.array([False] * found.num_rows, pa.bool_())])
     for name in reversed(by):
         ours = rows[name].take(found["row"])
@@ -114,7 +115,7 @@ def _later(rows: pa.Table, source: pa.Table, found: pa.Table, by: Sequence[str])
 
 
 def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
-    """The rows of the source that take the place of others, with the columns that only those have."""
+    """The source's rows that replace others, with the columns that only the replaced rows have."""
     taken = source.take(found["source"])
     for name in rows.column_names:
         if name not in source.column_names:
@@ -123,7 +124,7 @@ def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
 
 
 def _without(count: int, numbers: pa.ChunkedArray) -> pa.Array:
-    """A mask of this many rows that leaves these row numbers out."""
+    """A mask of this length that excludes these row numbers."""
     return pc.invert(pc.is_in(pa.array(range(count), pa.int64()), value_set=numbers.combine_chunks()))
 
 

@@ -1,7 +1,7 @@
 """Parquet files of a Delta table: written by tasks, and by the driver for what tasks left to it.
 
-Each file has the rows of one partition, as the format wants it. Files have a name of their own, so that those
-that no commit names can be found. A failed or repeated task leaves files, and nothing refers to them.
+Each file has the rows of one partition, as the format wants it. Files have a distinctive name, so that files without a
+commit can be found: a failed or repeated task leaves files that nothing refers to.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _LONGEST_STATISTIC = 32
 
 
 class PartitionRefused(OncelogError):
-    """A row has a value in a partition column that Delta would read as another one."""
+    """A row has a value in a partition column that Delta would read back as a different value."""
 
 
 class DataFile(NamedTuple):
-    """One file, as a commit names it.
+    """One file in a commit.
 
     :param statistics: JSON of the format's ``stats``.
     """
@@ -68,7 +68,7 @@ class FileWriter:
 
     @property
     def size_bytes(self) -> int:
-        """What is in the files, and what is held for the next row group."""
+        """The bytes in the files and those held for the next row group."""
         opened = 0 if self._open is None else self._open.size_bytes + self._open.held_bytes
         return sum(one.size_bytes for one in self.done) + opened
 
@@ -97,7 +97,7 @@ class _OpenFile:
 
     @property
     def size_bytes(self) -> int:
-        """What is in the file; rows that are held count when their row group is written."""
+        """The bytes in the file; held rows count once their row group is written."""
         return int(self._stream.tell())
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -124,7 +124,7 @@ class _OpenFile:
 
 
 def file_schema(schema: pa.Schema, partition_by: Sequence[str]) -> pa.Schema:
-    """The columns that are in the files: without those of the partition, timestamps in UTC."""
+    """The columns in the files: without the partition columns, with timestamps in UTC."""
     import pyarrow as pa
 
     kept = [one for one in schema if one.name not in partition_by]
@@ -148,7 +148,7 @@ def _in_utc(kind: pa.DataType) -> pa.DataType:
 def _by_partition(
     batch: pa.RecordBatch, partition_by: Sequence[str]
 ) -> Iterator[tuple[Mapping[str, str | None], pa.RecordBatch]]:
-    """The runs of rows with the same values in the partition columns, without these."""
+    """The runs of rows with the same values in the partition columns, without these columns."""
     import numpy as np
     import pyarrow as pa
 
@@ -177,7 +177,7 @@ def _by_partition(
 
 
 def _partition_value(name: str, value: Any) -> str | None:
-    """The text of a value, as the format spells it."""
+    """The text of a value in the format's notation."""
     match value:
         case None:
             return None

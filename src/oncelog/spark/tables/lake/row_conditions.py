@@ -1,4 +1,5 @@
-"""What Spark computes with the rows of a batch for a table of files: wider types, and conditions that each row fulfils.
+"""Lets Spark convert and check the rows of a batch for a table of files: wider types, and conditions that each row must
+fulfil.
 
 No other code checks the files that tasks have written. A row that breaks a condition ends the job with a
 sentence, before anything is committed.
@@ -35,7 +36,7 @@ _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10
 
 
 class Condition(NamedTuple):
-    """What holds for each row: a text of Spark's SQL, and what it is called in messages."""
+    """A condition that each row must fulfil: a Spark SQL text, and its name in messages."""
 
     name: str
     sql: str
@@ -84,9 +85,10 @@ def cast_wider(rows: DataFrame, found: Mapping[str, DataType]) -> DataFrame:
 def fulfilling(
     rows: DataFrame, given: Sequence[str], conditions: Sequence[Condition], options: TableOptions
 ) -> DataFrame:
-    """The columns ``given``; a row that breaks a condition, or for which it is NULL, ends the job.
+    """The columns ``given``; a row for which a condition is false or NULL ends the job.
 
-    Raises ConfigError if Spark cannot compute a condition. What an upsert's rows have no columns for is left out.
+    Raises ConfigError if Spark cannot compute a condition. Conditions on columns that an upsert's rows lack are left
+    out.
     """
     from pyspark.sql.functions import coalesce, col, concat, expr, lit, raise_error, struct, substring, to_json, when
 
@@ -102,7 +104,9 @@ def fulfilling(
 
 
 def resolved(rows: DataFrame, column: Column, name: str, options: TableOptions) -> Column | None:
-    """The column; None if an upsert's rows do not have what it needs. Raises ConfigError if Spark cannot compute it."""
+    """The condition as a column; None if an upsert's rows lack columns that it needs. Raises ConfigError if Spark
+    cannot compute it.
+    """
     from pyspark.errors import AnalysisException
 
     try:

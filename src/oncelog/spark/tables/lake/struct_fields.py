@@ -1,7 +1,7 @@
-"""What to write in a query for a struct whose fields the table has in another order. Pure.
+"""The expression to write in a query for a struct whose fields are in another order in the table.
 
-A cast takes the fields of a struct by their places, so it would put values into other fields; ``named_struct`` alone
-would make a struct of NULL. Called by :mod:`oncelog.spark.tables.lake.delta` for its refusals.
+Pure. A cast matches the fields of structs by position, so it would put values into other fields; ``named_struct`` alone
+would turn NULL into a struct. Called by :mod:`oncelog.spark.tables.lake.delta` for its refusals.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from oncelog.spark.tables.lake.row_conditions import widens
 
 
 def rearranged(name: str, given: DataType, found: DataType) -> str:
-    """Spark's SQL that makes a column of the table's type out of the rows', with each value in its own field.
+    """The Spark SQL that converts the rows' column to the table's type, with each value in its own field.
 
-    Empty if no struct is in the column, or if the types differ in more than order and width.
+    Empty if the column contains no struct, or if the types differ in more than order and width.
     """
     if "struct<" not in given.simpleString():
         return ""

@@ -1,9 +1,9 @@
-"""What a request means to a group of the classic protocol: one table, event by state.
+"""The rules of a group of the classic protocol: one table, event by state.
 
-A rule examines and decides; ``classic_protocol`` carries the verdict out. When the coordinator returns
-ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS is answered here, and in ``docs/reference/group-states.md``, which is drawn
-from :data:`RULES`. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.4.0); KIP-345, KIP-394, KIP-447,
-KIP-559.
+A rule examines and decides; ``classic_protocol`` carries the verdict out. This module, and
+``docs/reference/group-states.md``, which is generated from :data:`RULES`, define when the coordinator returns
+ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.4.0);
+KIP-345, KIP-394, KIP-447, KIP-559.
 """
 
 from __future__ import annotations

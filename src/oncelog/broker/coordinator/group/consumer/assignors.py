@@ -23,7 +23,7 @@ BALANCE_ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class MemberSpec:
-    """What an assignor knows of a member: its existing subscribed topics, and its current target."""
+    """A member from an assignor's point of view: its existing subscribed topics, and its current target."""
 
     topics: frozenset[TopicId]
     current: Assignment

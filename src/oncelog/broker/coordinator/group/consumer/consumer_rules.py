@@ -39,7 +39,7 @@ class MemberRefusal(NamedTuple):
 
 
 class EpochClaim(Enum):
-    """What a heartbeat claims with its epoch."""
+    """The claim that a heartbeat's epoch makes."""
 
     JOIN = "joins (epoch 0)"
     CURRENT = "is at the member's epoch"
@@ -49,7 +49,7 @@ class EpochClaim(Enum):
 
 
 class MembershipStatus(Enum):
-    """What the sender is to the group."""
+    """The sender's membership status in the group."""
 
     UNKNOWN = "not a member"
     MEMBER = "a member"
@@ -153,7 +153,7 @@ def explain(verdict: MemberVerdict, group_id: str, member_id: str, instance_id: 
 def invalid_heartbeat(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> MemberRefusal | None:
-    """What is wrong with a request itself, in Kafka's words."""
+    """The fault of a malformed request, in Kafka's words."""
     epoch = request.member_epoch
     needs_id = api_version >= MEMBER_ID_FROM_CLIENT_FROM or epoch > JOIN_EPOCH or epoch == LEAVE_EPOCH
     empty = (

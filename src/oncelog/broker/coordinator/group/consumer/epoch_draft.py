@@ -48,7 +48,7 @@ class EpochDraft(Generic[G]):
         self.written.append(self._epoch_record(group.group_id, group.epoch, metadata_hash))
 
     def was_assigned_within(self, interval_ms: int, now_ms: int) -> bool:
-        """Whether the last assignment is too recent for another one."""
+        """Whether the last assignment was too recent to compute a new one."""
         last_ms = self.group.assignment_timestamp_ms
         return last_ms != 0 and 0 <= now_ms - last_ms < interval_ms
 

@@ -39,7 +39,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class VersionPorts(Protocol):
-    """Supported APIs and versions, finalized features, and who answers."""
+    """The answer: supported APIs and versions, finalized features, and the answering node."""
 
     metadata: MetadataStore
     node: SimulatedNode

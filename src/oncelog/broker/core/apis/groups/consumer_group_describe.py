@@ -54,7 +54,7 @@ def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
 
 
 def _entries(group: DescribedGroup) -> int:
-    """The number of its members and of what they own."""
+    """The number of the group's members and of their owned partitions."""
     owned = sum(
         1 + len(topic.partitions)
         for member in group.members

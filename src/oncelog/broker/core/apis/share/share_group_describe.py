@@ -52,7 +52,7 @@ def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
 
 
 def _entries(group: DescribedGroup) -> int:
-    """The number of its members and of what they own."""
+    """The number of the group's members and of their owned partitions."""
     owned = sum(1 + len(topic.partitions) for member in group.members for topic in member.assignment.topic_partitions)
     return 1 + owned + sum(1 + len(member.subscribed_topic_names) for member in group.members)
 

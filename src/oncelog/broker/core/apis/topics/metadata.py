@@ -80,7 +80,7 @@ def _respond(
 
 
 def cluster_operations(ports: AccessPorts, context: RequestContext) -> int:
-    """What the caller may do with the cluster; hidden from callers that may not describe it."""
+    """The caller's operations on the cluster; hidden from callers that may not describe it."""
     if not allows_cluster(ports, context, Operation.DESCRIBE):
         return 0
     return authorized_operations(ports, context, CLUSTER, CLUSTER_NAME)

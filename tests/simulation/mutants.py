@@ -556,7 +556,7 @@ GROUPS: Sequence[Mutant] = (
         one_in=10,
     ),
     Mutant(
-        "a client commits offsets of a deleted topic for the one made again",
+        "a client commits offsets of a deleted topic for the recreated one",
         "client.core.transactions.offset_topics:OffsetTopics._learn",
         "if self._ids is None:",
         "if True:",

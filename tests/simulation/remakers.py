@@ -1,4 +1,4 @@
-"""A topic that is deleted and made again while a group's offsets in it are committed in transactions.
+"""A topic that is deleted and recreated while a group's offsets in it are committed in transactions.
 
 Each offset carries the id of the topic that its writer knew: what is committed must be of the topic that is there.
 """

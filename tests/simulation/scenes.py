@@ -707,7 +707,7 @@ def moving_members(rng: random.Random) -> Scene:
 
 
 def remade_topics(rng: random.Random) -> Scene:
-    """Transactions commit offsets of a topic that is deleted and made again meanwhile."""
+    """Transactions commit offsets of a topic that is deleted and recreated meanwhile."""
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         remaker, auditor = Remaker(world, history, "remaker", {}), OffsetsAuditor(world, history, "offsets", {})

@@ -109,7 +109,7 @@ class OutboxRelay:
             if self._on_mismatch is OnMismatch.FAIL:
                 raise Mismatch(
                     f"Relay {self._name}: {sent.reason}. Nothing was sent. on_mismatch='send' sends the rows of batch "
-                    f"{self._note.batch} again, 'skip' takes them for sent; then it continues with the numbers of the "
+                    f"{self._note.batch} again; 'skip' assumes they were sent. It continues with the numbers of the "
                     "database"
                 )
             sent = self._on_mismatch is OnMismatch.SKIP

@@ -101,7 +101,7 @@ def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, 
             failure = RefusedRows(ours) if ours else Py4JError(shortened(str(error)))
         if isinstance(failure, OncelogError):
             logger.error("%s", failure)
-            logger.debug("where that was raised", exc_info=failure)
+            logger.debug("the traceback of this error", exc_info=failure)
         if failure is not None:
             raise failure.with_traceback(None) from None
 

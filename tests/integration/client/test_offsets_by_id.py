@@ -1,4 +1,4 @@
-"""Offsets of transactions identify their topics by id (KIP-1319), and none is committed for a topic made again."""
+"""Offsets of transactions identify their topics by id (KIP-1319), and none is committed for a recreated topic."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_offsets_of_a_recreated_topic_are_refused(
             await send(3)
             assert await committed(broker.bootstrap_servers, unique_name, unique_name) == 3
             await remade(broker.bootstrap_servers, unique_name)
-            with pytest.raises(AbortableTransactionError, match=f"topic '{unique_name}' was deleted and made again"):
+            with pytest.raises(AbortableTransactionError, match=f"topic '{unique_name}' was deleted and recreated"):
                 await send(4)
             await abort()
             assert await committed(broker.bootstrap_servers, unique_name, unique_name) is None
@@ -120,7 +120,7 @@ async def test_offsets_of_a_deleted_topic_are_not_committed_for_its_recreation(
         await remade(servers, unique_name)
         async with Producer(bootstrap_servers=servers, transactional_id=unique_name, **FAST) as producer:
             await producer.begin_transaction()
-            with pytest.raises(AbortableTransactionError, match=f"topic '{unique_name}' was deleted and made again"):
+            with pytest.raises(AbortableTransactionError, match=f"topic '{unique_name}' was deleted and recreated"):
                 await producer.send_offsets_to_transaction({partition: 3}, before)
             await producer.abort_transaction()
             consumer.seek(partition, 0)

@@ -51,7 +51,7 @@ def test_previewed_dead_letters_are_sent_back_once(page: Page, console: RunningC
     expect(page.get_by_role("status").first).to_have_text("6 dead letters were sent back.")
     assert len(apart(lambda: world.values(world.origin))) == 6
     stale.get_by_role("button", name="Send back").click()
-    expect(stale.locator("#page")).to_contain_text("has moved since it was shown: look again")
+    expect(stale.locator("#page")).to_contain_text("has advanced: reload the page")
     assert len(apart(lambda: world.values(world.origin))) == 6
     shown(page, console, topic=world.dead)
     page.get_by_role("button", name="Send back").click()
@@ -80,7 +80,7 @@ def test_a_wrong_selection_of_dead_letters_is_reported(page: Page, console: Runn
     expect(page.get_by_role("alert")).to_contain_text("with another --where or --error")
     for query, reported in (
         ({"to": world.dead}, "in their own topic"),
-        ({"parking": world.parked}, "need each other"),
+        ({"parking": world.parked}, "or neither"),
         ({"where": "number"}, "HEADER=VALUE"),
         ({"limit": "0"}, "from 1 to 5000"),
     ):

@@ -73,5 +73,5 @@ def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) ->
         if result is not None and result is not False:
             return result
         if real_time.monotonic() > deadline:
-            raise CheckFailed(f"what was waited for did not happen within {waited_s:g} s")
+            raise CheckFailed(f"the awaited condition did not hold within {waited_s:g} s")
         sleep(0.02)

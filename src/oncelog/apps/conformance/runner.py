@@ -131,7 +131,7 @@ def _one(address: str, world: TestedCluster, name: str, check: Check, case: Mapp
         return CheckResult(check, case, CheckOutcome.FAILED, "the broker did not answer")
     except (OncelogError, *_NO_ANSWER) as error:
         return CheckResult(
-            check, case, CheckOutcome.FAILED, f"the answer is not what it should be: {type(error).__name__}: {error}"
+            check, case, CheckOutcome.FAILED, f"the answer is unexpected: {type(error).__name__}: {error}"
         )
     return CheckResult(check, case, CheckOutcome.PASSED, "")
 

@@ -136,7 +136,7 @@ FLOWS: Mapping[str, Flow] = {
         ),
         _flow(
             "topic-made-again",
-            "A topic is deleted and made again",
+            "A topic is deleted and recreated",
             "Offsets in a transaction name their topics by id: one of a deleted topic is not committed for another "
             "of its name.",
             ("producer", "copier", "coordinator", "orders-0"),

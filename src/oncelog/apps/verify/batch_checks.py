@@ -94,7 +94,7 @@ class BatchChecks:
         if wanted is None and self._expected.compacted and header.base_offset > self._expected.log_start:
             self.hole_to = header.base_offset
         if wanted is not None and header.base_offset < wanted:
-            self._add("offset-overlap", header, f"offsets up to {wanted - 1} were there before")
+            self._add("offset-overlap", header, f"earlier batches reach offset {wanted - 1}")
         elif wanted is not None and header.base_offset > wanted:
             self._gap(header, wanted)
         if header.records_count <= header.last_offset_delta and not header.is_control:
@@ -142,7 +142,7 @@ class BatchChecks:
             return False
         of_producer = header.timestamp_type is TimestampType.CREATE_TIME
         if of_producer and header.records_count and largest != header.max_timestamp:
-            self._add("timestamp-mismatch", header, f"it says {header.max_timestamp}, its records say {largest}")
+            self._add("timestamp-mismatch", header, f"header: {header.max_timestamp}, records: {largest}")
         return True
 
     def _check_append_time(self, header: BatchHeader) -> None:

@@ -72,8 +72,8 @@ class KeyChecks:
         self._report.add(
             "key-came-back",
             self._where,
-            f"key {show_bytes(twice.key)} is at offset {twice.earlier} and at {twice.later}; the cleaner has been "
-            f"everywhere below {self._clean_to}",
+            f"key {show_bytes(twice.key)} is at offset {twice.earlier} and at {twice.later}; the log is "
+            f"compacted up to {self._clean_to}",
             first=twice.earlier,
             last=twice.later,
         )

@@ -276,7 +276,7 @@ class ProducerChecks:
         elif not self._may_be_forgotten(producer, header):
             self._check_marker(producer, header, marker)
         if producer.open_from < 0 and not marker.commit and header.producer_epoch == producer.decided:
-            self._add("marker-contradicts", header, "abort, and the transaction was committed before")
+            self._add("marker-contradicts", header, "abort after the transaction was committed")
         elif producer.open_from < 0:
             self._add("marker-without-data", header, marker.type.name.lower())
         else:

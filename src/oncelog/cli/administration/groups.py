@@ -201,7 +201,7 @@ def _show_group(group: Row) -> None:
         show_table([heading.upper() for heading in headings], [[row[name] for name in headings] for row in offsets])
     deliveries = group.get("deliveries")
     if isinstance(deliveries, list):
-        show_rows(False, deliveries, DELIVERED, "nothing is stored of offsets from the starts on")
+        show_rows(False, deliveries, DELIVERED, "no state is stored for offsets at or after the start offsets")
 
 
 @command.command("reset-offsets")

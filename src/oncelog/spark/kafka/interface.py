@@ -179,7 +179,7 @@ class KafkaAccess(Protocol):
         isolation: IsolationLevel,
         read: Mapping[TopicPartition, int] | None = None,
     ) -> Mapping[TopicPartition, LogEnd]:
-        """Like :meth:`ends`, but after each transaction whose end was acknowledged before the call: waits for its
+        """Like :meth:`log_ends`, but after each transaction whose end was acknowledged before the call: waits for its
         markers.
 
         :param read: the caller's position; the call does not wait while there are other records to read.

@@ -52,9 +52,9 @@ def _unknown_process() -> subprocess.Popen[bytes] | None:
 
 @private_api(
     "SparkContext._gateway",
-    buys="a JVM that was killed is said to be, in one sentence",
+    buys="a killed JVM is reported in one sentence",
     instead=_unknown_process,
-    loses="a JVM that was killed shows as the error of the connection",
+    loses="a killed JVM is reported as a connection error",
 )
 def java_process() -> subprocess.Popen[bytes] | None:
     """The process of the JVM that this program has started; None if it has started none."""
@@ -70,9 +70,9 @@ def _assume_started() -> bool:
 
 @private_api(
     "SparkContext._gateway",
-    buys="a JVM that did not start is said to be so, in one sentence",
+    buys="a JVM that did not start is reported in one sentence",
     instead=_assume_started,
-    loses="a JVM that did not start shows as PySpark's error",
+    loses="a JVM that did not start is reported as PySpark's error",
 )
 def has_java() -> bool:
     """Whether this program has a connection to a JVM, or had."""
@@ -91,7 +91,7 @@ def _no_gauges(spark: Any) -> JavaGauges | None:
     "java.com.codahale.metrics.MetricRegistry",
     "java.com.codahale.metrics.jmx.JmxReporter",
     "java.com.codahale.metrics.DefaultSettableGauge",
-    buys="the lag of queries as MBeans of the driver: Spark's metrics system takes no sources from Python",
+    buys="the lag of queries as MBeans of the driver: Spark's metrics system accepts no sources written in Python",
     instead=_no_gauges,
     loses="the JVM has no gauges of the lag",
 )

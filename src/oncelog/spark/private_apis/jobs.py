@@ -23,7 +23,7 @@ def _default_parallelism(context: Any) -> int:
     "ResourceProfileManager.defaultResourceProfile",
     buys="a writer for each slot, without waiting for slots that never come",
     instead=_default_parallelism,
-    loses="slots are taken for as many as spark.default.parallelism says",
+    loses="the number of slots is assumed to be spark.default.parallelism",
 )
 def slots(context: Any) -> int:
     """How many tasks the executors can run at the same time now."""
@@ -133,9 +133,9 @@ def _public_settings(spark: Any) -> Mapping[str, str]:
     "JavaSession.sessionState",
     "SessionState.conf",
     "SQLConf.settings",
-    buys="tasks of a plan that becomes an RDD have the session's settings, given in 6 questions to the JVM",
+    buys="tasks of a plan that becomes an RDD have the session's settings, set with 6 calls to the JVM",
     instead=_one_by_one,
-    loses="two questions to the JVM for each setting of the session",
+    loses="two calls to the JVM for each setting of the session",
 )
 def give_settings(spark: Any) -> Callable[[], None]:
     """Give the tasks of the jobs that this thread starts the session's settings; returns a function that undoes this.

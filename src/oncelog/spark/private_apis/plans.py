@@ -122,9 +122,9 @@ def _spark_type_of_session(kind: pa.DataType) -> DataType:
 
 @private_api(
     "pyspark.sql.pandas.types.from_arrow_type",
-    buys="columns of records with schemas without a question to the JVM",
+    buys="columns of records with schemas without a call to the JVM",
     instead=_spark_type_of_session,
-    loses="the active session is asked for the types of columns",
+    loses="the active session determines the types of columns",
 )
 def spark_type(kind: pa.DataType) -> DataType:
     """Spark's type for an Arrow type; timestamps without a time zone stay without one."""

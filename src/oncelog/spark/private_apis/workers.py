@@ -70,9 +70,9 @@ def _may_do_more() -> bool:
 @private_api(
     "pyspark.sql.worker.python_streaming_sink_runner from 4.0",
     seen="4.0.5, 4.3.0",
-    buys="a commit that asks the broker nothing again before it begins",
+    buys="a commit that begins without asking the broker again",
     instead=_may_do_more,
-    loses="the columns and the broker are asked once more before each commit",
+    loses="the columns are checked and the broker is asked again before each commit",
 )
 def only_commits() -> bool:
     """Whether Spark started this process to commit batches of streams.
@@ -91,7 +91,7 @@ def _by_serializer() -> Any:
 
 @private_api(
     "pyspark.cloudpickle",
-    buys="functions of the user's program travel to workers that do not have its modules",
+    buys="functions of the user's program run in workers that do not have its modules",
     instead=_by_serializer,
     loses="nothing: PySpark's serializer does the same",
 )

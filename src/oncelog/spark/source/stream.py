@@ -148,7 +148,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return Place(end, ids, first, epochs, marks).as_json()
 
     def _read_by(self, place: Place) -> Offsets:
-        """The position that the query has read, for :meth:`_ends`; empty if the answer must include all records."""
+        """The position that the query has read, for ``settled_ends``; empty if the answer must include all records."""
         return place.offsets
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:

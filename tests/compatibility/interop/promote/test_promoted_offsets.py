@@ -1,4 +1,4 @@
-"""Offsets of a topic that was deleted and made again, on the Apache Kafka node that ``promote`` made of the folder."""
+"""Offsets of a topic that was deleted and recreated, on the Apache Kafka node that ``promote`` made of the folder."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def test_start_names_exactly_the_partitions_that_are_read() -> None:
 
 
 def test_a_new_or_returning_read_records_the_log_in_which_it_begins(tmp_path: Path) -> None:
-    """So the source tells whether its topic was deleted and made again meanwhile."""
+    """So the source tells whether its topic was deleted and recreated meanwhile."""
     mark = [8, 8, -1, -1, -1, 1, 5, 77]
     line = {"t": {"0": 9, "1": 5, "id": "A", "epochs": {"0": 3, "1": 4}, "marks": {"0": mark}}}
     lower = {"t": {"0": 9, "1": 4, "id": "A", "epochs": {"0": 3, "1": 2}}}

@@ -140,7 +140,7 @@ def test_option_starting_after_is_the_end_of_the_last_ended_batch(flow: Flow) ->
     flow.plan(0, 0, line(10, 0))
     flow.plan(0, 1, line(20), ended=False)
     flow.plan(1, 0, line(10, 0), ended=False, wrote=False)
-    assert json.loads(starting_after(str(flow.folder))) == {"in": {"0": 10, "id": ID}}  # not in a topic made again
+    assert json.loads(starting_after(str(flow.folder))) == {"in": {"0": 10, "id": ID}}  # not in a recreated topic
 
 
 def test_named_sources_are_compared_by_name(flow: Flow) -> None:

@@ -428,7 +428,7 @@ def test_report_holds_the_end_of_the_log() -> None:
     assert stream.reportLatestOffset() == {"a": {"0": 10}}
 
 
-# --- topics made again
+# --- recreated topics
 
 
 def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:

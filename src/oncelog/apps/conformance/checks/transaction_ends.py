@@ -95,7 +95,7 @@ def requests_while_the_transaction_is_being_ended_are_put_off(fixture: Fixture) 
         connection.receive(number, flexible=version >= 3)
     holds(
         errors <= {CONCURRENT_TRANSACTIONS, 0},
-        "the request is put off with CONCURRENT_TRANSACTIONS, or taken in once the end is done",
+        "the request is refused with CONCURRENT_TRANSACTIONS, or accepted once the end is complete",
     )
     producer.add((topic, 0))
     producer.commit()

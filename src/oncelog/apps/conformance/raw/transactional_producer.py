@@ -249,7 +249,8 @@ class RawTransactionalProducer:
     def completed(self) -> str:
         """The state once it is neither ongoing nor being completed; UNREPORTED if the broker does not report it.
 
-        If it does not, the last EndTxn is repeated: it is put off until every marker is written.
+        If it does not, the last EndTxn is repeated: the broker refuses it with CONCURRENT_TRANSACTIONS until every
+        marker is written.
         """
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
             if self._ended is not None:

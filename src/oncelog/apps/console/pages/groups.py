@@ -118,7 +118,7 @@ def _target(visit: ConsoleRequest, target: str) -> LogPlace | int:
                 raise ConfigError(f"an offset must be 0 or more, not {number}")
             return number if target == "shift" else LogPlace(PositionKind.OFFSET, number)
         case _:
-            raise ConfigError(f"a reset goes {', '.join(TARGETS)}, not {target!r}")
+            raise ConfigError(f"the target of a reset must be one of {', '.join(TARGETS)}, not {target!r}")
 
 
 async def reset(visit: ConsoleRequest) -> Response:

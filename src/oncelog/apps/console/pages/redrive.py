@@ -84,7 +84,7 @@ async def carry_out(visit: ConsoleRequest) -> Response:
     asked = _asked({name: visit.field(name) for name in FIELDS})
     async with asked.opened(visit, await visit.admin(), dry_run=False) as redrive:
         if _positions(redrive.positions) != visit.field("begun"):
-            raise RefusedRequest(f"this redrive of {asked.topic} has moved since it was shown: look again")
+            raise RefusedRequest(f"this redrive of {asked.topic} has advanced: reload the page")
         while await redrive.round() is not None:
             continue
         counts = redrive.counts
@@ -103,7 +103,7 @@ def _asked(given: Mapping[str, str]) -> _RedriveForm:
     if topic in (to, parking):
         raise RefusedRequest(f"dead letters cannot be sent or parked in their own topic, {topic}")
     if bool(parking) != bool(given["max_attempts"]):
-        raise RefusedRequest("a number of attempts and a parking topic need each other")
+        raise RefusedRequest("set both a number of attempts and a parking topic, or neither")
     name = given["name"] or "default"
     if not NAME.fullmatch(name):
         raise RefusedRequest(f"a name has 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")

@@ -230,7 +230,7 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTop
         ):
             report.add("copy-missing-compacted", where, f"{sides.dest} is compacted", first=offset)
         elif may_be_undecided:
-            report.add("copy-undecided", where, f"it is not in {sides.dest} up to what is open there", first=offset)
+            report.add("copy-undecided", where, f"not in {sides.dest} before its open transactions", first=offset)
         else:
             detail = f"it is not in {sides.dest}"
             more = f"{detail}, which has nothing after offset {reached}" if behind else detail

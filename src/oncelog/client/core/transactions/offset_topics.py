@@ -3,7 +3,7 @@
 Called by the transaction manager and by ``BatchTransactions``, one object for each TxnOffsetCommit. The request
 identifies all of its topics by id, or, if one of them has none, all by name. The ids stay those that were known first:
 those that a consumer of ours has read from, or else those of the metadata. Offsets of a topic that was deleted must not
-become those of a topic made again under its name, for which Java's client commits them.
+become those of a recreated topic of the same name, for which Java's client commits them.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def replaced(topics: OffsetTopics, group_id: str) -> RequestOutcome:
     """Why the offsets are not committed: one of their topics was deleted and recreated."""
     return RequestOutcome(
         Error.TRANSACTION_ABORTABLE,
-        f": topic {topics.replaced!r} was deleted and made again, and the offsets of group {group_id!r} may be of the "
+        f": topic {topics.replaced!r} was deleted and recreated, and the offsets of group {group_id!r} may be of the "
         "earlier one; abort the transaction, and read the topic again from the group's committed offset or its start",
     )
 

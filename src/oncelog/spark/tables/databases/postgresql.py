@@ -209,8 +209,8 @@ class PostgresTable:
         found = _one(connection, _IN_OTHER_LETTERS, (schema, name, schema, schema))
         if found is not None:
             raise ConfigError(
-                f"{self._options} does not exist, and there is {found}: names are taken in the letters in which they "
-                f"are written, so set table to {found}, or create the other table first"
+                f"{self._options} does not exist, and there is {found}: names are case-sensitive here, so "
+                f"set table to {found}, or create the other table first"
             )
 
     def missing_rights(self) -> list[str]:

@@ -106,7 +106,7 @@ def test_offsets_of_a_deleted_topic_are_not_committed() -> None:
     world = World(a=SECOND)
     result = world.send(A, a=FIRST)
     world.answer_metadata(a=SECOND)
-    assert "topic 'a' was deleted and made again" in str(world.refused(result))
+    assert "topic 'a' was deleted and recreated" in str(world.refused(result))
     assert world.wire.count(TXN_OFFSET_COMMIT) == 0
 
 
@@ -198,7 +198,7 @@ def test_offsets_of_a_recreated_topic_are_refused() -> None:
     world.wire.pass_time(200)
     world.answer_metadata(a=SECOND)
     assert world.wire.count(TXN_OFFSET_COMMIT) == 0
-    assert "topic 'a' was deleted and made again" in str(world.refused(result))
+    assert "topic 'a' was deleted and recreated" in str(world.refused(result))
     end = world.txn.abort()
     world.wire.take(END_TXN).answer(EndTxnResponse(producer_id=7, producer_epoch=1))
     assert end.value is None

@@ -41,8 +41,9 @@ SHARE_ACKNOWLEDGE = Api(ApiKey.SHARE_ACKNOWLEDGE, 2, 2)
 SHARE_GROUP_HEARTBEAT = Api(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1)
 INCREMENTAL_ALTER_CONFIGS = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1)
 HEARTBEAT_S, MAX_WAIT_MS = 0.8, 400
-ITERATION_MS = 10
-"""A broker looks at its clock once in an iteration of its loop: so much earlier may a lock end."""
+ITERATION_MS = 100
+"""A broker looks at its clock at the begin of an iteration of its loop, and a fetch that a write wakes sees that of the
+iteration before the write: so much earlier may a lock end."""
 GROUP_RESOURCE, SET = 32, 0
 REJOINS = (Error.UNKNOWN_MEMBER_ID, Error.FENCED_MEMBER_EPOCH, Error.GROUP_ID_NOT_FOUND)
 LEAVES = -1

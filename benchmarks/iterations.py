@@ -1,11 +1,16 @@
 """The longest iteration of the broker's loop: for how long one client's request keeps all others waiting.
 
-    python -m benchmarks.iterations [CASE ...]
+    python -m benchmarks.iterations [WORD ...]
 
-Each case asks for as much as one client may, against a broker with 10,000 partitions in a process of its own that takes
-the CPU time of each iteration. Iterations that only read a client's bytes count too. Where a case names the elements of
-its request, the second column is the longest iteration divided by them: the limits of elements (``registry``) follow
-from it.
+One client asks for as much as it may, of a broker in a process of its own that takes the CPU time of each iteration; a
+neighbour writes one record after another meanwhile. First each API with each array that its request has
+(``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000 partitions, topics or names, and with
+the most that is allowed; then what grows with the broker's state. Shown are the CPU time of the longest iteration
+(the median of a few requests; iterations that only read a client's bytes count too), the longest time that the
+neighbour waited, and what the request was answered with: a refusal may be a short iteration. The limits of elements
+(``registry``) follow from the CPU time. The exit code is 1 if an iteration takes more than 100 ms for 5,000 elements or
+400 ms for the most that is allowed. Other load on the machine lengthens the neighbour's waits; they are shown for a
+silent client too.
 """
 
 from __future__ import annotations
@@ -23,57 +28,46 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection as Pipe
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from benchmarks.load import BenchmarkError
 from benchmarks.raw import holders_of_errors
 from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.core.registry import SERVED
 from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.broker.server.serve import serve as oncelog_serve
 from oncelog.errors import Error
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from oncelog.protocol.generated.alter_client_quotas_request import (
-    AlterClientQuotasRequest,
-    EntityData,
-    EntryData,
-    OpData,
-)
-from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
 from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
-from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
-from oncelog.protocol.generated.list_offsets_request import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
-from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
-from oncelog.protocol.generated.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
 )
+from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
+from tests.support.wide_requests import WIDE, Shape, World, build, max_entries, precede, prepare, shapes
 
-PARTITIONS = 10_000
+PARTITIONS, FEW_ELEMENTS = 10_000, 5000
+FEW_MS, MAX_MS = 100, 400
+"""Bounds of an iteration: of a request of :data:`FEW_ELEMENTS`, and of the most that is allowed."""
+TOPICS, WIDEST, GROUPS = 2000, PARTITIONS, 2000
+ROUNDS = 3
+PAUSE_S, SETTLED_S = 0.002, 0.02
 MB = 1024 * 1024
 WITH_ACLS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -86,14 +80,14 @@ def serve(folder: str, pipe: Pipe) -> None:
     """In the broker's process: times every iteration; on request it sends the longest since the last request."""
     sys.modules["uvloop"] = None  # type: ignore[assignment]  # its iterations cannot be timed
     longest = [0.0]
-    run = asyncio.Handle._run
+    run_once = asyncio.SelectorEventLoop._run_once  # type: ignore[attr-defined]
 
-    def timed(handle: asyncio.Handle) -> None:
+    def timed(loop: asyncio.SelectorEventLoop) -> None:
         begin = time.thread_time()
-        run(handle)
+        run_once(loop)
         longest[0] = max(longest[0], time.thread_time() - begin)
 
-    asyncio.Handle._run = timed  # type: ignore[method-assign, assignment]
+    asyncio.SelectorEventLoop._run_once = timed  # type: ignore[attr-defined]
 
     def report() -> None:
         while pipe.recv():
@@ -118,7 +112,7 @@ def accepted(client: RawConnection, request: Message, version: int) -> Any:
 
 
 def _topics(client: RawConnection) -> None:
-    names = [f"t{number}" for number in range(1000)]
+    names = [f"made-{number}" for number in range(1000)]
     accepted(client, CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 60_000), 7)
     accepted(client, DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
 
@@ -129,35 +123,9 @@ def _partitions(client: RawConnection) -> None:
     accepted(client, DeleteTopicsRequest(topics=[DeleteTopicState("grows")], timeout_ms=60_000), 6)
 
 
-def _first_use(client: RawConnection) -> None:
-    accepted(client, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
-    accepted(client, FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4)
-
-
-def _list_offsets(client: RawConnection) -> None:
-    asked = [ListOffsetsPartition(index, -1, -1) for index in range(PARTITIONS)]
-    accepted(client, ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)]), 7)
-
-
-def _commit(client: RawConnection) -> None:
-    client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["committing"]), 4)
-    committed = [OffsetCommitRequestPartition(index, 1, -1, "") for index in range(PARTITIONS)]
-    accepted(
-        client, OffsetCommitRequest("committing", topics=[OffsetCommitRequestTopic("wide", partitions=committed)]), 8
-    )
-
-
-def _offset_fetch(client: RawConnection) -> None:
-    topics = [OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)))]
-    accepted(client, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=topics)]), 8)
-
-
-def _produce(client: RawConnection) -> None:
-    client.produce_all({("wide", index): batch(b"v") for index in range(PARTITIONS)})
-
-
-def _fetch(client: RawConnection) -> None:
-    client.fetch_all({("wide", index): RawFetchPosition(0, MB) for index in range(PARTITIONS)})
+def _waiting_fetch(client: RawConnection) -> None:
+    positions = {(WIDE, index): RawFetchPosition(0, MB) for index in range(PARTITIONS)}
+    client.receive_fetch(client.send_fetch(positions, max_wait_ms=500, min_bytes=2**30))
 
 
 def _bomb(client: RawConnection) -> None:
@@ -168,106 +136,159 @@ def _bomb(client: RawConnection) -> None:
 
 
 def _transaction(client: RawConnection) -> None:
-    accepted(client, FindCoordinatorRequest(key_type=1, coordinator_keys=["iterations"]), 4)
-    given = accepted(client, InitProducerIdRequest(transactional_id="iterations", transaction_timeout_ms=60_000), 4)
-    topics = [AddPartitionsToTxnTopic("wide", list(range(PARTITIONS)))]
+    asked = InitProducerIdRequest(transactional_id="over-all", transaction_timeout_ms=60_000)
+    given = client.ask_until(asked, 4, lambda answer: answer.error_code == 0)  # the last transaction has ended
+    topics = [AddPartitionsToTxnTopic(WIDE, list(range(PARTITIONS)))]
     producer = given.producer_id, given.producer_epoch
-    accepted(client, AddPartitionsToTxnRequest([], "iterations", *producer, topics), 3)
-    accepted(client, EndTxnRequest("iterations", *producer, True), 3)
-
-
-def _acls(client: RawConnection) -> None:
-    accepted(
-        client, CreateAclsRequest([AclCreation(2, f"n{number}", 3, "User:a", "*", 3, 3) for number in range(5000)]), 3
-    )
-
-
-def _quotas(client: RawConnection) -> None:
-    entries = [
-        EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 1e6, False)])
-        for number in range(2000)
-    ]
-    accepted(client, AlterClientQuotasRequest(entries, False), 1)
-    entries = [
-        EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 0.0, True)])
-        for number in range(2000)
-    ]
-    accepted(client, AlterClientQuotasRequest(entries, False), 1)
+    accepted(client, AddPartitionsToTxnRequest([], "over-all", *producer, topics), 3)
+    accepted(client, EndTxnRequest("over-all", *producer, True), 3)
 
 
 CASES: dict[str, Case] = {
-    "first use of both coordinators": _first_use,
     "Metadata of all topics": lambda client: client.ask(MetadataRequest(topics=None), 12),
     "1,000 topics made and deleted": _topics,
     "2,000 partitions added and deleted": _partitions,
-    "ListOffsets of 10,000 partitions": _list_offsets,
-    "OffsetCommit of 10,000 partitions": _commit,
     "OffsetFetch of all of a group": lambda client: accepted(
-        client, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=None)]), 8
+        client, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g0", topics=None)]), 8
     ),
-    "OffsetFetch of 10,000 partitions": _offset_fetch,
-    "Metadata of 10,000 topics": lambda client: client.ask(
-        MetadataRequest([MetadataRequestTopic(name=f"n{number}") for number in range(PARTITIONS)], False), 12
-    ),
-    "Produce to 10,000 partitions": _produce,
-    "Fetch of 10,000 partitions": _fetch,
+    "Fetch of 10,000 partitions that waits": _waiting_fetch,
     "a transaction over 10,000 partitions": _transaction,
-    "FindCoordinator of 10,000 keys": lambda client: client.ask(
-        FindCoordinatorRequest(key_type=0, coordinator_keys=[f"g{number}" for number in range(PARTITIONS)]), 4
-    ),
-    "DescribeGroups of 10,000 groups": lambda client: client.ask(
-        DescribeGroupsRequest(groups=[f"g{number}" for number in range(PARTITIONS)]), 5
-    ),
-    "DescribeConfigs of 1,000 topics": lambda client: client.ask(
-        DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 1000, True, False), 4
-    ),
     "DescribeLogDirs of all": lambda client: client.ask(DescribeLogDirsRequest(None), 4),
-    "ListGroups, ListTransactions": lambda client: (
-        client.ask(ListGroupsRequest([], []), 5),
-        client.ask(ListTransactionsRequest(), 1),
-    ),
-    "5,000 ACLs": _acls,
-    "2,000 quotas set and removed": _quotas,
+    "ListGroups": lambda client: client.ask(ListGroupsRequest([], []), 5),
+    "ListTransactions": lambda client: client.ask(ListTransactionsRequest(), 1),
     "a batch that unpacks to 16 MB": _bomb,
     "a record of 900 KB": lambda client: client.produce("one", batch(b"v" * 900_000)),
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def neighbour(address: str, pipe: Pipe) -> None:
+    """In a process of its own: writes one record after another; on request it sends the longest wait since the last
+    request, in milliseconds."""
+    one, longest = batch(b"v" * 100), 0.0
+    with RawConnection(address, timeout_s=600) as client:
+        while True:
+            begin = time.perf_counter()
+            if error := client.produce("one", one).error:
+                raise BenchmarkError(f"the neighbour's record was refused: {Error(error).name}")
+            longest = max(longest, time.perf_counter() - begin)
+            if pipe.poll(PAUSE_S):
+                if not pipe.recv():
+                    return
+                pipe.send(longest * 1000)
+                longest = 0.0
+
+
+class Measured(NamedTuple):
+    """:ivar cpu_ms: of the longest iteration; ``waited_ms``: the neighbour, at most."""
+
+    cpu_ms: float
+    waited_ms: float
+
+    def show(self, label: str, count: int | None, answered: str = "") -> None:
+        of_each = "" if count is None else f"{self.cpu_ms * 1000 / count:7.1f} us"
+        shown = "" if count is None else f"{count:,}"
+        print(
+            f"{label:<76}{shown:>8}{self.cpu_ms:>8.1f} ms{of_each:>11}{self.waited_ms:>8.0f} ms  {answered}", flush=True
+        )
+
+
+class Meter:
+    """Measures what one client does to the loop and to its neighbour."""
+
+    def __init__(self, broker: Pipe, beside: Pipe) -> None:
+        self._pipes = (broker, beside)
+
+    def longest(self) -> Measured:
+        """Since the last call."""
+        for pipe in self._pipes:
+            pipe.send(True)
+        return Measured(*(float(pipe.recv()) for pipe in self._pipes))
+
+    def take(self, *work: Callable[[], object]) -> Measured:
+        found = []
+        for one in work:
+            self.longest()
+            one()
+            time.sleep(SETTLED_S)
+            found.append(self.longest())
+        return Measured(median(one.cpu_ms for one in found), max(one.waited_ms for one in found))
+
+
+def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequence[str]) -> list[str]:
+    """Measure each shape; what exceeds its bound."""
+    exceeded = []
+    for shape in shapes():
+        label = str(shape)
+        if words and not any(word in label for word in words):
+            continue
+        largest = max_entries(shape, world, SERVED[shape.api_key].max_elements)
+        few = min(largest, max_entries(shape, world, FEW_ELEMENTS))
+        ask_wide(meter, client, shape, world, 2)  # imports it
+        for entries, bound_ms in {few: FEW_MS, min(PARTITIONS, largest): MAX_MS, largest: MAX_MS}.items():
+            rounds = [ask_wide(meter, client, shape, world, entries) for _ in range(ROUNDS)]
+            found = Measured(median(one.cpu_ms for one, _ in rounds), max(one.waited_ms for one, _ in rounds))
+            found.show(label, entries, rounds[-1][1])
+            if found.cpu_ms > bound_ms:
+                exceeded.append(f"{label}, {entries:,}: {found.cpu_ms:.0f} ms, more than {bound_ms}")
+    return exceeded
+
+
+def ask_wide(meter: Meter, client: RawConnection, shape: Shape, world: World, entries: int) -> tuple[Measured, str]:
+    """What one request did, and what it was answered with."""
+    precede(shape, client, world)
+    body = build(shape, world, entries).encode(shape.version)
+    answers: list[str] = []
+    found = meter.take(lambda: answers.append(answered(client, shape, body)))
+    return found, answers[0]
+
+
+def answered(client: RawConnection, shape: Shape, body: bytes) -> str:
+    """Send a request; the errors of its answer, the most frequent first."""
+    client.send(shape.api_key, shape.version, body)
+    frame = client.receive_frame()
+    _, at = decode_response_header(frame, shape.api_key, shape.version)
+    answer = response_type(shape.api_key).decode(frame, shape.version, at)
+    found = Counter(Error(holder.error_code).name for holder in holders_of_errors(answer))
+    return ", ".join(f"{count:,} {name}" for name, count in found.most_common(2))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.iterations", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("case", nargs="*", help="words of the cases to run; all of them by default")
     words = parser.parse_args(arguments).case
     folder = tempfile.mkdtemp(prefix="oncelog-iterations-")
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, theirs))
-    process.start()
+    context = multiprocessing.get_context("spawn")
+    (broker, its_end), (beside, other_end) = context.Pipe(), context.Pipe()
+    processes = [context.Process(target=serve, args=(folder, its_end))]
+    processes[0].start()
     try:
-        servers = ours.recv()
-
-        def longest_ms() -> float:
-            ours.send(True)
-            return float(ours.recv())
-
-        with RawConnection(servers, timeout_s=120) as client:
-            client.create_topic("wide", partitions=PARTITIONS // 2)  # one request creates fewer than 10,000
-            client.ask(CreatePartitionsRequest([CreatePartitionsTopic("wide", PARTITIONS, None)], 60_000, False), 3)
+        servers = broker.recv()
+        with RawConnection(servers, timeout_s=600) as client:
             client.create_topic("one")
+            world = prepare(client, TOPICS, WIDEST, GROUPS)
+            processes.append(context.Process(target=neighbour, args=(servers, other_end)))
+            processes[1].start()
+            meter = Meter(broker, beside)
+            print(f"{'':<76}{'entries':>8}{'longest step':>11}{'of each':>11}{'neighbour':>11}  answered with")
+            silent = lambda: meter.take(lambda: time.sleep(5)).show("nothing", None)  # noqa: E731
+            silent()
             for name, case in CASES.items():
-                if words and not any(word in name for word in words):
-                    continue
-                longest_ms()
-                case(client)
-                found_ms = longest_ms()
-                of_each = f"{found_ms * 1000 / PARTITIONS:>8.1f} us" if "10,000" in name else ""
-                print(f"{name:<52}{found_ms:>8.1f} ms{of_each}", flush=True)
+                if not words or any(word in name for word in words):
+                    meter.take(*[lambda case=case: case(client)] * 2).show(name, None)  # type: ignore[misc]
+            exceeded = wide_requests(meter, client, world, words)
+            silent()
     finally:
-        ours.send(False)
-        process.join(60)
-        process.kill()
+        for process, pipe in zip(processes, (broker, beside), strict=False):
+            pipe.send(False)
+            process.join(60)
+            process.kill()
         shutil.rmtree(folder, ignore_errors=True)
+    for line in exceeded:
+        print(f"exceeded: {line}")
+    return 1 if exceeded else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -144,7 +144,7 @@ SERVED: dict[int, Served] = {
     ApiKey.SHARE_FETCH: Served("share", 1, 2, (group(Operation.READ),), max_elements=MAX_NAMES),
     ApiKey.SHARE_ACKNOWLEDGE: Served("share", 1, 2, (group(Operation.READ),), max_elements=MAX_NAMES),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Served("share", 0, 1, read_only=True),
-    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.READ),), max_elements=MAX_RECORDS),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.READ),)),
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.DELETE),), max_elements=MAX_RECORDS),
     ApiKey.LIST_CONFIG_RESOURCES: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), read_only=True),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served("topics", 0, 0, read_only=True),

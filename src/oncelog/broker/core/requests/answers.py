@@ -21,6 +21,7 @@ LONGEST_MESSAGE = 1_000
 text."""
 LISTS = {
     int(ApiKey.METADATA): "topics",
+    int(ApiKey.CREATE_TOPICS): "topics",
     int(ApiKey.DESCRIBE_CONFIGS): "results",
     int(ApiKey.LIST_GROUPS): "groups",
     int(ApiKey.DESCRIBE_GROUPS): "groups",
@@ -30,7 +31,8 @@ LISTS = {
     int(ApiKey.DESCRIBE_ACLS): "resources",
     int(ApiKey.DESCRIBE_CLIENT_QUOTAS): "entries",
 }
-"""The array of an answer that grows with the broker's state, and not only with its request: it is encoded in chunks."""
+"""The array of an answer that grows with the broker's state, and not only with its request, or whose elements hold all
+settings of a topic: it is encoded in chunks."""
 LISTED_IN_A_CHUNK = 20
 
 

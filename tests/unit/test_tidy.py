@@ -213,6 +213,7 @@ RENAMED = {
     r"(?<![A-Z])(?:MOST|LEAST)_": "MAX_, MIN_",
     r"\bturn_ends\b|_turn_used\b|\b(?:this|one|current) turn\b|\bturns? of the (?:event )?loop\b": "iteration",
     r"\bSlices\b|_in_pieces\b|\bPieces\b|\bdozens?\b": "task, chunk",
+    r"\b_?PIECE_|\b_pieces\(|import piece\b": "slice, part",
     r"\bstamps?\b|\bStamped\b|\bstamp_producer\b": "producer",
     r"\b(?:done|answered)_elsewhere\b": "background",
     r"\bforget_routes\b": "forget_patterns",

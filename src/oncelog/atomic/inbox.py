@@ -82,7 +82,7 @@ class InboxReader(Generic[K, V]):
         self._group: str = config.group_id
         self._begin = begin
         self._expected: dict[TopicPartition, int] = {}
-        """The database's position of each partition that was sought there."""
+        """The database's position of each partition to which the consumer was moved."""
         self._unshown: dict[TopicPartition, int] = {}
         self._shown_s = 0.0
 

@@ -45,9 +45,9 @@ def out_of_order(offset: int, next_offset: int) -> str:
 
 
 class Scanned(NamedTuple):
-    """What :meth:`BatchScanner.scan` found in one piece of a log file.
+    """What :meth:`BatchScanner.scan` found in one block of a log file.
 
-    ``size_bytes``: how much of the piece it consumed, in whole batches. ``producers``: headers (the fields of
+    ``size_bytes``: how much of the block it consumed, in whole batches. ``producers``: headers (the fields of
     ``BatchHeader``) that producer state needs, in the order in which to apply them; a marker's with
     (committed, coordinator epoch). ``leader_epochs``: each new epoch with its first offset.
     """
@@ -77,7 +77,7 @@ class BatchScanner:
     a scan ended before the first bad batch, None if more bytes are needed.
 
     Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) only the first
-    batch and the last :data:`BATCHES_KEPT` in the piece are reported: the effects of those in between are overwritten
+    batch and the last :data:`BATCHES_KEPT` in the block are reported: the effects of those in between are overwritten
     by these. If a new epoch ends the run, only the first is reported, because the old epoch's batches are forgotten.
     Everything else that depends on order, such as which transaction began first, is reported in order.
 
@@ -136,7 +136,7 @@ class BatchScanner:
         return found._replace(size_bytes=at)
 
     def _check(self, header: HeaderFields, batch: memoryview | None) -> bool:
-        """Whether the batch is valid and complete; None stands for one that continues past the piece."""
+        """Whether the batch is valid and complete; None stands for one that continues past the block."""
         offset, length, delta = header[0], header[1], header[6]
         if header[3] != 2:
             raise CorruptBatch(not_version_2(offset, header[3]))

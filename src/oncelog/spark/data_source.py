@@ -225,8 +225,8 @@ def _check_any_use(options: Mapping[str, str]) -> None:
 
 
 def _refuse_marked(table: OptionsOfTable | None) -> None:
-    """Refuse rows whose columns name a SQL table, where options name the destination: a table that Spark makes of such
-    columns (saveAsTable, toTable) would count as that other table.
+    """Refuse rows whose columns carry a SQL table's options, if the write's options name a destination: a new table
+    with such columns (saveAsTable, toTable) would count as the first table.
     """
     if table is not None:
         raise ConfigError(

@@ -205,7 +205,7 @@ def _plan_and_write(
 
 
 def _remote_query(lowered: Mapping[str, str], on_written: object) -> RunningQuery:
-    """The query of a batch over Spark Connect, where no JVM can tell it: the options name its checkpoint."""
+    """The query of a batch over Spark Connect. No JVM is available to find it, so the options name its checkpoint."""
     if on_written is not None or lowered.get("writers", "0") not in ("0", "auto"):
         raise ConfigError(
             "Over Spark Connect the driver writes each batch: leave out writers and on_written of for_each_batch"

@@ -406,7 +406,7 @@ async def test_large_rows_in_many_chunks_are_combined_few_at_a_time(
     table = pa.table(
         {"key": pa.chunked_array([[b"k"] * len(chunk) for chunk in chunks]), "value": pa.chunked_array(chunks)}
     )
-    monkeypatch.setattr(sending_arrow, "PIECE_BYTES", 10_000)
+    monkeypatch.setattr(sending_arrow, "SLICE_BYTES", 10_000)
     largest: list[int] = []
 
     def measured(value: pa.Array, *args: Any, **settings: Any) -> Iterator[Any]:

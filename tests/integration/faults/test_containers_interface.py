@@ -68,7 +68,7 @@ def test_variables_of_a_container_are_settings() -> None:
         ("CLUSTER_ID", "CLUSTER_ID is for a container"),
     ],
 )  # fmt: skip
-def test_variable_that_sets_nothing_is_refused(key: str, message: str) -> None:
+def test_environment_variable_without_effect_is_refused(key: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         KafkaContainer().with_env(key, "1")
 

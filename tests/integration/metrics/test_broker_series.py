@@ -207,7 +207,7 @@ def test_metrics_of_several_nodes_show_missing_replicas() -> None:
         assert len(short.values("kafka_broker_info")) == 2
 
 
-def test_replicas_that_fall_out_of_sync_come_back_or_lead_uncleanly_are_counted() -> None:
+def test_changes_of_in_sync_replicas_and_unclean_elections_are_counted() -> None:
     with oncelog.Broker(nodes=3, metrics="127.0.0.1:0") as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             unclean = {"unclean.leader.election.enable": "true"}

@@ -25,7 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.store import WrittenPart
 from tests.integration.tables.worlds import Query
@@ -62,7 +62,7 @@ class Existing:
         def made() -> list[WrittenPart]:
             rows = given.rename_columns(list(query.names.rows.names))
             if self.way == "driver":
-                return [piece(rows.to_batches())]
+                return [inline_part(rows.to_batches())]
             return list(query.store.task_writer()(iter(rows.to_batches())))
 
         query.run(0, [], schema=schema, made=made)

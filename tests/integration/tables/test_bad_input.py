@@ -16,7 +16,7 @@ from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, Stru
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.columns import check_columns
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
 from oncelog.spark.tables.sink import open_store
 from tests.integration.tables.worlds import SCHEMA, DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
@@ -33,7 +33,7 @@ def query(world: World) -> Query:
 
 def wider(row: tuple[int, str, int]) -> list[Any]:
     table = pa.table({"id": [row[0]], "text": [row[1]], "more": pa.array([row[2]], pa.int32())})
-    return [piece(table.to_batches())]
+    return [inline_part(table.to_batches())]
 
 
 def test_column_that_the_table_lacks_is_refused_and_added_if_asked(world: World, query: Query) -> None:
@@ -68,7 +68,7 @@ def test_names_with_quotes_dots_and_spaces_are_written(
         column = 'a"b".c%'  # Delta allows no space in columns
     schema = StructType([StructField(column, LongType())])
     query = Query(tmp_path / "checkpoint", replace(world.options, table=table, mode=Mode.UPSERT, key=(column,)))
-    made = [piece(pa.table({column: pa.array([1, 2], pa.int64())}).to_batches())]
+    made = [inline_part(pa.table({column: pa.array([1, 2], pa.int64())}).to_batches())]
     query.run(0, [], schema=schema, made=lambda: made)
     again = Query(query.root, query.options)
     again.run(1, [], schema=schema, made=lambda: made)
@@ -103,7 +103,7 @@ def _numbers(world: World, options: Any, name: str, column: str) -> list[int]:
 def test_keys_that_identify_no_row_are_refused(world: World, values: list[int | None], why: str) -> None:
     schema = StructType([StructField("k", LongType())])
     query = Query(world.folder / "checkpoint", replace(world.options, mode=Mode.UPSERT, key=("k",)))
-    made = [piece(pa.table({"k": pa.array(values, pa.int64())}).to_batches())]
+    made = [inline_part(pa.table({"k": pa.array(values, pa.int64())}).to_batches())]
     with pytest.raises(OncelogError, match=why):
         query.write(0, [], schema=schema, made=lambda: made)
 
@@ -213,7 +213,7 @@ def test_floating_point_keys_are_refused() -> None:
 def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
     schema = StructType([StructField("x", DoubleType())])
     query = Query(world.folder / "checkpoint", world.options)
-    made = [piece(pa.table({"x": [float("nan")]}).to_batches())]
+    made = [inline_part(pa.table({"x": [float("nan")]}).to_batches())]
     with pytest.raises(OncelogError, match=r"has nan in column x, which is REAL and would hold NULL for NaN"):
         query.write(0, [], schema=schema, made=lambda: made)
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import DecimalType, StructField, StructType
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.engine import BatchStep
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.lake.parquet import _by_partition, _partition_value
 from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.store import WrittenPart
@@ -95,7 +95,7 @@ def test_a_batch_of_an_iceberg_table_changed_meanwhile_is_refused_or_written(
 def test_postgresql_does_not_round_to_a_type_changed_during_the_batch(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     schema = StructType([StructField("price", DecimalType(10, 2))])
-    made = [piece(pa.table({"price": pa.array([Decimal("1.25")], pa.decimal128(10, 2))}).to_batches())]
+    made = [inline_part(pa.table({"price": pa.array([Decimal("1.25")], pa.decimal128(10, 2))}).to_batches())]
     query = Query(world.folder / "checkpoint", world.options)
     query.run(0, [], schema=schema)
 

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.lake.iceberg_upsert import MAX_VALUES, may_match
 from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.store import WrittenPart
@@ -68,7 +68,7 @@ def made(rows: dict[Key, str], names: Sequence[str] = tuple(COLUMNS)) -> Callabl
         "tags": [[text] for text in rows.values()],
     }
     table = pa.table({name: pa.array(columns[name], COLUMNS[name]) for name in names})
-    return lambda: [piece(table.to_batches())] if rows else []
+    return lambda: [inline_part(table.to_batches())] if rows else []
 
 
 def loaded(world: IcebergWorld) -> Table:
@@ -187,7 +187,7 @@ def test_key_of_each_type_is_found_again(
     for number, text in enumerate("ab"):
         columns = [pa.array(values, arrow), pa.array([1] * len(values), pa.int64()), pa.array([text] * len(values))]
         rows = pa.table(columns, ["k", "id", "text"])
-        query.run(number, [], schema=schema, made=lambda rows=rows: [piece(rows.to_batches())])
+        query.run(number, [], schema=schema, made=lambda rows=rows: [inline_part(rows.to_batches())])
     found = loaded(world).scan().to_arrow()
     assert sorted(found["k"].to_pylist()) == sorted(values)
     assert set(found["text"].to_pylist()) == {"b"}

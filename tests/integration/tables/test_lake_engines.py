@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import WrittenPart
 from tests.integration.tables.worlds import Query
@@ -57,7 +57,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeEngine]:
 
 
 def made(rows: pa.Table) -> list[WrittenPart]:
-    return [piece(rows.to_batches())]
+    return [inline_part(rows.to_batches())]
 
 
 def iceberg(engine: LakeEngine, name: str, **more: Any) -> TableOptions:

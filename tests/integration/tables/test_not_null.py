@@ -20,7 +20,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.databases.postgresql import PostgresTable
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.store import TableStore, WrittenPart
 from tests.integration.tables.worlds import DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
@@ -29,7 +29,7 @@ TEXT_ONLY = StructType([StructField("text", StringType())])
 
 
 def without_ids() -> list[WrittenPart]:
-    return [piece(pa.table({"id": pa.array([1, None], pa.int64()), "text": ["a", "b"]}).to_batches())]
+    return [inline_part(pa.table({"id": pa.array([1, None], pa.int64()), "text": ["a", "b"]}).to_batches())]
 
 
 def with_not_null(world: World) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.tables.doctor import diagnose_table
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat
 from tests.integration.tables.worlds import NOW_MS, SCHEMA, PostgresWorld, Query, World, arrow
 from tests.support.two_phase.pgbouncer import POOL, PgBouncer
@@ -70,5 +70,5 @@ def test_column_is_added_through_the_pooler(pooled: World, tmp_path: Path) -> No
     query.run(0, [(0, "a")])
     wider = StructType([*SCHEMA.fields, StructField("more", IntegerType())])
     rows = pa.table({"id": [1], "text": ["b"], "more": pa.array([7], pa.int32())})
-    query.run(1, [], schema=wider, made=lambda: [piece(rows.to_batches())])
+    query.run(1, [], schema=wider, made=lambda: [inline_part(rows.to_batches())])
     assert pooled.read() == [(0, "a"), (1, "b")]

@@ -21,7 +21,7 @@ from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, Stri
 from pyspark.sql import types as spark
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.store import WrittenPart
 from tests.integration.tables.existing import Existing, numbers, texts
@@ -48,7 +48,7 @@ class Batches:
         table = pa.table(rows)
 
         def made() -> list[WrittenPart]:
-            return [piece(table.to_batches())] if table.num_rows else []
+            return [inline_part(table.to_batches())] if table.num_rows else []
 
         query.run(0, [], schema=schema, made=made)
 
@@ -253,8 +253,10 @@ def test_iceberg_partition_inside_a_struct(iceberg: Batches) -> None:
     schema = _fields({"id": spark.LongType(), "place": kinds})
     query = Query(iceberg.world.folder / "nested", iceberg.world.options)
     rows = pa.table({"id": [1, 2], "place": [{"city": "x"}, None]})
-    query.run(0, [], schema=schema, made=lambda: [piece(rows.to_batches())])
-    query.run(1, [], schema=_fields({"id": spark.LongType()}), made=lambda: [piece(rows.select(["id"]).to_batches())])
+    query.run(0, [], schema=schema, made=lambda: [inline_part(rows.to_batches())])
+    query.run(
+        1, [], schema=_fields({"id": spark.LongType()}), made=lambda: [inline_part(rows.select(["id"]).to_batches())]
+    )
     assert len(rows_of(iceberg)) == 4
 
 

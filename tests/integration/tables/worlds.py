@@ -27,7 +27,7 @@ from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.tables.commit import TableBatch, write_batch
-from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.names import BatchNames
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import _Run, open_store, write_table_batch
@@ -44,7 +44,7 @@ def parts(rows: Sequence[Row]) -> list[WrittenPart]:
     """Rows as a task leaves them to the driver."""
     if not rows:
         return []
-    return [piece(arrow(rows).to_batches())]
+    return [inline_part(arrow(rows).to_batches())]
 
 
 def arrow(rows: Sequence[Row]) -> pa.Table:

@@ -62,7 +62,7 @@ def test_an_invalid_key_is_refused(data: bytes | None) -> None:
         decode_key(data)
 
 
-def test_a_value_that_lacks_something_changes_nothing() -> None:
+def test_an_incomplete_value_changes_nothing() -> None:
     state = folded(version("x", 1, 1))
     for value in ({}, {"schema": 1, "id": 2}, {"schema": "", "id": "2"}, {"schema": "", "id": 2, "references": 5}):
         with pytest.raises(DamagedRecord):

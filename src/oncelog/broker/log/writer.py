@@ -43,7 +43,7 @@ MIN_PAIR_BYTES = 12
 
 
 class LogWriter(LogPart):
-    """Appends batches and markers, and changes what is known of producers."""
+    """Appends batches and markers, and updates the producer states."""
 
     def __init__(self, log: LogState, files: LogFiles) -> None:
         super().__init__(log)

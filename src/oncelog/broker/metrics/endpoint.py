@@ -37,7 +37,7 @@ _REASONS = {
 
 
 class HealthVerdict(NamedTuple):
-    """A result of a health check: ``status`` in a word, and further details."""
+    """A result of a health check: ``status``, one word, and details."""
 
     well: bool
     status: str

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), default=500, show_default=True, metavar="N",
-    help="Letters in one transaction.",
+    help="Dead letters in one transaction.",
 )  # fmt: skip
 @click.option(
     "--first-run", is_flag=True,
@@ -84,7 +84,7 @@ def command(
     have recorded them. The header oncelog.attempts counts the attempts. One transaction commits the dead letters sent
     and the position: after a kill at any point, the same command continues. It works on Apache Kafka too.
 
-    Letters that --where and --error do not select are skipped: repeat the command with the same options, or use
+    Dead letters that --where and --error do not select are skipped: repeat the command with the same options, or use
     another --name with others. If --transform raises an exception, nothing of the transaction is sent.
 
     With --json, it prints totals after each transaction and at the end; with --dry-run, a line for each dead letter.

@@ -306,7 +306,7 @@ def missing_columns(
 
 
 def _other_type(name: str, wanted: str, found: str, rearranged: str) -> str:
-    """What to do about a column of another type, by which no value may be lost, or come into another field."""
+    """The advice for a column of another type that loses no value and moves none to another field."""
     if wanted in _WHOLE and found in COUNTED:
         return counted(name, found)
     if rearranged:

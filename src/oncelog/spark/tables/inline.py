@@ -1,4 +1,4 @@
-"""Rows that tasks leave to the driver: pieces of Arrow's stream format. Runs in tasks."""
+"""Rows that tasks leave to the driver: parts in Arrow's stream format. Runs in tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 INLINE_BYTES = 256 << 10
 """Up to this much, as Arrow, a task leaves to the driver rather than write it itself."""
-_PIECE_BYTES = 8 << 20
+_PART_BYTES = 8 << 20
 
 
 class InlineWriter:
@@ -24,14 +24,14 @@ class InlineWriter:
         for batch in batches:
             held.append(batch)
             size += batch.nbytes
-            if size >= _PIECE_BYTES:
-                yield piece(held)
+            if size >= _PART_BYTES:
+                yield inline_part(held)
                 held, size = [], 0
         if held:
-            yield piece(held)
+            yield inline_part(held)
 
 
-def piece(batches: Sequence[pa.RecordBatch]) -> WrittenPart:
+def inline_part(batches: Sequence[pa.RecordBatch]) -> WrittenPart:
     """The batches as one part for the driver; compressed, as it is sent and kept."""
     import pyarrow as pa
 
@@ -53,7 +53,7 @@ def leave_few(batches: Iterator[pa.RecordBatch]) -> Generator[WrittenPart, None,
         if size > INLINE_BYTES:
             return _all_of(held, batches)
     if held:
-        yield piece(held)
+        yield inline_part(held)
     return None
 
 

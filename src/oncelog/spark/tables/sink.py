@@ -134,8 +134,9 @@ def open_store(options: TableOptions) -> MaintainedTable:
 
 
 def check_table(store: MaintainedTable, schema: StructType, options: TableOptions) -> None:
-    """Refuse rows with these columns if the table, as it is now, cannot take them; changes nothing. Raises
-    ConfigError, and OncelogError if the table cannot be asked."""
+    """Refuse rows with these columns if the table's current definition cannot hold them; changes nothing. Raises
+    ConfigError, and OncelogError if the table cannot be read.
+    """
     named = named_rows(schema, options, store.layout())
     store.compare(named.written, named.options)
 

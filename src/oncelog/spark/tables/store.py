@@ -51,7 +51,7 @@ class TableRefused(OncelogError):
 
 
 class TableLayout(NamedTuple):
-    """What a table has.
+    """The columns and partitions of a table.
 
     :param partitions: as the table has them, in order.
     :param by_columns: whether each partition is the value of a column, whose name it is.
@@ -68,7 +68,7 @@ class TableLook(NamedTuple):
     :param table_id: distinguishes the table from others of the same name; empty if there is no table.
     :param retention_ms: how long identities stay in the table after their commit.
     :param marker: the last batch of the group that is in the table.
-    :param others: where there is no such batch: the last ones of other groups of the same query, in the table.
+    :param others: if there is no such batch: the last batches of the query's other groups in the table.
     :param layout: None if there is no table.
     """
 

@@ -132,7 +132,7 @@ def test_what_is_too_large_for_the_topic_is_not_copied(new_queue: NewQueue) -> N
 
 
 @pytest.mark.parametrize("why", ["no topic", "not enabled", "other name", "keys wanted"])
-def test_a_record_whose_letter_cannot_be_written_is_given_up_nevertheless(new_queue: NewQueue, why: str) -> None:
+def test_a_record_is_given_up_even_if_its_dead_letter_cannot_be_written(new_queue: NewQueue, why: str) -> None:
     queue = new_queue()
     if why == "other name":
         queue.set(ConfigResource.Type.GROUP, queue.topic.name, {TOPIC_NAME: queue.topic.name})

@@ -235,7 +235,7 @@ def test_aborted_transactions_are_listed_in_the_order_of_their_markers(log: Part
     assert log.aborted_transactions(5, 6) == []
 
 
-def test_an_aborted_transaction_is_listed_though_its_marker_is_segments_later(log: PartitionLog) -> None:
+def test_an_aborted_transaction_with_its_marker_in_a_later_segment_is_listed(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0, txn=True))
     for _ in range(3):
         roll(log)

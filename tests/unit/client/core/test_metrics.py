@@ -82,7 +82,7 @@ def test_record_that_is_refused_counts_as_an_error() -> None:
 
 
 @pytest.mark.parametrize(("compression", "packed"), [("none", False), ("gzip", True)])
-def test_compression_rate_is_size_as_sent_by_size_before(compression: str, packed: bool) -> None:
+def test_compression_rate_is_the_sent_size_divided_by_the_uncompressed_size(compression: str, packed: bool) -> None:
     core = ProducerCore(enable_idempotence=False, compression_type=compression)
     core.send(b"a" * 5000)
     found = reported(core)[f"producer-topic-metrics.{TOPIC}"]["compression-rate"]

@@ -210,7 +210,7 @@ def test_the_first_batch_of_an_empty_read_is_repeated_at_its_start(tmp_path: Pat
     assert (tmp_path / "oncelog" / "reads").read_text() == "{}"
 
 
-def test_name_that_comes_back_after_one_batch_under_another_is_refused_as_spark_would_go_back(tmp_path: Path) -> None:
+def test_a_source_name_that_returns_after_a_batch_without_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     runs: list[tuple[dict[str, int], Pipeline]] = [
         ({"orders__a": 5}, made("b")),

@@ -275,7 +275,7 @@ def describe_producers_shows_what_the_partition_knows(fixture: Fixture) -> None:
     same((known.error_code, unknown.error_code), (0, 3))
     same((state.producer_id, state.producer_epoch, state.last_sequence), (producer.pid, 2, 2))
     same((state.coordinator_epoch, state.current_txn_start_offset), (-1, -1))
-    holds(state.last_timestamp > 1_600_000_000_000, "the producer has a time of its last batch")
+    holds(state.last_timestamp > 1_600_000_000_000, "the last batch of the producer has a timestamp")
 
 
 @check("KIP-98")

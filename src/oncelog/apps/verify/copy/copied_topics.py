@@ -250,7 +250,7 @@ async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
 
 
 async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
-    """The range of each partition that is decided now."""
+    """The range of each partition in which all transactions have ended."""
     names = await _led(admin, topic)
     first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
     end = await admin.settled_ends(names)

@@ -190,7 +190,7 @@ class GroupShard:
         return records.consumer_group_tombstones(group)
 
     def _forget_unused(self, group: ClassicGroup, now_ms: int) -> None:
-        """Nobody joined with an id that was handed out: a group made for it goes now, not with those that expire."""
+        """Remove a group created for a member id that nobody used, now instead of at the next expiry check."""
         if (
             group.empty
             and not group.generation

@@ -57,7 +57,7 @@ def member_assignment(group_id: str, member: ShareMember) -> CoordinatorRecord:
 
 
 def initialized_topics(group_id: str, topics: Mapping[TopicId, InitializedTopic]) -> CoordinatorRecord:
-    """The partitions whose state exists. Nothing is ever half initialized or half deleted: both happen in process."""
+    """The partitions whose state exists. No state is ever partly initialized or partly deleted."""
     value = states.ShareGroupStatePartitionMetadataValue(
         [],
         [

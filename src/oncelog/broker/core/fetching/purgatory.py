@@ -52,7 +52,7 @@ class FetchPurgatory:
         self._tasks = tasks
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
-        """The watchers that were woken before without being answered; a fetch is in one of the two."""
+        """The watchers that were woken before and not answered; a fetch is either here or in ``_watchers``."""
         self._woken: dict[TopicPartition, bool] = {}
         """Partitions whose waiting fetches are being woken, and whether to wake them again afterwards."""
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}

@@ -11,7 +11,7 @@ from oncelog.runtime.deferred import Deferred
 class Parking:
     """The parks of one request (``requests.parking``).
 
-    :ivar capacity: for a request that has reached the limit: resolves when it may have another.
+    :ivar capacity: of a request that has reached the limit of parks: resolves when it may park again.
     """
 
     __slots__ = ("capacity", "count")

@@ -184,7 +184,7 @@ class DeadLetters:
                 read = log.read(offset, READ_AT_ONCE_BYTES, log.high_watermark, at_least_one_batch=True)
                 if isinstance(read, Error) or not read.size_bytes:
                     return
-                data = b"".join([piece.read_bytes() for piece in read.slices])
+                data = b"".join([part.read_bytes() for part in read.slices])
                 for position, header in iter_headers(data):
                     if not header.is_control:
                         yield from decode_records(data, position)

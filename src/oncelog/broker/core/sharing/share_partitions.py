@@ -280,7 +280,7 @@ class SharePartitions:
                     return read
                 if not read.size_bytes:
                     break
-                data = b"".join([piece.read_bytes() for piece in read.slices])
+                data = b"".join([part.read_bytes() for part in read.slices])
             except (StorageError, CorruptLogError) as failure:
                 return partition.unreadable(failure)
             aborted = (
@@ -379,7 +379,7 @@ class SharePartitions:
                 self.dead_letters.write(letters, now_ms).then(partial(self._archive, held, change))
 
     def _archive(self, held: Held, change: StateBatch, _: object) -> None:
-        if self._held.get(held.key) is held:  # else its next use writes the letters again
+        if self._held.get(held.key) is held:  # else its next use writes the dead letters again
             self._store_applied(held, held.state.archive(change), self._ports.now_ms)
 
     # --- locks

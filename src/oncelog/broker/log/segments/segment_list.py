@@ -141,8 +141,8 @@ class SegmentList:
                 return LogRead((), 0, offset, offset)
             end = first_end
         bound = min(upper, segment_end) if end == limit else segment.upper_bound_offset(end)
-        piece = new_tuple(FileSlice, (segment.file, start, end - start))
-        return new_tuple(LogRead, ((piece,), end - start, offset, segment_end if bound is None else bound))
+        part = new_tuple(FileSlice, (segment.file, start, end - start))
+        return new_tuple(LogRead, ((part,), end - start, offset, segment_end if bound is None else bound))
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
         """See ``PartitionLog.aborted_transactions``."""

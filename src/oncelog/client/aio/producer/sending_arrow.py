@@ -1,6 +1,6 @@
 """Sends Arrow tables as records, without a Python object for each.
 
-Called by the asyncio producer to implement ``send_arrow``. A table is sent in pieces, and the batches of a piece are
+Called by the asyncio producer to implement ``send_arrow``. A table is sent in slices, and the batches of a slice are
 encoded one after another as ``buffer.memory`` allows: memory besides the table is bounded, and the event loop can run
 in between.
 """
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from oncelog.client.aio.producer.sending_many import ManySender
     from oncelog.client.core.config import ProducerConfig
 
-PIECE_ROWS = 65_536
+SLICE_ROWS = 65_536
 """Rows sorted by partition at once: a few milliseconds' work."""
 
-PIECE_BYTES = 64 << 20
-"""Maximum bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
+SLICE_BYTES = 64 << 20
+"""Maximum bytes of a slice that are copied because they lie in several chunks; a slice of one row may exceed it."""
 
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
 
@@ -100,8 +100,8 @@ class ArrowSender:
     def _batches(self, image: TopicImage, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
         config = self._config
         default_timestamp_ms = real_time.time_ms()
-        for piece in _pieces(table):
-            columns = _columns(piece)
+        for rows in _slices(table):
+            columns = _columns(rows)
             yield from encode_from_arrow(
                 columns["value"],
                 self._destinations(image, columns, partition),
@@ -176,20 +176,20 @@ def _check_columns(names: list[str]) -> None:
         raise TypeError(f"send_arrow takes the columns {known} (value is needed), not {', '.join(names)}")
 
 
-def _pieces(table: pa.Table) -> Iterator[pa.Table]:
-    """The table in pieces small enough to copy columns of several chunks into one."""
+def _slices(table: pa.Table) -> Iterator[pa.Table]:
+    """Parts of the table, small enough to copy a column's chunks into one."""
     start = 0
     while start < table.num_rows:
-        piece = table.slice(start, PIECE_ROWS)
-        while piece.num_rows > 1 and _to_copy_bytes(piece) > PIECE_BYTES:
-            piece = piece.slice(0, piece.num_rows // 2)
-        yield piece
-        start += piece.num_rows
+        rows = table.slice(start, SLICE_ROWS)
+        while rows.num_rows > 1 and _to_copy_bytes(rows) > SLICE_BYTES:
+            rows = rows.slice(0, rows.num_rows // 2)
+        yield rows
+        start += rows.num_rows
 
 
-def _to_copy_bytes(piece: pa.Table) -> int:
+def _to_copy_bytes(rows: pa.Table) -> int:
     """Bytes of the columns that lie in several chunks, not counting buffers that chunks share."""
-    columns = (column for column in piece.columns if column.num_chunks > 1)
+    columns = (column for column in rows.columns if column.num_chunks > 1)
     return sum(column.nbytes for column in columns if not (pa.types.is_dictionary(column.type) or is_view(column.type)))
 
 

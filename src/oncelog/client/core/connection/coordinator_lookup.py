@@ -20,7 +20,7 @@ from oncelog.runtime.deferred import Deferred
 
 
 class CoordinatorType(IntEnum):
-    """What kind of key is looked up."""
+    """The kind of key to look up."""
 
     GROUP = 0
     TRANSACTION = 1

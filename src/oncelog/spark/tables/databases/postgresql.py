@@ -218,7 +218,7 @@ class PostgresTable:
             return self._missing_rights(connection, self._place(connection))
 
     def _missing_rights(self, connection: psycopg.Connection, place: TablePlace) -> list[str]:
-        """Rights on the table, on the identities, and on the schema for what is created there."""
+        """The rights needed on the table, on the identities, and on the schema for the tables created there."""
         if _one(connection, "SELECT current_setting('transaction_read_only')::boolean", None):
             return [_why_read_only(connection)]
         needed = {Mode.APPEND: "INSERT", Mode.UPSERT: "SELECT,INSERT,UPDATE", Mode.COMPLETE: "INSERT,DELETE"}

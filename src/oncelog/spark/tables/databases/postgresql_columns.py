@@ -103,7 +103,7 @@ _CAST = {
     DateType: {"timestamptz": "cast({} as timestamp)"},
     DoubleType: {"float4": "cast({} as float)"},
 }
-"""What PostgreSQL would assign by changing values, by Spark's type and the column's; and what to write in the query."""
+"""Assignments in which PostgreSQL would change values, by both types; with the expression for the query."""
 _ALL_FIELDS = 0x7FFF
 """The fields of an interval that was declared without any, in the upper half of its modifier."""
 _COMPOSITE = "C"
@@ -437,7 +437,7 @@ _ADVICE = {
     "25P03": "ALTER ROLE ... SET idle_in_transaction_session_timeout = 0, for the role of url",
     "25P04": "ALTER ROLE ... SET transaction_timeout = 0, for the role of url",
 }
-"""What PostgreSQL's own message leaves open, by SQLSTATE."""
+"""The advice that PostgreSQL's own message lacks, by SQLSTATE."""
 _MAX_CHARS = 300
 
 

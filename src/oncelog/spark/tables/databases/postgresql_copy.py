@@ -88,11 +88,12 @@ def definitions(columns: Iterable[TableColumn]) -> str:
 
 
 def connected(url: str) -> psycopg.Connection:
-    """Used as ``with connected(url) as connection:`` for one transaction. Nothing is prepared, and nothing is set for
-    the session: behind a pooler in transaction mode the next client would find it, or the next transaction miss it.
+    """Used as ``with connected(url) as connection:`` for one transaction. It prepares no statement and sets nothing for
+    the session: behind a pooler in transaction mode the next client would inherit it, or the next transaction would
+    lack it.
 
-    Its statements see what others have committed, whatever the role's default is: a look comes after a lock, and would
-    see the table as it was before the wait.
+    It uses READ COMMITTED, whatever the role's default is: otherwise a statement that waited for a lock would see the
+    table as it was before the wait.
     """
     import psycopg
 

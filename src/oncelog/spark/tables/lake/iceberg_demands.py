@@ -174,7 +174,7 @@ _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
 
 
 def spark_types(schema: Schema) -> dict[str, spark.DataType]:
-    """The columns whose type Spark has: rows may have a narrower one, or other letters in the names inside."""
+    """The columns with a Spark type: rows may have a narrower type, or nested names that differ in case."""
     found = {field.name: _spark_type(field.field_type) for field in schema.fields}
     return {name: kind for name, kind in found.items() if kind is not None}
 

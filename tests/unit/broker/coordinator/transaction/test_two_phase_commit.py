@@ -91,7 +91,7 @@ def test_keeping_without_an_open_transaction_is_an_ordinary_init(state: Transact
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
-def test_keeping_waits_for_a_transaction_in_completion(state: TransactionState) -> None:
+def test_keeping_a_prepared_transaction_waits_for_its_completion(state: TransactionState) -> None:
     assert decide(ongoing(state=state), keep(), NOW).error is Error.CONCURRENT_TRANSACTIONS
 
 

@@ -117,7 +117,7 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
     broker.stop(NOW_MS)
 
 
-def test_a_partition_whose_files_cannot_be_renamed_does_not_keep_others_of_a_deleted_topic(
+def test_other_partitions_of_a_deleted_topic_are_removed_if_one_cannot_be_renamed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its producers are told at once, and its files go, although the disk failed for the first one."""

@@ -52,6 +52,6 @@ def test_a_list_written_in_chunks_has_the_same_bytes(count: int, version: int) -
     assert len(answer.groups) == count
 
 
-def test_each_chunked_list_is_an_array_of_its_answer() -> None:
+def test_every_chunked_list_names_an_array_of_its_answer() -> None:
     for api_key, name in LISTS.items():
         assert isinstance(getattr(response_type(api_key)(), name), list)

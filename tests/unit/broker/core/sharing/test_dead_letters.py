@@ -108,7 +108,9 @@ def test_a_group_whose_setting_is_removed_meanwhile_archives(queue: Queue, caplo
     assert queue.states.writes[1][0].batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]
 
 
-def test_a_topic_that_lacks_replicas_gets_its_letters_later(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_letters_are_written_once_their_topic_has_enough_replicas(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lacking = iter([True, True, False])
     monkeypatch.setattr(Partition, "lacks_replicas", property(lambda _: next(lacking, False)))
     queue.reject()

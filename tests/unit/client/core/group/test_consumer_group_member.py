@@ -257,7 +257,7 @@ def test_the_final_state_is_reachable_from_every_state_and_never_left() -> None:
     assert all(set(MAY_FOLLOW[state]) == ends for state in ends)
 
 
-def test_names_that_become_known_begin_the_reconciliation() -> None:
+def test_topic_names_that_become_known_start_the_reconciliation() -> None:
     group = resolving()
     group.learn_new_topic()
     assert (group.member.state, group.program.revoking[-1][:2]) == (S.RECONCILING, ([P1], False))

@@ -67,7 +67,7 @@ def test_a_node_that_is_not_a_replica_reads_nothing(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
 @pytest.mark.parametrize("users", ["User:ANONYMOUS", "User:somebody"])
-def test_a_client_without_cluster_permission_learns_no_topics_as_a_node(version: int, users: str) -> None:
+def test_a_replica_fetch_without_cluster_permission_reveals_no_topics(version: int, users: str) -> None:
     """KafkaApis.handleFetchRequest: without CLUSTER_ACTION a topic id that does not exist is refused like others."""
     settings = {"authorizer.class.name": AUTHORIZER, "super.users": users}
     admin = Admin(**settings)

@@ -19,9 +19,10 @@ EARLIEST, LATEST = -2, -1
 """The timestamps that mean the two ends of a log in ListOffsets."""
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
+_SECONDS, _FINER = re.compile(r"[1-9]\d{9}"), re.compile(r"\d{15,}")
+"""Seconds since 1970 in the years 2001 to 2286, and microseconds or nanoseconds."""
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_TIME = 100
-_MAX_DIGITS = 18
 
 
 class PositionKind(Enum):
@@ -77,9 +78,17 @@ def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
 
     A time before 1970 becomes 1970, because ListOffsets gives -1, -2 and so on other meanings. A year or a date without
     hyphens is refused: read as milliseconds it would fall in the first hours of 1970, before the start of every log.
+    So are seconds, microseconds and nanoseconds, which would be a time in early 1970 or after the year 5000.
     """
     if _BARE_DATE.fullmatch(text):
         raise ConfigError(f"{option} takes a date as 2026-01-31, not {text}, which would be milliseconds since 1970")
+    if _SECONDS.fullmatch(text):
+        raise ConfigError(f"{option} takes ms since 1970, and {text} would be in early 1970: add 000 to seconds")
+    if _FINER.fullmatch(text):
+        raise ConfigError(
+            f"{option} takes ms since 1970, and {text[:_LONGEST_TIME]} would be after the year 5000: leave out the "
+            "last 3 digits of microseconds, 6 of nanoseconds"
+        )
     try:
         return max(0, _time_ms(text[:_LONGEST_TIME], now_ms))
     except ValueError:
@@ -91,8 +100,6 @@ def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
 
 def _time_ms(text: str, now_ms: int | None) -> int:
     if text.isdecimal():
-        if len(text) > _MAX_DIGITS:
-            raise ValueError(text)
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:

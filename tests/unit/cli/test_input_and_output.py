@@ -258,6 +258,20 @@ def test_a_year_or_a_date_without_hyphens_is_not_mistaken_for_ms(text: str) -> N
         parse_time("--to-datetime", text)
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("1700000000", "1700000000 would be in early 1970: add 000 to seconds"),
+        ("1700000000000000", "after the year 5000: leave out the last 3 digits of microseconds"),
+        ("1700000000000000000", "6 of nanoseconds"),
+        ("9" * 5000, "after the year 5000"),
+    ],
+)
+def test_seconds_and_nanoseconds_are_not_mistaken_for_ms(text: str, advice: str) -> None:
+    with pytest.raises(ConfigError, match=f"--since takes ms since 1970, and .*{advice}"):
+        parse_time("--since", text)
+
+
 def test_a_file_that_could_not_be_written_at_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
     """The lab ran its flows, the demo five minutes, and ended with a bug to report."""
     (tmp_path / "file").touch()

@@ -285,7 +285,7 @@ def test_a_time_before_1970_counts_as_1970(text: str, time_ms: int) -> None:
     assert parse_time("--from", text, now_ms=100_000) == time_ms
 
 
-@pytest.mark.parametrize("text", ["9" * 19, "9" * 5000, "9" * 5000 + "d", "", "-1", "1x"])
+@pytest.mark.parametrize("text", ["9" * 5000 + "d", "", "-1", "1x"])
 def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="15 minutes ago"):
         parse_time("--from", text)

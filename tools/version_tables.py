@@ -15,7 +15,7 @@ Results = list[dict[str, Any]]
 
 
 def table(results: Results, columns: Mapping[str, Release]) -> str:
-    """A row for each case, a column for each environment, of which the release is given."""
+    """A table with a row for each case and a column for each environment, with its release."""
     found: dict[tuple[str, str], Results] = defaultdict(list)
     cases: dict[str, None] = {}
     for result in results:

@@ -32,7 +32,7 @@ def quick_spark(spark_class_archive: None) -> None:
     """For all tests here."""
 
 
-def test_the_page_s_windows_come_out_once_though_the_program_is_killed(tmp_path: Path) -> None:
+def test_windows_of_the_page_are_written_once_despite_a_kill(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path / "data") as broker:
         folder = _Folder(tmp_path, broker.bootstrap_servers)
         folder.command("topics create events")

@@ -176,7 +176,7 @@ def test_an_exception_after_prepare_leaves_the_outcome_to_the_database(enabled: 
     assert values(enabled, unique_name) == [b"v"]
 
 
-def test_a_newer_token_of_another_id_completes_nothing(enabled: Broker, unique_name: str) -> None:
+def test_a_token_of_another_transactional_id_is_refused(enabled: Broker, unique_name: str) -> None:
     token = prepared_by_a_dead_producer(enabled, unique_name)
     other = prepared_by_a_dead_producer(enabled, f"{unique_name}-other")
     with producer(enabled, unique_name) as later:

@@ -45,7 +45,7 @@ def redelivery(context: FlowContext) -> None:
     context.promise("a was accepted, and does not come again", accepted == 0 and b"a" not in again)
     context.promise("b comes again, to another worker, as its second delivery", again == {b"b": 2})
     back = _worker(context, SLOW, group, topic_id)
-    context.note(SLOW, "is back, and accepts b, which it has done")
+    context.note(SLOW, "reconnects, has handled b, and accepts it")
     late = back.acknowledge(1, 1, ACCEPT)
     context.promise("it is refused: b belongs to the other worker now", late == Error.INVALID_RECORD_STATE)
     with context.faults.lose_answer("ShareAcknowledge", group=group) as fault:

@@ -7,7 +7,7 @@ from oncelog.apps.demo.run import skipped
 from oncelog.spark.sink.engine import BatchStep
 
 
-def test_batch_whose_last_attempt_ends_after_the_marker_was_skipped() -> None:
+def test_a_batch_whose_last_attempt_ends_after_the_marker_counts_as_skipped() -> None:
     first = [
         BatchStep.STARTED,
         BatchStep.FENCED,

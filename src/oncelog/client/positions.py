@@ -90,7 +90,7 @@ def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
             "last 3 digits of microseconds, 6 of nanoseconds"
         )
     try:
-        return max(0, _time_ms(text[:_LONGEST_TIME], now_ms))
+        return max(0, _time_ms(text, now_ms))
     except ValueError:
         raise ConfigError(
             f"{option} takes a time such as 2026-01-31T12:00 (UTC), ms since 1970, or 15m for 15 minutes ago, "
@@ -99,6 +99,8 @@ def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
 
 
 def _time_ms(text: str, now_ms: int | None) -> int:
+    if len(text) > _LONGEST_TIME:
+        raise ValueError(text)
     if text.isdecimal():
         return int(text)
     ago = _AGO.fullmatch(text)

@@ -112,6 +112,7 @@ async def test_offsets_of_a_deleted_topic_are_not_committed_for_its_recreation(
     await make_topic(servers, unique_name)
     await write(servers, unique_name, 3)
     reader = {"group_id": unique_name, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    reader["allow_auto_create_topics"] = False  # its metadata would create the topic before the test does
     async with Consumer(unique_name, bootstrap_servers=servers, **reader) as consumer:
         for _ in range(3):
             await consumer.getone()

@@ -18,6 +18,7 @@ SESSIONS = (
     "integration/tables/test_existing_postgresql.py",
     "integration/tables/test_iceberg_demands.py",
     "integration/tables/test_latest.py",
+    "integration/tables/test_named_as_in_the_table.py",
 )
 PIPELINES = (
     "integration/pipeline/",

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import oncelog
+from oncelog.broker.coordinator.share.state_rules import RecordState, StateBatch
 from oncelog.broker.core.cluster.cluster import Replicas
 from oncelog.broker.core.cluster.node import NO_LEADER
+from oncelog.broker.core.sharing.dead_letters import GivenUp
 from oncelog.broker.core.storage.partition import Partition
 from oncelog.broker.log import compaction
 from oncelog.broker.log.partition_log import PartitionLog
@@ -35,7 +37,7 @@ from oncelog.types import TopicPartition
 from tests.unit.broker.core.conftest import NOW_MS, Admin
 from tests.unit.broker.log.batches import headers, roll
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 T0 = TopicPartition("t", 0)
 SOURCE = Path(oncelog.__file__).parent
 
@@ -64,8 +66,11 @@ class World:
         return self.broker.cluster.replicas(T0)
 
     def change(self, value: object) -> None:
-        kind, name = self._resource
-        config = AlterableConfig(name=self._setting, config_operation=0, value=str(value))
+        self.alter(self._resource, self._setting, value)
+
+    def alter(self, resource: tuple[int, str], setting: str, value: object) -> None:
+        kind, name = resource
+        config = AlterableConfig(name=setting, config_operation=0, value=str(value))
         request = IncrementalAlterConfigsRequest(
             resources=[AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])]
         )
@@ -73,9 +78,15 @@ class World:
         assert answer.error_code == 0, answer.error_message
 
     def append(
-        self, value: bytes | None = b"v", *, key: bytes | None = b"k", timestamp: int = NOW_MS, now_ms: int = NOW_MS
+        self,
+        value: bytes | None = b"v",
+        *,
+        key: bytes | None = b"k",
+        timestamp: int = NOW_MS,
+        now_ms: int = NOW_MS,
+        compression: Compression = Compression.NONE,
     ) -> AppendResult:
-        return self.partition.append_client(_batch(value, key, timestamp), now_ms)
+        return self.partition.append_client(_batch(value, key, timestamp, compression), now_ms)
 
     def fill(self, count: int, value: bytes | None = b"v", *, key: bytes | None = b"k") -> None:
         for number in range(count):
@@ -113,10 +124,12 @@ class World:
         self.broker.flushing.done(job, job.sync(), NOW_MS)
 
 
-def _batch(value: bytes | None, key: bytes | None, timestamp: int) -> bytearray:
+def _batch(
+    value: bytes | None, key: bytes | None, timestamp: int, compression: Compression = Compression.NONE
+) -> bytearray:
     builder = BatchBuilder()
     builder.append(timestamp, key, value)
-    return builder.build()
+    return builder.build(compression=compression)
 
 
 Case = Callable[[World], None]
@@ -179,6 +192,22 @@ def _(world: World) -> None:
     world.compact(NOW_MS)
     world.compact(NOW_MS + 2000)
     assert world.keys() == {b"kept", b"other"}
+
+
+@case("errors.deadletterqueue.group.enable")
+def _(world: World) -> None:
+    def write_a_dead_letter() -> None:
+        given_up = GivenUp("g", world.partition, StateBatch(0, 0, RecordState.ARCHIVING, 1), is_rejected=True)
+        assert world.broker.sharing.dead_letters.write(given_up, NOW_MS).succeeded
+
+    world.fill(1)
+    world.alter((BROKER, ""), "errors.deadletterqueue.topic.name.prefix", "t")
+    world.alter((GROUP, "g"), "errors.deadletterqueue.topic.name", "t")
+    write_a_dead_letter()
+    assert world.log.log_end_offset == 1
+    world.change("true")
+    write_a_dead_letter()
+    assert world.log.log_end_offset == 2
 
 
 @case("file.delete.delay.ms", retention_ms="1000")
@@ -255,6 +284,13 @@ def _(world: World) -> None:
     assert compaction.plan(world.log, 0, NOW_MS + 5000) is None
     world.change(1000)
     assert compaction.plan(world.log, 0, NOW_MS + 5000) is not None
+
+
+@case("max.decompressed.message.bytes")
+def _(world: World) -> None:
+    assert world.append(bytes(2000), compression=Compression.GZIP).error is Error.NONE
+    world.change(1000)
+    assert world.append(bytes(2000), compression=Compression.GZIP).error is Error.INVALID_RECORD
 
 
 @case("max.message.bytes")

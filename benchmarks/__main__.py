@@ -85,7 +85,7 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
         return
     with ExitStack() as stack:
         servers = [stack.enter_context(running(server)) for server in (SERVERS[w]() for w in servers_wanted)]
-        for server in servers if names != ["requests"] else []:  # this part warms up for each of its cells
+        for server in servers if names != ["requests"] else []:  # "requests" warms up before each of its measurements
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
             throughput(server, QUICK)  # a JVM compiles while it works
         for round_number in range(run.rounds):

@@ -79,12 +79,12 @@ def partitions(server: Dumped, caller: Caller, topic: str) -> None:
 
 
 def producers(server: Dumped, caller: Caller, topic: str) -> None:
-    """All of the partition that is measured."""
+    """Make ``PRODUCERS`` producers known to the partition that is measured: each writes a batch there."""
     write_many(caller, topic, [{"pid": FIRST_PRODUCER + n, "epoch": 0, "sequence": 0} for n in range(PRODUCERS)])
 
 
 def write_many(caller: Caller, topic: str, producers: Sequence[Mapping[str, int]]) -> None:
-    """A small batch for each, many under way at a time."""
+    """Write one small batch for each producer, with up to ``AT_ONCE`` requests in flight."""
     with socket.create_connection(("127.0.0.1", caller.port), timeout=600) as one, one.makefile("rb") as answers:
         for first in range(0, len(producers), AT_ONCE):
             asked = [

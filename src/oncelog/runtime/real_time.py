@@ -28,7 +28,7 @@ _LARGEST_TICK_NS = 20_000_000
 _CLOCK_REALTIME_COARSE = 5
 """Linux's number, for which ``time`` has no name."""
 
-if sys.platform == "win32":  # it has no clock_gettime: real only if oncelog is imported before the clock is frozen
+if sys.platform == "win32":  # without clock_gettime: import oncelog before a test freezes the time functions
     monotonic, monotonic_ns = partial(clocks.monotonic), partial(clocks.monotonic_ns)
     _wall_ns = partial(clocks.time_ns)
 else:

@@ -98,7 +98,10 @@ class AvroCodec:
 
         payload = data[position:]
         if self._max_bytes is not None and len(payload) > self._max_bytes:
-            raise SchemaError(f"values of a schema with this nesting are read up to {self._max_bytes} bytes")
+            raise SchemaError(
+                f"the value has {len(payload)} bytes, but only values of up to {self._max_bytes} bytes are read with a "
+                "schema that is recursive or has so many nested types"
+            )
         is_own = reader is None or self._is_alike(reader)
         if self._is_bytes and is_own:
             return payload

@@ -24,11 +24,11 @@ _ROOT = "oncelog-schema.proto"
 
 
 class ProtobufCodec:
-    """Reads and writes messages of one file.
+    """Reads and writes messages of one ``.proto`` file.
 
-    :param schema: with the descriptor as its text, as the registry's form ``serialized`` has it.
-    :param dependencies: the files that it imports, by name, in the same form.
-    :raises SchemaError: it is no such file, or imports what is not there.
+    :param schema: its text is the file's descriptor, as the registry returns it with ``format=serialized``.
+    :param dependencies: the files that this file imports, by name, in the same form.
+    :raises SchemaError: the text is no file descriptor, or an imported file is missing.
     """
 
     schema_type = PROTOBUF

@@ -65,7 +65,7 @@ def _group_file(folder: Path, group: str, *lines: str) -> Path:
 
 
 @pytest.mark.parametrize("from_file", [True, False])
-def test_a_group_starts_at_the_beginning_and_ends_at_the_end(
+def test_a_new_group_reads_all_records_from_the_beginning_and_stops_at_the_end(
     served: Served, topic: str, from_file: bool, tmp_path: Path
 ) -> None:
     """As Kafka's console consumer does; the next time nothing is left."""

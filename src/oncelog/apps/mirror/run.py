@@ -432,7 +432,7 @@ class Mirror:
         self._written_at = real_time.monotonic()
 
     async def _outdated_chapters(self) -> list[tuple[bytes, bytes | None]]:
-        """Now and then, the chapters of the map to be deleted, because the source no longer has their records."""
+        """Tombstones for chapters of the offset map whose records the source has deleted; looks only now and then."""
         now = real_time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []

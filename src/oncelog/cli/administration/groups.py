@@ -184,7 +184,7 @@ def _range_row(found: DeliveredRange) -> Row:
 def _show_group(group: Row) -> None:
     members, offsets = group["members"], group["offsets"]
     if not isinstance(members, list) or not isinstance(offsets, list):
-        raise TypeError("a described group has members and offsets")
+        raise TypeError("the description of a group lacks its list of members or of offsets")
     assignor = f", assignor {show_text(str(group['assignor']))}" if group["assignor"] else ""
     click.echo(
         f"{show_text(str(group['group']))}  {group['state']}, {group['type']}{assignor}, "

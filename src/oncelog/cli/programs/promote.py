@@ -66,7 +66,7 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, including closed segments.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's folder is complete.")
 @click.option("--plain", is_flag=True, help="Do not take over settings of TLS, SASL and the authorizer.")
-@click.option("--dry-run", is_flag=True, help="Print what would be done, and what Kafka will do at once.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and what Kafka will do as soon as it starts.")
 @click.option(
     "--kafka",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -132,7 +132,9 @@ async def epoch_ends(cluster: ClusterAccess, epochs: Mapping[TopicPartition, int
                 if code is Error.NONE:
                     results[name] = item.end_offset
                 else:
-                    results[name] = error_for(code, f"the end of leader epoch {epochs[name]} of {name} was refused")
+                    results[name] = error_for(
+                        code, f"the end offset of leader epoch {epochs[name]} of {name} cannot be looked up"
+                    )
         return results
 
     return await cluster.at_leaders("OffsetForLeaderEpoch", epochs, ask)

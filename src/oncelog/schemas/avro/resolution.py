@@ -37,7 +37,8 @@ class PlanKind(Enum):
     ARRAY = auto()
     MAP = auto()
     RECORD = auto()
-    """A part for each of the writer's fields, then for each missing field; ``extra``: the reader's field, or None."""
+    """``parts``: one for each field that was written, then one for each that only the reader has; ``extra``: for each
+    part, the position of its field in the reader's record, or None if the field is skipped."""
     UNION = auto()
     """A part for each of the writer's types."""
     MEMBER = auto()

@@ -12,7 +12,7 @@ def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earlie
     """The ``startingOffsets`` with which a fully refreshed flow continues where it ended.
 
     Use them with the sink's ``onFullRefresh`` ``after``, which checks that no record is lost or duplicated. Spark
-    ignores it where a flow has a checkpoint, and the source refuses it in a topic that was recreated since. Raises
+    ignores them if the flow has a checkpoint, and the source refuses them if the topic was recreated since. Raises
     CheckpointError if the folder cannot be read.
 
     :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.

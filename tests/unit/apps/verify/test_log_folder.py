@@ -129,7 +129,7 @@ def two(second: Iterable[bytes], at: int) -> tuple[list[bytes], Iterable[bytes]]
     return [*TXN, marker(1, pid=1, epoch=1, at=at)], second
 
 
-def test_a_transaction_began_after_earlier_offsets_whatever_its_timestamps(tmp_path: Path) -> None:
+def test_a_transaction_is_no_older_than_the_record_before_it_whatever_its_timestamp(tmp_path: Path) -> None:
     old = data(1, pid=1, seq=0, txn=True, at=T0 - 365 * 24 * 60 * MINUTES_MS)
     write_folder(tmp_path, [data(0), old, data(2, at=T0 + 1)])
     assert verify(tmp_path)[:3] == ([], [], ["open-transaction"])

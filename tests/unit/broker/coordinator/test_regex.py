@@ -148,6 +148,6 @@ def test_nested_repetition_is_linear() -> None:
     ("text", "matching", "other"),
     [("é+", "éé", "è"), ("[^é]", "è", "é"), (".é.", "xéж", "xeж")],
 )
-def test_named_characters_beyond_ascii_are_distinguished(text: str, matching: str, other: str) -> None:
+def test_letters_beyond_ascii_in_a_pattern_match_only_themselves(text: str, matching: str, other: str) -> None:
     assert LinearRegex(text).matches(matching)
     assert not LinearRegex(text).matches(other)

@@ -38,7 +38,7 @@ def test_an_offset_is_looked_for_from_the_entry_at_or_below_it(offset: int, posi
 @pytest.mark.parametrize(
     ("position", "offset"), [(0, 109), (0x1000, 109), (0x1001, 119), (0x3000, 139), (0x3001, None)]
 )
-def test_a_position_has_an_upper_bound_of_offsets(position: int, offset: int | None) -> None:
+def test_the_index_gives_an_upper_bound_for_offsets_before_a_file_position(position: int, offset: int | None) -> None:
     assert offset_index().offset_at_or_after(position) == offset
 
 

@@ -139,7 +139,7 @@ def test_the_wall_clock_does_not_roll_a_segment_with_timestamps(disk: FaultyDisk
     assert bases(log) == [0]
 
 
-def test_record_time_counts_from_the_first_batch_after_a_restart_too(disk: FaultyDisk) -> None:
+def test_segment_ms_counts_from_the_segments_first_batch_after_a_restart_too(disk: FaultyDisk) -> None:
     config = TopicConfig(segment_ms=1000)
     log = open_log(disk, config=config)
     append(log, batch(timestamp=50))

@@ -751,7 +751,7 @@ def test_a_checkpoint_without_epochs_sends_no_request_and_gets_epochs_with_the_n
     assert cluster.epoch_questions == 0
 
 
-def test_tasks_are_reported_which_log_was_planned() -> None:
+def test_tasks_get_the_leader_epoch_and_topic_id_of_the_plan() -> None:
     cluster, stream, _, start = led(100, maxRecordsPerPartition="50")
     cluster.ids = {"a": "x"}
     tasks = [part.value for part in stream.partitions({"a": {"0": 0}}, start)]

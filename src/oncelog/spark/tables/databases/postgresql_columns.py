@@ -153,7 +153,7 @@ def check_names(connection: psycopg.Connection, names: Iterable[str], options: T
         if length > most:
             raise ConfigError(
                 f"{options} has a name of {length} bytes, {name}, and PostgreSQL's names have at most {most}: shorten "
-                "it, a column's with AS in the query"
+                "it (a column's name with AS in the query)"
             )
 
 

@@ -32,13 +32,13 @@ def first_invalid(values: pa.Array) -> int | None:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """A value in a message."""
+    """The value as a message shows it, cut to ``most`` characters."""
     text = repr(value) if isinstance(value, str | bytes) else str(value)
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def row_of(batch: pa.RecordBatch, index: int) -> str:
-    """A row in a message, by its first columns."""
+    """The row as a message shows it, by its first columns."""
     found = []
     for name, column in list(zip(batch.schema.names, batch.columns, strict=True))[:4]:
         try:

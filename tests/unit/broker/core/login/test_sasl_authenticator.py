@@ -174,7 +174,7 @@ def test_a_request_without_an_answer_gets_none_in_place_of_a_token(client: Calla
     assert one.channel.closed is not None
 
 
-def test_a_refusal_is_delayed_with_its_answer(client: Callable[..., Client]) -> None:
+def test_a_failed_login_is_answered_and_disconnected_after_the_delay(client: Callable[..., Client]) -> None:
     """``connection.failed.authentication.delay.ms``: meanwhile nothing else is answered."""
     one = client(failure_delay_ms=100)
     one.send(HELLO, 1)

@@ -62,7 +62,7 @@ def error_of(result: Result) -> Error:
     return result.value.error
 
 
-def test_the_tables_are_total() -> None:
+def test_the_tables_have_an_entry_for_every_call_state_and_error() -> None:
     assert set(RULINGS) == set(Call)
     for call, row in RULINGS.items():
         assert set(row) == set(ClientTxnState), call

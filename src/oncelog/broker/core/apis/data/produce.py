@@ -103,7 +103,7 @@ def _entries(request: ProduceRequest) -> Iterator[Entry]:
 
 
 def _keep_last_entries(request: ProduceRequest) -> None:
-    """One entry for each topic and partition, at the place of the first one with the batch of the last one."""
+    """Keep one entry for each partition: of several, the last one's batch, in the first one's place."""
     topics: dict[tuple[str, bytes], dict[int, PartitionProduceData]] = {}
     for topic, data in _entries(request):
         topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data

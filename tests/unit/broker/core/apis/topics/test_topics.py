@@ -141,7 +141,7 @@ def test_a_name_given_twice_is_refused_and_the_others_are_created(admin: Admin) 
     assert [info.name for info in admin.broker.metadata.topics()] == ["b"]
 
 
-def test_manual_assignments_must_name_this_broker_for_0_to_n(admin: Admin) -> None:
+def test_manual_assignments_must_list_partitions_from_0_on_and_only_this_broker(admin: Admin) -> None:
     def refusal(*assigned: tuple[int, list[int]]) -> str | None:
         wanted = CreatableTopic("m", -1, -1, [CreatableReplicaAssignment(*each) for each in assigned], [])
         return create(admin, wanted, validate_only=True)[0].error_message  # type: ignore[no-any-return]

@@ -235,7 +235,7 @@ RENAMED = {
     r"\bTroubled?[A-Z]\w*|\bTroubles?(?:\b|\()|\btroubles=": "fault",
     r"\b(?:Topic|Partition|Group)Picture\b|\bHandingOut\b|\bhanding_out\b|\bBreach\b": "image, reader, anomaly",
     r"\b_?most_(?!common\b)[a-z]|\bonly_looks?\b|\bONLY_LOOKS\b": "max_, read_only",
-    r"\b_?told_\w|\b\w*_told\b|\bTOLD_\w|\bUNTOLD\b": "reported",
+    r"\b_?told_\w|\b\w*_told\b|\bTOLD_\w|\b\w*_TOLD\b|\bUNTOLD\b": "reported",
     r"\b\w*_picture\b|\bpicture\b(?= *(?::?=(?!=)|: \w|\())": "image, diagram, chart",
     r"\b\w*[a-z]_gate\b|\bgate\b(?= *[=:.])|\b[A-Z]\w+Gate\b": "authenticator, interceptor",
     r"\b_?(?:new_)?learners?\b(?= *[=:.(])": "pattern cache",

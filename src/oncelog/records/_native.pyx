@@ -81,7 +81,7 @@ cdef list REASONS = [
     "the output has no room for it",
 ]
 cdef int NO_KEY = _pure.NO_KEY
-cdef Py_ssize_t REFUSED_TOLD = _pure.REFUSED_TOLD
+cdef Py_ssize_t MAX_RECORD_ERRORS = _pure.MAX_RECORD_ERRORS
 cdef int64_t MANY_RECORDS = 20_000  # some 0.2 ms
 cdef int BAD_TIMESTAMP = _pure.BAD_TIMESTAMP
 cdef object new_tuple = tuple.__new__
@@ -307,7 +307,7 @@ def walk(area, int64_t count, int64_t base_timestamp, bint require_keys, int64_t
     try:
         cursor = <const uint8_t*> view.buf
         end = cursor + view.len
-        while len(refused) < REFUSED_TOLD:
+        while len(refused) < MAX_RECORD_ERRORS:
             if count - walked.index >= MANY_RECORDS and not refused:
                 with nogil:  # else nobody is served while so many are looked at, whichever thread does it
                     reason = walk_on(&cursor, end, count, base_timestamp, require_keys, low, high, &walked)

@@ -35,7 +35,7 @@ T = TypeVar("T", bound=tuple[object, ...])
 
 NO_KEY = 1
 BAD_TIMESTAMP = 2
-REFUSED_TOLD = 1000
+MAX_RECORD_ERRORS = 1000
 """Maximum number of records that the refusal of a batch lists, however many the batch claims to have."""
 
 PAST_END = "its length runs past the end of the batch"
@@ -139,7 +139,7 @@ def walk(
     :return: the largest timestamp (-1 if none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
         refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key if
         ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. Stops at the
-        :data:`REFUSED_TOLD`-th of them: such a batch is refused in any case.
+        :data:`MAX_RECORD_ERRORS`-th of them: such a batch is refused in any case.
     :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
     """
     data = bytes(area)
@@ -169,7 +169,7 @@ def walk(
             elif timestamp != NO_TIMESTAMP and not low <= timestamp <= high:
                 refused.append((index, BAD_TIMESTAMP, timestamp))
             index += 1
-            if len(refused) == REFUSED_TOLD:
+            if len(refused) == MAX_RECORD_ERRORS:
                 return largest, sequential, refused
     except _Malformed as error:
         raise CorruptBatch(f"record {index} of the batch is malformed: {error}") from None

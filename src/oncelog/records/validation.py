@@ -267,7 +267,7 @@ def _check_longest(area: Buffer, header: BatchHeader, max_record_bytes: int) -> 
 def _append_time_set_by_client(count: int) -> InvalidBatch:
     message = "only the leader may set the timestamp type LogAppendTime"
     return InvalidBatch(
-        Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(min(count, _pure.REFUSED_TOLD))]
+        Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(min(count, _pure.MAX_RECORD_ERRORS))]
     )
 
 
@@ -280,7 +280,7 @@ def _dated_by_client(
     """
     without_key = {index for index, kind, _ in refused if kind == _pure.NO_KEY}
     outside = not low <= header.max_timestamp <= high
-    indexes = range(min(header.records_count, _pure.REFUSED_TOLD)) if outside else sorted(without_key)
+    indexes = range(min(header.records_count, _pure.MAX_RECORD_ERRORS)) if outside else sorted(without_key)
     return [
         (index, _pure.NO_KEY if index in without_key else _pure.BAD_TIMESTAMP, header.max_timestamp)
         for index in indexes

@@ -243,6 +243,6 @@ def _java() -> DoctorFinding:
     try:
         return DoctorFinding("java", find_java())
     except JavaMissing as error:
-        return bad("java", "none that Spark can use", str(error))
+        return bad("java", "Spark can use no Java of this machine", str(error))
     except OncelogError as error:
         return bad("java", str(error), "install Java 17 or newer")

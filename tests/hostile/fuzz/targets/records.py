@@ -117,7 +117,7 @@ def _validate(batch: bytes) -> None:
             max_unpacked_bytes=LIMIT_BYTES,
         )
         if isinstance(verdict, InvalidBatch):
-            assert verdict.message and len(verdict.record_errors) <= _pure.REFUSED_TOLD
+            assert verdict.message and len(verdict.record_errors) <= _pure.MAX_RECORD_ERRORS
             continue
         assert isinstance(verdict, ValidatedBatch)
         stored = decode_records(bytes(verdict.records))

@@ -280,7 +280,7 @@ def test_an_expected_error_is_reported_by_its_name() -> None:
         among(-1, (Error.NONE, Error.INVALID_TXN_STATE))
     with pytest.raises(CheckFailed, match="not so: water is dry"):
         holds(0, "water is dry")
-    with pytest.raises(CheckFailed, match="did not happen within 0 s"):
+    with pytest.raises(CheckFailed, match="did not hold within 0 s"):
         eventually(lambda: None, 0)
 
 

@@ -144,7 +144,11 @@ def test_a_share_group_has_no_committed_offsets(groups: Command) -> None:
 
 
 def test_top_shows_the_lag_as_the_broker_counts_it(groups: Command) -> None:
-    screen = run("top", "--once", "--interval", 0.1, "--json", "--bootstrap-server", groups.servers).done().json
+    screen = (
+        run("top", "--once", "--interval", 0.1, "--lines", 1000, "--json", "--bootstrap-server", groups.servers)
+        .done()
+        .json
+    )
     (row,) = [row for row in screen["groups"] if row["group"] == groups.name]
     assert (row["lag"], row["stable_lag"]) == (RECORDS - 4, None)
 

@@ -421,8 +421,10 @@ def test_null_in_an_array_is_null_whatever_the_database_sets(existing: Existing)
 def test_a_table_name_in_another_case_is_reported(existing: Existing) -> None:
     """A name without quotes is in small letters for PostgreSQL; nobody gets a second table for it."""
     existing.run('CREATE SCHEMA "S"; CREATE TABLE orders (c text); CREATE TABLE "S".orders (c text)')
-    for table, other in (("Orders", "orders"), ("S.ORDERS", "S.orders")):
-        with pytest.raises(ConfigError, match=f"{table} does not exist, and there is orders: .* set table to {other},"):
+    for table, other in (("Orders", "orders"), ("S.ORDERS", '"S".orders')):
+        with pytest.raises(
+            ConfigError, match=f"{table} does not exist, and there is {other}: .* set table to {other},"
+        ):
             existing.start({"c": StringType()}, table=table)
         existing.write({"c": texts("a")}, table=other)
     assert existing.run('SELECT * FROM orders UNION ALL SELECT * FROM "S".orders') == [("a",)] * 2

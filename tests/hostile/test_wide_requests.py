@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import batch
@@ -58,6 +59,15 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wide]:
     node.close()
 
 
+def each_shape() -> Iterator[ParameterSet]:
+    """The first shape of each API; the others in the long form of the tests."""
+    known: set[int] = set()
+    for shape in shapes():
+        if not shape.empty:
+            yield pytest.param(shape, id=str(shape), marks=[pytest.mark.soak] if shape.api_key in known else [])
+            known.add(shape.api_key)
+
+
 def served(client: RawConnection, shape: Shape, world: World, entries: int) -> None:
     precede(shape, client, world)
     client.send(shape.api_key, shape.version, build(shape, world, entries).encode(shape.version))
@@ -66,7 +76,7 @@ def served(client: RawConnection, shape: Shape, world: World, entries: int) -> N
     response_type(shape.api_key).decode(frame, shape.version, at)
 
 
-@pytest.mark.parametrize("shape", [shape for shape in shapes() if not shape.empty], ids=str)
+@pytest.mark.parametrize("shape", list(each_shape()))
 def test_ten_thousand_are_served_and_one_above_the_limit_is_refused_by_name(wide: Wide, shape: Shape) -> None:
     node, world = wide
     limit = SERVED[shape.api_key].max_elements

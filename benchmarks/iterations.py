@@ -184,6 +184,11 @@ class Measured(NamedTuple):
     cpu_ms: float
     waited_ms: float
 
+    @classmethod
+    def of(cls, rounds: Sequence[Measured]) -> Measured:
+        """Of several rounds: the median of the longest iterations, and the longest wait."""
+        return cls(median(one.cpu_ms for one in rounds), max(one.waited_ms for one in rounds))
+
     def show(self, label: str, count: int | None, answered: str = "") -> None:
         of_each = "" if count is None else f"{self.cpu_ms * 1000 / count:7.1f} us"
         shown = "" if count is None else f"{count:,}"
@@ -211,7 +216,7 @@ class Meter:
             one()
             time.sleep(SETTLED_S)
             found.append(self.longest())
-        return Measured(median(one.cpu_ms for one in found), max(one.waited_ms for one in found))
+        return Measured.of(found)
 
 
 def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequence[str]) -> list[str]:
@@ -226,7 +231,7 @@ def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequ
         ask_wide(meter, client, shape, world, 2)  # imports it
         for entries, bound_ms in {few: FEW_MS, min(PARTITIONS, largest): MAX_MS, largest: MAX_MS}.items():
             rounds = [ask_wide(meter, client, shape, world, entries) for _ in range(ROUNDS)]
-            found = Measured(median(one.cpu_ms for one, _ in rounds), max(one.waited_ms for one, _ in rounds))
+            found = Measured.of([one for one, _ in rounds])
             found.show(label, entries, rounds[-1][1])
             if found.cpu_ms > bound_ms:
                 exceeded.append(f"{label}, {entries:,}: {found.cpu_ms:.0f} ms, more than {bound_ms}")
@@ -280,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             exceeded = wide_requests(meter, client, world, words)
             silent()
     finally:
-        for process, pipe in zip(processes, (broker, beside), strict=False):
+        for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):  # the neighbour first
             pipe.send(False)
             process.join(60)
             process.kill()

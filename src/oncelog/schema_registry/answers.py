@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -109,9 +108,7 @@ def lookup(state: RegistryState, checks: Checks, subject: str, submitted: Submit
         raise rest_errors.subject_not_found(subject)
     content, _ = checks.content(state, subject, submitted)
     normalized = checks.normalizes(state, subject, submitted)
-    live = state.versions(subject)
-    previous = live[-1].content.extra if live else ""
-    inherited = contracts.inherited(submitted.contract, previous, partial(state.contract_setting, subject))
+    inherited = state.inherited_contract(subject, submitted.contract)
     for extra in dict.fromkeys((content.extra, contracts.stored(inherited))):
         found = find_version(checks, state, content._replace(extra=extra), every, normalized=normalized)
         if found is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from oncelog.schema_registry import contracts, rest_errors
@@ -80,11 +79,11 @@ def _completed(state: RegistryState, subject: str, submitted: Submitted, live: S
     last = live[-1].content if live else None
     if not submitted.schema.strip() and last is not None:
         submitted = submitted._replace(schema=last.schema, schema_type=last.schema_type, references=last.references)
-    contract = contracts.inherited(
-        submitted.contract, last.extra if last is not None else "", partial(state.contract_setting, subject)
+    contract = contracts.with_version(
+        state.inherited_contract(subject, submitted.contract),
+        _following(state, subject),
+        asked=submitted.version is not None,
     )
-    number = _following(state, subject)
-    contract = contracts.with_version(contract, number, asked=submitted.version is not None)
     return submitted._replace(contract=contract)
 
 

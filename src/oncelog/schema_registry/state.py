@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
@@ -171,6 +172,12 @@ class RegistryState:
     def contract_setting(self, subject: str, name: str) -> Any:
         """Default or override of metadata or rules: those of all subjects hold for a subject without any setting."""
         return self.configs.get(subject, self.configs.get(None, {})).get(name)
+
+    def inherited_contract(self, subject: str, given: contracts.Contract) -> contracts.Contract:
+        """The contract that a new version of the subject gets, with this one in the request."""
+        live = self.versions(subject)
+        previous = live[-1].content.extra if live else ""
+        return contracts.inherited(given, previous, partial(self.contract_setting, subject))
 
     def referring(self, subject: str, version: int, *, deleted: bool) -> list[Version]:
         """The versions that refer to this one."""

@@ -302,8 +302,7 @@ class Broker:
             if len(frame) > served.max_bytes:
                 name, most = ApiKey(api_key).name, served.max_bytes
                 reason = f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
-                self.security_log.refused_request(channel, reason, now_ms)
-                channel.close(reason)
+                self.security_log.refuse_request(channel, reason, now_ms)
                 return
             context = RequestContext(channel, slot, api_key, version, correlation_id, client_id or "", now_ms)
             begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
@@ -316,9 +315,7 @@ class Broker:
             if request is None:
                 request, _ = request_type(api_key).decode_prefix(frame, version, body)
         except MalformedMessage as error:
-            reason = f"a request could not be read: {error}"
-            self.security_log.refused_request(channel, reason, now_ms)
-            channel.close(reason)
+            self.security_log.refuse_request(channel, f"a request could not be read: {error}", now_ms)
             return
         self._request_life.begin(context, request, len(frame), begun_ns)
         if not context.may_be_repeated or self.throttle is not None:

@@ -191,8 +191,7 @@ class RequestLife:
 
     def _refuse(self, context: RequestContext, reason: str) -> None:
         """Close the connection of a request that exceeds a limit, or is malformed."""
-        self._ports.security_log.refused_request(context.channel, reason, self._ports.now_ms)
-        context.channel.close(reason)
+        self._ports.security_log.refuse_request(context.channel, reason, self._ports.now_ms)
 
     def _drop(self, context: RequestContext, error: Exception) -> None:
         """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""

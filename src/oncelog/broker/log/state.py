@@ -87,9 +87,7 @@ class LogState:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed readers stop: before the first transaction that is open or not yet replicated."""
-        if not self.producers.unstable:  # most often
-            return self.high_watermark
-        unstable = self.producers.first_unstable_offset
+        unstable = self.producers.first_unstable_offset if self.producers.unstable else None  # most often None
         if unstable is None:
             return self.high_watermark
         return min(max(unstable, self.log_start_offset), self.high_watermark)

@@ -27,6 +27,12 @@ class Peer(Protocol):
     def client_host(self) -> str: ...
 
 
+class Refusable(Peer, Protocol):
+    """A connection that can be closed."""
+
+    def close(self, reason: str) -> None: ...
+
+
 class SecurityLog:
     """Writes a refusal when it comes first, and the number of its repetitions at the end of each period of ten seconds.
 
@@ -47,6 +53,11 @@ class SecurityLog:
 
     def refused_request(self, peer: Peer, reason: str, now_ms: int) -> None:
         self._write(f"request refused from {peer.client_host}: {reason}", now_ms)
+
+    def refuse_request(self, channel: Refusable, reason: str, now_ms: int) -> None:
+        """Close the connection of a request that exceeds a limit, or is malformed."""
+        self.refused_request(channel, reason, now_ms)
+        channel.close(reason)
 
     def refused_operation(
         self, principal: str, host: str, operation: int, kind: int, name: str, api: str, now_ms: int

@@ -8,8 +8,9 @@ written them. Source: Kafka's ``SharePartitionManager`` and ``SharePartition`` (
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -333,7 +334,10 @@ class SharePartitions:
     def _write(
         self, held: Held, changes: list[StateBatch], now_ms: int, batches: Sequence[AckBatch] = ()
     ) -> Deferred[Error]:
-        """Write changes that the state waits for, and then apply them; ``batches`` are what a member said."""
+        """Write changes that the state waits for, and then apply them.
+
+        :param batches: the acknowledgements that cause the changes.
+        """
         if not changes:
             return Deferred.of(NONE)
         state = held.state
@@ -346,8 +350,7 @@ class SharePartitions:
             elif any(each.state is RecordState.AVAILABLE for each in changes) or error is NONE:
                 self._ports.fetches.wake(held.partition.topic_partition)
             if error is NONE:
-                rejected = [each for each in changes if any(batch.is_rejected(each.first) for batch in batches)]
-                self._bury(held, changes, now_ms, rejected)
+                self._bury(held, changes, now_ms, batches)
             self._watch_locks(held)
             return ANSWERS.get(error, error)
 
@@ -365,18 +368,26 @@ class SharePartitions:
         return stored
 
     def _bury(
-        self, held: Held, changes: Iterable[StateBatch], now_ms: int, rejected: Collection[StateBatch] | None = None
+        self, held: Held, changes: Iterable[StateBatch], now_ms: int, batches: Sequence[AckBatch] | None = None
     ) -> None:
         """Write the dead letters of what is given up, and archive it then, whatever became of them.
 
-        :param rejected: which changes were a member's wish; None: this is not known any more.
+        :param batches: the acknowledgements that caused the changes, in ascending order; None: they are not known any
+            more.
         """
+        given_up = [change for change in changes if change.state is RecordState.ARCHIVING]
+        if not given_up:
+            return
         limit = int(self._setting(held.key.group_id, "share.delivery.count.limit"))
-        for change in changes:
-            if change.state is RecordState.ARCHIVING:
-                is_wish = change.deliveries < limit if rejected is None else change in rejected
-                letters = GivenUp(held.key.group_id, held.partition, change, is_rejected=is_wish)
-                self.dead_letters.write(letters, now_ms).then(partial(self._archive, held, change))
+        starts = [batch.first for batch in batches or ()]
+        for change in given_up:
+            if batches is None:
+                is_wish = change.deliveries < limit
+            else:
+                at = bisect_right(starts, change.first) - 1
+                is_wish = at >= 0 and batches[at].is_rejected(change.first)
+            of_change = GivenUp(held.key.group_id, held.partition, change, is_rejected=is_wish)
+            self.dead_letters.write(of_change, now_ms).then(partial(self._archive, held, change))
 
     def _archive(self, held: Held, change: StateBatch, _: object) -> None:
         if self._held.get(held.key) is held:  # else its next use writes the dead letters again

@@ -301,8 +301,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.memory.release(size_bytes)
 
     def _refuse_request(self, reason: str) -> None:
-        self._server.broker.security_log.refused_request(self, reason, self._server.now_ms())
-        self.close(reason)
+        self._server.broker.security_log.refuse_request(self, reason, self._server.now_ms())
 
     def eof_received(self) -> bool:
         return False

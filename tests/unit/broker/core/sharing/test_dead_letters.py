@@ -44,9 +44,7 @@ class Queue(Sharing):
     def letters(self) -> list[Record]:
         partition = self.admin.broker.partition(LETTERS)
         assert partition is not None
-        read = partition.log.read(0, 1 << 20, partition.log.log_end_offset, at_least_one_batch=True)
-        assert not isinstance(read, Error)
-        return [record for piece in read.slices for record in decode_records(piece.read_bytes())]
+        return [record for _, batch in partition.log.batches(0) for record in decode_records(batch)]
 
 
 @pytest.fixture
@@ -133,3 +131,21 @@ def test_a_topic_that_never_has_its_replicas_gets_no_letters(queue: Queue, monke
         queue.admin.broker.tasks.finish()
     assert held.state.start_offset == 5
     assert queue.letters() == []
+
+
+def test_letters_of_one_request_say_which_records_were_rejected_and_which_were_released_too_often(
+    queue: Queue,
+) -> None:
+    queue.configure(**{"errors.deadletterqueue.topic.name": "dlq.t", "share.delivery.count.limit": "2"})
+    held = queue.opened()
+    queue.acquire(held, "m")
+    queue.sharing.acknowledge(held, "m", [AckBatch(0, 4, [AcknowledgeType.RELEASE])], NOW_MS)
+    queue.states.writes[0][1].resolve(NONE)
+    queue.acquire(held, "m")
+    released, rejected = AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+    acknowledgements = [AckBatch(0, 1, [rejected]), AckBatch(2, 2, [released]), AckBatch(3, 4, [released, rejected])]
+    queue.sharing.acknowledge(held, "m", acknowledgements, NOW_MS)
+    queue.states.writes[1][1].resolve(NONE)
+    reasons = {dict(record.headers)["__dlq.errors.offset"]: record.headers[-1][1] for record in queue.letters()}
+    were_rejected = {offset for offset, reason in reasons.items() if b"rejected by client" in (reason or b"")}
+    assert (len(reasons), were_rejected) == (5, {b"0", b"1", b"4"})

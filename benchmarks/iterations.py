@@ -35,7 +35,7 @@ from benchmarks.load import BenchmarkError
 from benchmarks.raw import holders_of_errors
 from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
-from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.broker.core.registry import SERVED
 from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.broker.server.serve import serve as oncelog_serve
@@ -200,7 +200,8 @@ class Measured(NamedTuple):
 class Meter:
     """Measures what one client does to the loop and to its neighbour."""
 
-    def __init__(self, broker: Pipe, beside: Pipe) -> None:
+    def __init__(self, address: str, broker: Pipe, beside: Pipe) -> None:
+        self.address = address
         self._pipes = (broker, beside)
 
     def longest(self) -> Measured:
@@ -243,14 +244,18 @@ def ask_wide(meter: Meter, client: RawConnection, shape: Shape, world: World, en
     precede(shape, client, world)
     body = build(shape, world, entries).encode(shape.version)
     answers: list[str] = []
-    found = meter.take(lambda: answers.append(answered(client, shape, body)))
+    found = meter.take(lambda: answers.append(answered(meter.address, shape, body)))
     return found, answers[0]
 
 
-def answered(client: RawConnection, shape: Shape, body: bytes) -> str:
-    """Send a request; the errors of its answer, the most frequent first."""
-    client.send(shape.api_key, shape.version, body)
-    frame = client.receive_frame()
+def answered(address: str, shape: Shape, body: bytes) -> str:
+    """Send a request on a connection of its own; the errors of its answer, the most frequent first."""
+    with RawConnection(address, timeout_s=600) as client:
+        client.send(shape.api_key, shape.version, body)
+        try:
+            frame = client.receive_frame()
+        except ConnectionClosed:
+            return "a closed connection: its answer would exceed the memory of answers"
     _, at = decode_response_header(frame, shape.api_key, shape.version)
     answer = response_type(shape.api_key).decode(frame, shape.version, at)
     found = Counter(Error(holder.error_code).name for holder in holders_of_errors(answer))
@@ -275,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             world = prepare(client, TOPICS, WIDEST, GROUPS)
             processes.append(context.Process(target=neighbour, args=(servers, other_end)))
             processes[1].start()
-            meter = Meter(broker, beside)
+            meter = Meter(servers, broker, beside)
             print(f"{'':<76}{'entries':>8}{'longest step':>11}{'of each':>11}{'neighbour':>11}  answered with")
             silent = lambda: meter.take(lambda: time.sleep(5)).show("nothing", None)  # noqa: E731
             silent()

@@ -8,7 +8,7 @@ time unchanged states are written again, so that everything before the oldest sn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from oncelog.broker.coordinator.runtime import (
@@ -37,6 +37,8 @@ from oncelog.settings.config import BrokerConfig
 from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition, encode_uuid
 
 COMPACTED_AT_ONCE: Final = 500
+WRITTEN_AT_ONCE: Final = 16
+"""The maximum number of states in one batch: with group ids of 32 KB they fit ``max.message.bytes``, too."""
 
 
 class ShareStateHost(CoordinatorHost, Protocol):
@@ -77,17 +79,18 @@ class StateShard:
     def replay(self, record: LoggedRecord) -> None:
         self._end_offset = record.offset + 1
         decoded = state_records.decoded(record.key, record.value)
-        if decoded is None:
-            return
-        key, change = decoded
-        state = state_rules.apply(self.states.get(key), change, record.timestamp_ms)
+        if decoded is not None:
+            self._apply(*decoded, record.offset, record.timestamp_ms)
+
+    def _apply(self, key: ShareKey, change: state_rules.Record, offset: int, timestamp_ms: int) -> None:
+        state = state_rules.apply(self.states.get(key), change, timestamp_ms)
         if state is None:
             self.states.pop(key, None)
             self._snapshots.pop(key, None)
         else:
             self.states[key] = state
             if isinstance(change, state_rules.StateSnapshot):
-                self._snapshots[key] = record.offset
+                self._snapshots[key] = offset
 
     def replay_marker(self, marker: LoggedMarker) -> None:
         self._end_offset = marker.offset + 1
@@ -103,17 +106,28 @@ class StateShard:
             self._pruning.cancel()
             self._pruning = None
 
-    def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
-        """Write the changes of an event; resolves with NONE once they and all earlier ones are committed, else with the
-        refusal.
+    def handle(self, events: Sequence[tuple[ShareKey, Event]], now_ms: int) -> Deferred[Error]:
+        """Write the changes of events, each of another share partition, as one batch; resolves with NONE once they and
+        all earlier ones are committed, else with the first refusal: then nothing is written.
         """
         max_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
-        decision = state_rules.decide(self.states.get(key), event, now_ms, max_updates)
-        if decision is None:
+        changes: list[tuple[ShareKey, state_rules.Record]] = []
+        for key, event in events:
+            decision = state_rules.decide(self.states.get(key), event, now_ms, max_updates)
+            if isinstance(decision, StateRefusal):
+                return Deferred.of(decision.error)
+            if decision is not None:
+                changes.append((key, decision))
+        if not changes:
             return self._last_write
-        if isinstance(decision, StateRefusal):
-            return Deferred.of(decision.error)
-        written = self._runtime.write(self._partition, [state_records.encoded(key, decision)], now_ms)
+
+        def apply(base_offset: int) -> None:
+            self._end_offset = base_offset + len(changes)
+            for offset, (key, change) in enumerate(changes, base_offset):
+                self._apply(key, change, offset, now_ms)
+
+        records = [state_records.encoded(key, change) for key, change in changes]
+        written = self._runtime.write(self._partition, records, now_ms, apply=apply)
         if not written.done or written.value is NONE:
             self._last_write = written
         return written
@@ -129,7 +143,7 @@ class StateShard:
         limit = self._end_offset - 2 * len(self.states)
         old = [key for key, offset in self._snapshots.items() if offset < limit]
         for key in sorted(old, key=lambda each: self._snapshots[each])[:COMPACTED_AT_ONCE]:
-            self.handle(key, Compact(), now_ms)
+            self.handle([(key, Compact())], now_ms)
         oldest = self._pruned_to = min(self._snapshots.values(), default=self._end_offset)
 
         def committed(error: Error) -> None:
@@ -159,15 +173,28 @@ class ShareCoordinator:
     def _shard(self, key: ShareKey) -> StateShard | Error:
         return self.runtime.shard_for(coordinator_key(key), None)
 
-    def _handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
-        shard = self._shard(key)
-        if isinstance(shard, Error):
-            return Deferred.of(shard)
-        return shard.handle(key, event, now_ms).map(client_error)
+    def initialize(self, events: Iterable[tuple[ShareKey, Initialize]], now_ms: int) -> list[Deferred[Error]]:
+        """A group begins to read partitions, or reads them from other offsets."""
+        return self._handle(events, now_ms)
 
-    def initialize(self, key: ShareKey, event: Initialize, now_ms: int) -> Deferred[Error]:
-        """A group begins to read a partition, or reads it from another offset."""
-        return self._handle(key, event, now_ms)
+    def delete(self, keys: Iterable[ShareKey], now_ms: int) -> list[Deferred[Error]]:
+        """Remove states; those that do not exist need no removal."""
+        return self._handle(((key, Delete()) for key in keys), now_ms)
+
+    def _handle(self, events: Iterable[tuple[ShareKey, Event]], now_ms: int) -> list[Deferred[Error]]:
+        """Hand events, each of another share partition, to the shards that own them, several at once."""
+        handled: list[Deferred[Error]] = []
+        of_shards: dict[StateShard, list[tuple[ShareKey, Event]]] = {}
+        for key, event in events:
+            shard = self._shard(key)
+            if isinstance(shard, Error):
+                handled.append(Deferred.of(shard))
+            else:
+                of_shards.setdefault(shard, []).append((key, event))
+        for shard, found in of_shards.items():
+            for begin in range(0, len(found), WRITTEN_AT_ONCE):
+                handled.append(shard.handle(found[begin : begin + WRITTEN_AT_ONCE], now_ms))
+        return [each.map(client_error) for each in handled]
 
     def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> Deferred[ShareState | Error]:
         """The state with which the partition's leader begins, once it is committed: an uncommitted state may still be
@@ -176,17 +203,15 @@ class ShareCoordinator:
         shard = self._shard(key)
         if isinstance(shard, Error):
             return Deferred.of(shard)
-        taken = shard.handle(key, Load(leader_epoch), now_ms)
+        taken = shard.handle([(key, Load(leader_epoch))], now_ms)
         state = shard.states.get(key)
         return taken.map(lambda error: state if state is not None and error is NONE else client_error(error))
 
     def write(self, key: ShareKey, event: WriteState, now_ms: int) -> Deferred[Error]:
-        return self._handle(key, event, now_ms)
-
-    def delete(self, keys: Iterable[ShareKey], now_ms: int) -> Iterator[Deferred[Error]]:
-        """Remove states; those that do not exist need no removal."""
-        for key in keys:
-            yield self._handle(key, Delete(), now_ms)
+        shard = self._shard(key)
+        if isinstance(shard, Error):
+            return Deferred.of(shard)
+        return shard.handle([(key, event)], now_ms).map(client_error)
 
     def lacks(self, key: ShareKey) -> bool:
         """Whether no state is stored: the share partition was never initialized, or its topic was deleted since."""

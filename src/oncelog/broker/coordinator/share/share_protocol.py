@@ -111,12 +111,12 @@ class ShareProtocol:
         self, group: ShareGroup, topics: Mapping[TopicId, InitializedTopic], now_ms: int
     ) -> Deferred[Error]:
         event = Initialize(group.epoch + 1)
-        written = [
-            self._env.host.share_states.initialize(ShareKey(group.group_id, topic_id, index), event, now_ms)
+        events = (
+            (ShareKey(group.group_id, topic_id, index), event)
             for topic_id, topic in topics.items()
             for index in sorted(topic.partitions)
-        ]
-        return gather(written).map(first_error)
+        )
+        return gather(self._env.host.share_states.initialize(events, now_ms)).map(first_error)
 
     def _take(
         self,
@@ -227,20 +227,19 @@ class ShareProtocol:
         """Deliver from these offsets on; -1 means where a new group would begin. The group has no members, and
         may be new; its next reader starts at these offsets."""
         draft = _Draft(self._env, group)
-        topics: dict[TopicId, InitializedTopic] = {}
+        indexes: dict[tuple[TopicId, str], set[int]] = {}
         for topic_id, name, index in offsets:
-            known = topics.get(topic_id, InitializedTopic(name, frozenset()))
-            topics[topic_id] = replace(known, partitions=known.partitions | {index})
-        draft.initialized(topics)
+            indexes.setdefault((topic_id, name), set()).add(index)
+        draft.initialized(
+            {topic_id: InitializedTopic(name, frozenset(found)) for (topic_id, name), found in indexes.items()}
+        )
         draft.bump_epoch(always=True)
         states = self._env.host.share_states
-        epoch = draft.group.epoch
-        changed: list[Deferred[Error]] = []
-        for (topic_id, _, index), offset in offsets.items():
-            key = ShareKey(group.group_id, topic_id, index)
-            if offset == UNINITIALIZED:
-                changed += states.delete([key], now_ms)
-            changed.append(states.initialize(key, Initialize(epoch, offset), now_ms))
+        placed = {ShareKey(group.group_id, topic_id, index): offset for (topic_id, _, index), offset in offsets.items()}
+        changed = states.delete((key for key, offset in placed.items() if offset == UNINITIALIZED), now_ms)
+        changed += states.initialize(
+            ((key, Initialize(draft.group.epoch, offset)) for key, offset in placed.items()), now_ms
+        )
         self._env.host.share_states_changed(group.group_id)
         return gather([self._env.write(draft.written, now_ms), *changed]).map(first_error).map(client_error)
 
@@ -262,7 +261,7 @@ class ShareProtocol:
             for topic_id in sorted(topic_ids & group.initialized.keys())
             for index in sorted(group.initialized[topic_id].partitions)
         ]
-        removed = list(self._env.host.share_states.delete(keys, now_ms))
+        removed = self._env.host.share_states.delete(keys, now_ms)
         self._env.host.share_states_changed(group.group_id)
         return removed
 

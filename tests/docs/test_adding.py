@@ -53,7 +53,7 @@ SHORT = ("An API",)
 @pytest.mark.parametrize(
     "walk", [pytest.param(w, id=w.title, marks=() if w.title in SHORT else pytest.mark.soak) for w in WALKS]
 )
-def test_a_walk_works_as_it_is_written(walk: Walk, tree: Path) -> None:
+def test_a_documented_walk_through_works_as_written(walk: Walk, tree: Path) -> None:
     for kind, text in walk.steps:
         if kind == "change":
             change(tree, text)

@@ -256,7 +256,7 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks() -> None:
 
 
 @pytest.mark.parametrize("name", ["benchmarks", "limits"])
-def test_pages_of_figures_are_no_journals(name: str) -> None:
+def test_pages_of_figures_are_not_journals(name: str) -> None:
     """They show what holds now and how to measure it; what held before is in the repository's history."""
     page = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
     assert re.findall(r"^#+ History|^\|.*\| (?:before|after|now) \|", page, re.MULTILINE | re.IGNORECASE) == []
@@ -280,7 +280,7 @@ def test_rows_of_tables_stand_below_a_heading() -> None:
             assert len(rows) > 1 and ruler.fullmatch(rows[1]), f"{page.relative_to(ROOT)}: {rows[0]}"
 
 
-def test_no_page_says_a_thing_twice() -> None:
+def test_no_page_repeats_a_statement() -> None:
     """A merge can duplicate a section, with the figures of two days."""
     for page in PAGES:
         text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
@@ -288,7 +288,7 @@ def test_no_page_says_a_thing_twice() -> None:
         assert sorted(headings) == sorted(set(headings)), page
 
 
-def test_every_fault_of_the_tables_has_a_bug_that_it_finds() -> None:
+def test_every_fault_in_the_tables_finds_a_planted_bug() -> None:
     """``docs/how-to/faults.md`` has a test for each fault that ``docs/how-to/testing.md`` names."""
     folder = ROOT / "docs" / "how-to"
     rows = re.findall(r"^\| (`[a-z_]+\(?.*?) \|", (folder / "testing.md").read_text(), re.MULTILINE)

@@ -77,7 +77,7 @@ def served(client: RawConnection, shape: Shape, world: World, entries: int) -> N
 
 
 @pytest.mark.parametrize("shape", list(each_shape()))
-def test_ten_thousand_are_served_and_one_above_the_limit_is_refused_by_name(wide: Wide, shape: Shape) -> None:
+def test_a_request_for_ten_thousand_entries_is_served_and_one_above_the_limit_refused(wide: Wide, shape: Shape) -> None:
     node, world = wide
     limit = SERVED[shape.api_key].max_elements
     largest = max_entries(shape, world, limit)

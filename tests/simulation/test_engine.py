@@ -106,12 +106,12 @@ async def _program(world: Simulation) -> None:
     ("main", "what"),
     [(_thread, "a thread"), (_sleep, "time.sleep"), (_connection, "a socket"), (_program, "processes")],
 )
-def test_real_resources_are_refused_by_name(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
+def test_real_resources_are_named_in_the_refusal(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
     with pytest.raises(NotSimulated, match=what):
         simulate(main)
 
 
-def test_waiting_for_what_never_comes_is_reported() -> None:
+def test_a_wait_that_never_ends_is_reported() -> None:
     async def main(world: Simulation) -> None:
         world.broker.crash()
         await asyncio.get_running_loop().create_future()
@@ -264,7 +264,7 @@ def test_a_full_disk_has_room_again_though_the_power_has_failed_meanwhile() -> N
     assert simulate(main) == 0
 
 
-def test_tls_is_refused_by_name() -> None:
+def test_tls_is_named_in_the_refusal() -> None:
     async def main(world: Simulation) -> None:
         async with Producer(bootstrap_servers=world.bootstrap_servers, security_protocol="SSL"):
             """Not reached."""
@@ -426,7 +426,7 @@ def test_an_operator_does_not_stop_a_broker_that_died_in_the_same_moment(other: 
     assert simulate(main, faults=faults, calm_s=20) == (2, [])
 
 
-def test_an_unknown_fault_is_refused_by_name() -> None:
+def test_an_unknown_fault_is_named_in_the_refusal() -> None:
     async def main(world: Simulation) -> None:
         """Nothing."""
 
@@ -452,7 +452,7 @@ def test_an_unknown_fault_is_refused_by_name() -> None:
     ],
     ids=str,
 )
-def test_an_unsupported_call_is_refused_by_name(given: dict[str, Any], reported: str) -> None:
+def test_an_unsupported_call_is_named_in_the_refusal(given: dict[str, Any], reported: str) -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 

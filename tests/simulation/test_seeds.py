@@ -54,7 +54,7 @@ def test_seeds_that_failed_once_pass(seed: int) -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_a_seed_has_one_course(scene: str) -> None:
+def test_a_seed_always_has_the_same_course(scene: str) -> None:
     assert run(3, scene=scene).fingerprint == run(3, scene=scene).fingerprint
 
 
@@ -102,7 +102,7 @@ def test_a_mutant_whose_code_has_changed_is_named() -> None:
 _FITS = "broker.log.producers.producer_rules:_out_of_sequence", "last + 1)"
 
 
-def test_planted_code_names_only_what_there_is() -> None:
+def test_planted_code_refers_only_to_existing_names() -> None:
     with (
         pytest.raises(MutantDoesNotApply, match=r"renamed: .* has no gone_since"),
         planted(Mutant("renamed", *_FITS, "gone_since(last))", scenes=(), one_in=0)),

@@ -50,12 +50,14 @@ def kill_driver(kafka: ApacheKafka, name: str, folder: Path, by: str, step: Batc
 
 
 @case('Spark: driver killed, `format("oncelog")` as sink')
-def test_killed_driver_of_format_writes_each_record_once(kafka: ApacheKafka, unique_name: str, tmp_path: Path) -> None:
+def test_killed_driver_with_format_oncelog_writes_each_record_once(
+    kafka: ApacheKafka, unique_name: str, tmp_path: Path
+) -> None:
     kill_driver(kafka, unique_name, tmp_path, "format")
 
 
 @case("Spark: driver killed, `for_each_batch` by the driver")
-def test_killed_driver_that_writes_leaves_each_record_once(
+def test_killed_driver_that_writes_the_batches_leaves_each_record_once(
     kafka: ApacheKafka, unique_name: str, tmp_path: Path
 ) -> None:
     kill_driver(kafka, unique_name, tmp_path, "0")

@@ -43,7 +43,9 @@ def topic(kafka: ApacheKafka, unique_name: str) -> str:
     return unique_name
 
 
-def test_messages_name_the_release_that_first_had_a_version(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
+def test_messages_name_the_first_release_with_an_api_version(
+    kafka: ApacheKafka, request: pytest.FixtureRequest
+) -> None:
     with RawConnection(kafka.bootstrap_servers) as connection:
         rows = connection.ask(ApiVersionsRequest(), 0).api_keys
     highest = {row.api_key: row.max_version for row in rows}
@@ -80,7 +82,7 @@ def test_records_arrive_once_and_a_group_continues(kafka: ApacheKafka, topic: st
 
 
 @case("transactions: commit, abort, offsets of a group, fencing", short=SHORT)
-def test_transactions_are_whole_and_fenced(kafka: ApacheKafka, topic: str) -> None:
+def test_transactions_are_atomic_and_zombies_fenced(kafka: ApacheKafka, topic: str) -> None:
     servers, name = kafka.bootstrap_servers, TopicPartition(topic, 0)
 
     def producer() -> oncelog.Producer:

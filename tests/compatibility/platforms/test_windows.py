@@ -124,7 +124,7 @@ def _a_broker_on_a_folder() -> None:
     print(data.exists())
 
 
-def test_a_broker_on_a_folder_says_what_it_lacks(tmp_path: Path) -> None:
+def test_a_broker_with_a_data_folder_says_what_windows_lacks(tmp_path: Path) -> None:
     ended = on_windows(_a_broker_on_a_folder, str(tmp_path))
     sentence, made = ended.stdout.splitlines()
     assert "no os.pread, os.pwrite, os.pwritev, os.O_CLOEXEC, os.O_DIRECTORY;" in sentence

@@ -57,13 +57,15 @@ def kill_driver_at(environment: Environment, copy: Copy, by: str, step: BatchSte
 
 @case('driver killed, `format("oncelog")` as sink', least=(4, 0), short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
-def test_killed_driver_of_format_writes_each_record_once(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_driver_with_format_oncelog_writes_each_record_once(
+    environment: Environment, copy: Copy, step: BatchStep
+) -> None:
     kill_driver_at(environment, copy, "format", step)
 
 
 @case("driver killed, `for_each_batch` by the driver", short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(BatchStep.COMMITTED, list(BatchStep)))
-def test_killed_driver_that_writes_leaves_each_record_once(
+def test_killed_driver_that_writes_the_batches_leaves_each_record_once(
     environment: Environment, copy: Copy, step: BatchStep
 ) -> None:
     kill_driver_at(environment, copy, "0", step)
@@ -79,7 +81,7 @@ def test_killed_driver_whose_executors_write_leaves_each_record_once(
 
 @case("broker killed in the commit")
 @pytest.mark.soak
-def test_killed_broker_loses_and_doubles_no_record(
+def test_killed_broker_loses_and_duplicates_no_record(
     environment: Environment, copy: Copy, own_broker: OncelogProcess
 ) -> None:
     copy.add(100)
@@ -98,7 +100,7 @@ def test_killed_broker_loses_and_doubles_no_record(
 @case("executor killed while it writes", steps=2)
 @pytest.mark.soak
 @pytest.mark.parametrize("step", soak_but(BatchStep.PRODUCED, [BatchStep.HALF_PRODUCED, BatchStep.PRODUCED]))
-def test_killed_executor_loses_and_doubles_no_record(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_killed_executor_loses_and_duplicates_no_record(environment: Environment, copy: Copy, step: BatchStep) -> None:
     copy.add(400)
     quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {

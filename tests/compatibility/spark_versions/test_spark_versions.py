@@ -75,7 +75,7 @@ def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
 
 
 @case('`format("oncelog")`: batch read and batch write', below=(4, 0), holds="refused by name")
-def test_format_is_refused_by_name_on_a_pyspark_without_data_sources(program: Program, copy: Copy) -> None:
+def test_format_is_named_in_the_refusal_on_a_pyspark_without_data_sources(program: Program, copy: Copy) -> None:
     text = program.refusal({"run": "read", "servers": copy.address, "source": copy.source})
     assert 'has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka")' in text
 

@@ -30,7 +30,7 @@ def test_inputs_that_once_broke_a_target_pass(target: Target) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_the_corpus_is_what_its_makers_make(target: Target) -> None:
+def test_the_corpus_equals_the_output_of_its_generators(target: Target) -> None:
     """If it fails, the corpus is older than its generators: `python -m tests.hostile.fuzz --write-corpus` writes it
     again.
     """

@@ -173,7 +173,7 @@ async def test_a_partition_that_cannot_be_read_is_reported_each_time(servers: st
 
 
 @on_loop
-async def test_a_partition_that_does_not_exist_is_reported_at_once_as_either_error(
+async def test_a_partition_that_does_not_exist_is_reported_at_once_with_one_of_two_errors(
     servers: str, unique_name: str
 ) -> None:
     await make_topic(servers, unique_name)
@@ -186,7 +186,7 @@ async def test_a_partition_that_does_not_exist_is_reported_at_once_as_either_err
 
 
 @pytest.mark.parametrize("kind", [AIOKafkaProducer, AIOKafkaConsumer, AIOKafkaClient, AIOKafkaAdminClient])
-def test_arguments_that_aiokafka_refuses_are_refused_by_name(kind: Callable[..., object]) -> None:
+def test_arguments_that_aiokafka_refuses_are_named_in_the_refusal(kind: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match=r"`security_protocol` should be SSL or PLAINTEXT, .*, not 'SOME'"):
         kind(security_protocol="SOME")
     for protocol in ("SSL", "SASL_SSL"):
@@ -202,7 +202,9 @@ def test_an_unknown_isolation_level_is_refused() -> None:
 
 
 @on_loop
-async def test_a_topic_of_wrong_types_prevents_creation_of_the_others(servers: str, unique_name: str) -> None:
+async def test_a_topic_with_wrongly_typed_arguments_prevents_creation_of_the_others(
+    servers: str, unique_name: str
+) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=servers)
     await admin.start()
     wrong: Any = "one"

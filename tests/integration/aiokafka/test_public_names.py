@@ -111,7 +111,7 @@ BY_CODE = {
 """What is False in aiokafka and of an exception here True, for Kafka's own table says so of its code."""
 
 
-def test_all_errors_are_exceptions_with_their_parents() -> None:
+def test_all_errors_are_exceptions_with_aiokafkas_base_classes() -> None:
     """Code that catches a parent class in aiokafka must catch the same children here."""
     found = _classes()
     assert len(found) >= 106
@@ -148,7 +148,7 @@ def test_broker_errors_have_descriptions() -> None:
             assert isinstance(ours.description, str) and ours.description, name  # type: ignore[attr-defined]
 
 
-def test_errors_are_made_of_any_arguments_and_keep_them() -> None:
+def test_errors_accept_and_keep_any_arguments() -> None:
     """CommitFailedError and ProducerFenced have texts of their own in aiokafka, in front or instead of none."""
     for name, theirs, ours in _classes():
         for given in ([], ["a text"], ["a text", 5]):

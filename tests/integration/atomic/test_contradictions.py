@@ -59,7 +59,7 @@ def shop(oncelog_broker: RunningBroker, unique_name: str) -> Shop:
     return Shop(oncelog_broker, unique_name)
 
 
-def test_a_restored_database_sends_nothing_until_somebody_decides(shop: Shop) -> None:
+def test_a_restored_database_sends_nothing_until_an_operator_decides(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     backup = shop.copy()
@@ -79,7 +79,7 @@ def test_a_restored_database_sends_nothing_until_somebody_decides(shop: Shop) ->
     assert shop.sent() == [b"a", b"b", b"c", b"d", b"e"]
 
 
-def test_a_copy_of_the_database_that_was_relayed_to_is_distinguished_from_the_original(shop: Shop) -> None:
+def test_a_copy_of_a_relayed_database_is_distinguished_from_the_original(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     copied, original = shop.copy(), shop.database
@@ -127,7 +127,7 @@ def test_the_relay_refuses_to_continue_on_another_cluster(shop: Shop) -> None:
             shop.relay()
 
 
-def test_a_relay_of_another_name_is_refused(shop: Shop) -> None:
+def test_a_relay_with_another_name_is_refused(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     with pytest.raises(atomic.Mismatch, match=f"relayed by '{shop.name}-relay', not by 'another'"):
@@ -146,7 +146,7 @@ def test_a_second_relay_fences_the_first(shop: Shop) -> None:
     assert shop.sent() == [b"a", b"b"]
 
 
-def test_a_relay_killed_before_its_first_position_and_its_first_batch_sends_that_batch(
+def test_a_relay_killed_before_its_first_batch_sends_that_batch_after_a_restart(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Died(Exception):

@@ -272,7 +272,7 @@ def test_a_commit_refused_by_the_database_is_resolved_by_the_next_transaction(
 
 
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_a_role_that_may_create_no_table_uses_those_that_exist(address: str, unique_name: str) -> None:
+def test_a_role_that_may_not_create_tables_uses_existing_ones(address: str, unique_name: str) -> None:
     with psycopg.connect(address) as connection:
         atomic.Outbox(connection).start()
         role = unique_name.replace("-", "_")
@@ -319,7 +319,7 @@ def test_outbox_and_inbox_work_on_apache_kafka(apache_kafka: RunningBroker, tmp_
 
 
 @pytest.mark.parametrize("driver", ["asyncpg", "psycopg", "psycopg-autocommit"])
-def test_a_relay_that_makes_no_progress_with_a_lock_does_not_stop_the_next_one(
+def test_a_stalled_relay_that_holds_a_lock_does_not_block_the_next_one(
     address: str, driver: str, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that was stopped (SIGSTOP), or has lost its network, in a transaction of the relay's row."""

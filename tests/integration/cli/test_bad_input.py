@@ -291,7 +291,7 @@ HEADER = struct.Struct(">hhih")
     ],
     ids=["http", "negative", "oversized", "short", "unknown api", "array bomb", "produce", "cut header"],
 )
-def test_a_malformed_request_ends_its_own_connection_alone(
+def test_a_malformed_request_ends_only_its_own_connection(
     serve: Serve, served: Served, unique_name: str, sent: bytes
 ) -> None:
     delivered: list[object] = []

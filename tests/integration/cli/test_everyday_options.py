@@ -91,14 +91,14 @@ def test_auto_offset_reset_from_the_file_decides_the_start_without_a_position(
     assert _values(served, topic, "-X", "auto.offset.reset=latest", "--from-beginning") == list(range(20))
 
 
-def test_options_that_contradict_a_group_are_refused_by_name(served: Served, topic: str, tmp_path: Path) -> None:
+def test_options_that_contradict_a_group_are_named_in_the_refusal(served: Served, topic: str, tmp_path: Path) -> None:
     for options in (("--since", "1h"), ("-o", 1), ("-p", 1)):
         assert "--group leaves" in served.run("consume", "-t", topic, "-g", "g", *options).sentence()
         reported = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), *options).sentence()
         assert "group.id leaves partitions and positions to the group: drop group.id or --" in reported
 
 
-def test_a_file_with_a_group_does_not_hinder_the_view_of_transactions(
+def test_a_group_in_the_properties_file_does_not_prevent_showing_transactions(
     served: Served, topic: str, tmp_path: Path
 ) -> None:
     shown = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), "--show-transactions", "-e", "-J")

@@ -91,7 +91,7 @@ async def test_an_unencodable_request_of_an_opening_connection_is_refused_and_th
 
 
 @on_loop
-async def test_a_call_that_was_cancelled_while_the_connection_opens_does_not_go_out() -> None:
+async def test_a_call_that_was_cancelled_while_the_connection_opens_is_not_sent() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         network = Network(config(address))
@@ -126,7 +126,7 @@ async def test_a_request_that_is_never_answered_fails_with_those_behind_it_and_a
 
 
 @on_loop
-async def test_a_caller_that_raises_leaves_the_others_their_answers() -> None:
+async def test_an_exception_in_one_caller_does_not_affect_the_answers_to_others() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         network = Network(config(address))
@@ -151,7 +151,7 @@ async def test_a_caller_that_raises_leaves_the_others_their_answers() -> None:
 
 
 @on_loop
-async def test_closing_answers_requests_that_wait_until_a_node_may_be_tried_again() -> None:
+async def test_closing_fails_requests_that_wait_for_the_reconnection_backoff() -> None:
     broker = ScriptedBroker()
     broker.may_answer.set()
     async with listening(broker.serve) as address:
@@ -181,7 +181,7 @@ async def test_an_admin_call_ends_with_its_own_timeout_when_no_coordinator_is_fo
 
 
 @on_loop
-async def test_a_broker_that_accepts_and_never_answers_is_given_up() -> None:
+async def test_a_connection_to_a_broker_that_never_answers_is_given_up() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         with pytest.raises(

@@ -408,7 +408,7 @@ async def test_a_commit_of_a_stale_member_is_refused(broker: RunningBroker, uniq
 
 @PROTOCOLS
 @on_loop
-async def test_a_member_whose_commit_fails_as_unknown_reads_no_lost_partition_and_rejoins(
+async def test_a_member_whose_commit_fails_as_unknown_rejoins_and_reads_no_lost_partition(
     broker: RunningBroker, unique_name: str, protocol: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
@@ -446,7 +446,7 @@ async def test_a_consumer_loses_nothing_over_a_cut_connection(broker: RunningBro
 
 
 @on_loop
-async def test_a_record_that_cannot_be_deserialized_is_named_and_may_be_passed_over(
+async def test_a_record_that_cannot_be_deserialized_is_named_and_may_be_skipped(
     broker: RunningBroker, unique_name: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
@@ -493,7 +493,7 @@ async def test_stopping_a_consumer_ends_a_waiting_read(broker: RunningBroker, un
         await consumer.getmany()
 
 
-def test_groups_of_kip_848_that_are_switched_off_are_reported(unique_name: str) -> None:
+def test_a_disabled_consumer_protocol_is_reported(unique_name: str) -> None:
     update = FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=2)
     with oncelog.Broker() as broker:
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:

@@ -108,7 +108,7 @@ def test_a_cancelled_task_stops_its_clients(broker: oncelog.Broker) -> None:
     asyncio.run(main())
 
 
-def test_an_exception_in_the_program_gives_up_no_record(broker: oncelog.Broker) -> None:
+def test_an_exception_in_the_program_loses_no_record(broker: oncelog.Broker) -> None:
     with suppress(ValueError), oncelog.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         broker.faults.delay(1000, "Produce", topic=TOPIC, times=1)
         delivery = producer.send(TOPIC, b"1")

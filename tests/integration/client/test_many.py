@@ -270,7 +270,7 @@ async def test_rows_of_a_split_batch_are_reported_with_the_offsets_of_each_part(
 
 
 @on_loop
-async def test_a_part_that_is_refused_is_not_reported_as_stored(servers: str, unique_name: str) -> None:
+async def test_a_refused_part_of_a_batch_is_not_reported_as_stored(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, max_message_bytes="1000")
     values = [b"small", b"x" * 2000]
     async with Producer(bootstrap_servers=servers) as producer:

@@ -99,7 +99,7 @@ async def test_reading_columns_counts_the_same_metrics_as_reading_records(server
 
 
 @on_loop
-async def test_clients_of_aiokafkas_shape_have_metrics_too(servers: str, unique_name: str) -> None:
+async def test_clients_with_aiokafkas_interface_have_metrics_too(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     producer = AIOKafkaProducer(bootstrap_servers=servers)
     consumer = AIOKafkaConsumer(unique_name, bootstrap_servers=servers, auto_offset_reset="earliest")

@@ -282,7 +282,7 @@ async def test_a_transaction_timeout_above_the_brokers_is_reported(broker: Runni
 
 
 @on_loop
-async def test_a_commit_does_not_wait_for_records_that_linger(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_commit_does_not_wait_for_linger_ms(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 1)
     async with Producer(
         bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, linger_ms=600_000, max_block_ms=30_000

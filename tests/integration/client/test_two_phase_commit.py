@@ -131,7 +131,9 @@ def test_a_zombie_that_has_not_prepared_cannot_prepare_more(enabled: Broker, uni
 
 
 @on_loop
-async def test_the_last_of_several_completing_instances_completes(enabled: Broker, unique_name: str) -> None:
+async def test_the_last_of_several_instances_completes_the_prepared_transaction(
+    enabled: Broker, unique_name: str
+) -> None:
     await make_topic(enabled.bootstrap_servers, unique_name)
     token = await asyncio.to_thread(prepared_by_a_dead_producer, enabled, unique_name)
     instances = [
@@ -253,7 +255,7 @@ def test_two_phase_commit_is_refused_below_transaction_version_2(unique_name: st
             producer(broker, unique_name).start()
 
 
-def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_name: str) -> None:
+def test_transaction_version_cannot_change_while_a_database_has_yet_to_decide(unique_name: str) -> None:
     def lower(level: int = 0) -> tuple[int, str | None]:
         with RawConnection(broker.bootstrap_servers) as connection:
             update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
@@ -276,7 +278,7 @@ def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_nam
         assert values(broker, unique_name) == [b"v"]
 
 
-def test_transactions_of_every_coordinator_keep_transaction_version(unique_name: str) -> None:
+def test_prepared_transactions_of_any_coordinator_prevent_a_change_of_transaction_version(unique_name: str) -> None:
     names = [f"{unique_name}-{number}" for number in range(9)]
     with Broker(nodes=3, settings=ENABLED) as broker:
         for name in names:
@@ -354,7 +356,7 @@ def test_a_prepared_transaction_survives_kill_9_of_the_broker(tmp_path: Path, un
         node.close()
 
 
-def test_prepare_does_not_wait_for_records_that_linger(enabled: Broker, unique_name: str) -> None:
+def test_prepare_does_not_wait_for_linger_ms(enabled: Broker, unique_name: str) -> None:
     with producer(enabled, unique_name, linger_ms=600_000, max_block_ms=30_000) as patient:
         patient.begin_transaction()
         patient.send(unique_name, b"kept")

@@ -88,7 +88,7 @@ def test_an_unknown_broker_setting_is_kept_and_its_value_is_hidden(
         eventually(lambda: described(again, broker_id, FOREIGN) is None)
 
 
-def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: RawConnection, broker_id: str) -> None:
+def test_a_topic_setting_can_be_set_and_removed_on_a_broker(connection: RawConnection, broker_id: str) -> None:
     """kafkajs' own tests do this through the older AlterConfigs."""
 
     def replace(**values: str) -> int:

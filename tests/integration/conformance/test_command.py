@@ -128,7 +128,7 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
 @pytest.mark.kafka
 @pytest.mark.soak
 @pytest.mark.parametrize("version", ["2.8.2", "3.6.2"])
-def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_back(version: str) -> None:
+def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_removed(version: str) -> None:
     """As if every release promised to refuse them."""
     name = "offsets_without_the_group_in_the_transaction_are_refused"
     (check,) = [dataclasses.replace(check, since="") for check in all_checks() if check.name == name]
@@ -148,7 +148,7 @@ NOT_VERIFIED = (
 """Checks of what brokers do since they verify transactions."""
 
 
-def test_a_broker_that_verifies_nothing_fails_if_its_versions_promise_it_and_not_otherwise() -> None:
+def test_a_broker_without_verification_fails_only_if_its_api_versions_promise_it() -> None:
     settings = {"transaction.partition.verification.enable": "false"}
     with oncelog.Broker(settings=settings) as broker:
         found = run_some(broker.bootstrap_servers, *NOT_VERIFIED)
@@ -168,7 +168,7 @@ def test_a_postponed_end_txn_is_retried_but_not_forever(three: str) -> None:
         assert [result.outcome for result in report.results] == [outcome]
 
 
-def test_transactions_of_version_2_are_asked_for_where_the_cluster_has_finalized_them() -> None:
+def test_transaction_version_2_is_checked_only_where_the_cluster_has_finalized_it() -> None:
     name = "produce_12_adds_the_partition_itself"
     with older_broker() as broker:
         (result,) = run_some(broker.bootstrap_servers, name).results
@@ -185,7 +185,7 @@ def test_an_interrupted_conformance_run_leaves_nothing(three: str) -> None:
     assert left_on(three) == []
 
 
-def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group() -> None:
+def test_a_run_that_is_interrupted_while_a_member_joins_leaves_no_group() -> None:
     """The group waits for more members, and is empty only after the member that joined has been admitted and
     removed.
     """
@@ -206,7 +206,7 @@ def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group() -> None
 @pytest.mark.parametrize(
     "command", [["conformance"], ["lab", "all", "--html", "page.html"]], ids=["conformance", "lab"]
 )
-def test_a_command_that_is_ended_takes_away_what_it_has_made(command: list[str], three: str, tmp_path: Path) -> None:
+def test_a_terminated_command_removes_what_it_created(command: list[str], three: str, tmp_path: Path) -> None:
     """SIGTERM, which is what a cancelled job receives."""
     with oncelog.Admin(bootstrap_servers=three) as admin:
         before = set(admin.list_topics())
@@ -297,7 +297,7 @@ def test_every_check_is_listed_with_its_kip() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem)
-def test_the_kit_needs_no_pytest_and_asserts_nothing_that_python_could_leave_out(path: Path) -> None:
+def test_the_kit_needs_no_pytest_and_has_no_assert_statement(path: Path) -> None:
     tree = ast.parse(path.read_text())
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
     names = {

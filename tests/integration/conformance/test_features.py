@@ -146,7 +146,7 @@ def test_a_level_is_reported_with_a_higher_epoch_and_level_0_is_not_reported(con
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_validate_only_changes_no_feature(connection: RawConnection, version: int) -> None:
+def test_validate_only_does_not_change_a_feature(connection: RawConnection, version: int) -> None:
     answer = update(connection, (TRANSACTION, 0, SAFE), (GROUP, 0, UNSAFE), version=version, validate_only=True)
     assert answer.error_code == 0
     assert finalized(connection)[1] == HIGHEST

@@ -219,12 +219,12 @@ def test_bytes_that_arrive_one_by_one_make_a_request(connection: RawConnection, 
         assert other.receive_produce(77)[shared_topic, 0].error == 0
 
 
-def test_a_null_client_id_is_taken(connection: RawConnection, shared_topic: str) -> None:
+def test_a_null_client_id_is_accepted(connection: RawConnection, shared_topic: str) -> None:
     with connection.another(client_id=None) as other:
         assert other.produce(shared_topic, batch(b"x")).error == 0
 
 
-def test_unknown_tags_are_passed_over(connection: RawConnection, shared_topic: str) -> None:
+def test_unknown_tags_are_skipped(connection: RawConnection, shared_topic: str) -> None:
     """A tag that no version knows, in the header and in the body (KIP-482)."""
     tags = b"\x02" + b"\x64\x03abc" + b"\x65\x01z"
     body = fetch_body(12, {(shared_topic, 0): RawFetchPosition(0)})
@@ -236,7 +236,7 @@ def test_unknown_tags_are_passed_over(connection: RawConnection, shared_topic: s
 
 
 @pytest.mark.parametrize("version", [1, 4, 8, 12, 13])
-def test_bytes_behind_a_request_are_passed_over(connection: RawConnection, shared_topic: str, version: int) -> None:
+def test_bytes_after_a_request_are_ignored(connection: RawConnection, shared_topic: str, version: int) -> None:
     """In flexible versions librdkafka 2.16 asks for all topics with a null array followed by three bytes too many."""
     body = (
         MetadataRequest(topics=None, allow_auto_topic_creation=False).encode(version) if version >= 4 else b"\xff" * 4

@@ -189,7 +189,7 @@ def crashed(request: pytest.FixtureRequest) -> Iterator[Life]:
         node.close()
 
 
-def test_check_11_a_corrupt_last_batch_is_cut_off_and_what_was_before_it_stays(crashed: Life) -> None:
+def test_check_11_a_corrupt_last_batch_is_truncated_and_earlier_batches_stay(crashed: Life) -> None:
     connection = crashed.connection
     assert connection.list_offset("torn").offset == 3
     assert [found.value for found in connection.committed_records("torn")] == [b"x"] * 3
@@ -227,7 +227,7 @@ def test_check_12_times_are_found_without_the_time_index(crashed: Life) -> None:
         assert (found.error_code, found.offset) == (0, step)
 
 
-def test_check_13_a_corrupt_snapshot_is_passed_over_and_sequences_continue(crashed: Life) -> None:
+def test_check_13_a_corrupt_snapshot_is_skipped_and_sequences_continue(crashed: Life) -> None:
     assert crashed.send("snapshots", 13)[1] == 13
     assert crashed.send("snapshots", 15)[0] == OUT_OF_ORDER
     assert crashed.send("snapshots", 14) == (0, 14)

@@ -92,7 +92,7 @@ def test_an_impossible_change_is_refused(
     assert alter(connection, change) == {change.name: error}
 
 
-def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_reported(
+def test_a_user_may_be_changed_once_per_request_and_the_first_error_is_reported(
     connection: RawConnection, unique_name: str
 ) -> None:
     twice = {unique_name: DUPLICATE_RESOURCE}
@@ -105,7 +105,7 @@ def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_reported(
     assert described(connection, [unique_name]) == {unique_name: RESOURCE_NOT_FOUND}
 
 
-def test_a_refused_user_does_not_hold_up_others(connection: RawConnection, unique_name: str) -> None:
+def test_a_refused_user_does_not_prevent_changes_to_others(connection: RawConnection, unique_name: str) -> None:
     answer = alter(connection, ScramCredentialDeletion(unique_name, SHA_256), upsertion(unique_name + "-2"))
     assert answer == {unique_name: RESOURCE_NOT_FOUND, unique_name + "-2": 0}
     eventually(lambda: described(connection, [unique_name + "-2"]) == {unique_name + "-2": [(SHA_256, 4096)]})

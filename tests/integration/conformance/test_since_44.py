@@ -86,7 +86,7 @@ def test_a_static_member_comes_back_to_a_full_group(connection: RawConnection, u
 
 
 @pytest.mark.parametrize("before", ["uniform", None], ids=["uniform", "none"])
-def test_a_group_that_elects_another_assignor_begins_an_epoch(
+def test_a_group_that_elects_another_assignor_starts_a_new_epoch(
     connection: RawConnection, unique_name: str, before: str | None
 ) -> None:
     member_id = new_id()
@@ -96,7 +96,7 @@ def test_a_group_that_elects_another_assignor_begins_an_epoch(
     assert group_epoch(connection, unique_name) == epoch + 1
 
 
-def test_a_vote_that_elects_nobody_else_begins_no_epoch(connection: RawConnection, unique_name: str) -> None:
+def test_a_vote_for_the_same_assignor_starts_no_new_epoch(connection: RawConnection, unique_name: str) -> None:
     for _ in range(2):
         beat(connection, unique_name, new_id(), 0, assignor="uniform")
     third = new_id()
@@ -106,7 +106,7 @@ def test_a_vote_that_elects_nobody_else_begins_no_epoch(connection: RawConnectio
 
 
 @pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\1\0\0"], ids=["empty", "cut-off", "without-topics"])
-def test_a_subscription_that_cannot_be_read_is_an_inconsistent_protocol(
+def test_an_unreadable_subscription_is_refused_as_an_inconsistent_protocol(
     connection: RawConnection, unique_name: str, metadata: bytes
 ) -> None:
     beat(connection, unique_name, new_id(), 0)

@@ -70,7 +70,9 @@ def producers_of(connection: RawConnection, topic: str) -> set[int]:
     return {state.producer_id for state in answer.topics[0].partitions[0].active_producers}
 
 
-def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: RawConnection, topic: str) -> None:
+def test_check_25_producer_expiration_counts_from_the_last_records_timestamp(
+    connection: RawConnection, topic: str
+) -> None:
     """A producer that sends old records is forgotten soon; what it repeats after that is stored again."""
     now_ms = time.time_ns() // 1_000_000
     late, early = new_pid(connection), new_pid(connection)
@@ -192,7 +194,7 @@ def test_check_35_the_last_end_with_version_2_gives_a_new_pid(
     assert producer.send_once(topic, b"zombie", epoch=LAST_EPOCH).error in (INVALID_EPOCH, INVALID_PID_MAPPING)
 
 
-def test_check_25_an_idle_producer_is_forgotten_after_its_time(aging: Aging) -> None:
+def test_check_25_an_idle_producer_is_forgotten_after_its_expiration_time(aging: Aging) -> None:
     connection, pid = aging.connection, aging.idle_pid
     assert aging.too_early == OUT_OF_ORDER
     eventually(lambda: pid not in producers_of(connection, "of-idle-pid"))

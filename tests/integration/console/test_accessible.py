@@ -125,7 +125,7 @@ def test_every_page_has_names_roles_landmarks_and_contrast(
     assert wrong == {}
 
 
-def test_tab_reaches_whatever_a_mouse_does_in_order_and_shows_where_it_is(page: Page, filled: RunningConsole) -> None:
+def test_tab_reaches_everything_in_order_and_the_focus_is_visible(page: Page, filled: RunningConsole) -> None:
     for name, path in PAGES.items():
         visit(page, filled.url + path)
         pause = page.locator("#pause")

@@ -197,7 +197,7 @@ def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
         expect(page.locator("#live svg rect.plain")).to_be_visible(timeout=120_000)
 
 
-def test_the_live_tail_continues_behind_a_broker_that_died(
+def test_the_live_tail_continues_after_a_broker_died_and_restarted(
     page: Page, started: list[Process], free_port: int, tmp_path: Path
 ) -> None:
     servers = f"127.0.0.1:{free_port}"
@@ -217,7 +217,7 @@ def test_the_live_tail_continues_behind_a_broker_that_died(
         expect(page.locator("#rows")).to_contain_text("after")
 
 
-def test_a_page_reports_a_console_that_ended_and_continues_when_it_is_back(
+def test_a_page_reports_that_the_console_ended_and_continues_when_it_is_back(
     page: Page, oncelog_broker: RunningBroker
 ) -> None:
     properties = {"bootstrap.servers": oncelog_broker.bootstrap_servers}

@@ -124,7 +124,7 @@ def test_a_get_request_never_submits_a_form(oncelog_console: RunningConsole, uni
         assert ask(oncelog_console, "GET", f"{path}?{query}", headers={"Cookie": cookie}).status in (200, 400, 404, 405)
 
 
-def test_a_name_of_blanks_is_refused_beside_the_form(oncelog_console: RunningConsole) -> None:
+def test_a_blank_name_is_refused_with_a_message_at_the_form(oncelog_console: RunningConsole) -> None:
     """The browser takes it for filled in; it ended in a bare internal error."""
     cookie, secret = visit(oncelog_console)
     body = urlencode({"name": "  ", "csrf": secret})
@@ -209,7 +209,7 @@ def test_huge_numbers_are_refused_with_an_explanation(oncelog_console: RunningCo
         assert answer.status == 400, path
 
 
-def test_a_session_keeps_few_schemas(oncelog_console: RunningConsole) -> None:
+def test_a_session_keeps_a_limited_number_of_schemas(oncelog_console: RunningConsole) -> None:
     cookie, csrf = visit(oncelog_console)
 
     def give(topic: str, schema: str) -> int:

@@ -117,7 +117,7 @@ def test_ten_million_records_are_browsed_from_any_offset(page: Page, console: Ru
     expect(page.locator("#live svg rect.plain").first).to_be_visible()
 
 
-def test_a_search_continues_by_itself_and_is_stopped(page: Page, console: RunningConsole) -> None:
+def test_a_search_continues_by_itself_and_can_be_stopped(page: Page, console: RunningConsole) -> None:
     page.goto(f"{console.url}/records?topic=many&from=offset&offset=9880000&key=needle")
     expect(page.locator("table.records tbody tr[data-offset]").last).to_contain_text("0:9999999", timeout=240_000)
     page.goto(f"{console.url}/records?topic=many&from=oldest&key=nothing-has-this")

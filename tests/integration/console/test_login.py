@@ -52,7 +52,7 @@ def log_in(page: Page, user: str, password: str = PASSWORD) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def test_a_visitor_logs_in_sees_what_the_broker_lets_them_and_logs_out(
+def test_a_visitor_logs_in_sees_what_their_acls_allow_and_logs_out(
     page: Page, context: BrowserContext, console: RunningConsole
 ) -> None:
     page.goto(f"{console.url}/records?topic=hers&partition=0")
@@ -96,7 +96,7 @@ def test_visitors_do_not_share_a_login(browser: Browser, console: RunningConsole
 
 
 @pytest.mark.parametrize("target", ["//evil.example/x", "https://evil.example/", "/\\evil.example", "javascript:1"])
-def test_a_login_leads_to_no_other_site(page: Page, console: RunningConsole, target: str) -> None:
+def test_a_login_never_redirects_to_another_site(page: Page, console: RunningConsole, target: str) -> None:
     page.goto(f"{console.url}/login?{urlencode({'next': target})}")
     log_in(page, "alice")
     expect(page.get_by_role("heading", name="Topics")).to_be_visible()

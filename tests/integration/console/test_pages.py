@@ -228,7 +228,7 @@ def test_the_live_tail_shows_new_records_and_their_outcomes(show: Open, producer
     expect(page.locator("#tail-state")).to_have_text("The live tail was stopped.")
 
 
-def test_values_are_decoded_as_asked(show: Open, producer: Producer, topic: str) -> None:
+def test_values_are_decoded_as_requested(show: Open, producer: Producer, topic: str) -> None:
     producer.begin_transaction()
     producer.send_and_wait(topic, b"\x00\x00\x00\x00\x07\x06\x08abcd", partition=0)  # Avro: {"n": 3, "s": "abcd"}
     producer.commit_transaction()
@@ -256,7 +256,7 @@ def test_the_coordinators_own_topics_are_decoded(show: Open, producer: Producer,
 # --- transactions
 
 
-def test_an_open_transaction_reports_what_it_holds_back_and_is_ended(
+def test_an_open_transaction_reports_what_it_holds_back_and_can_be_aborted(
     show: Open, producer: Producer, topic: str, broker: RunningBroker
 ) -> None:
     write(producer, topic, ["first"], end="commit")
@@ -320,7 +320,9 @@ def test_the_producers_of_a_partition_are_shown(show: Open, producer: Producer, 
     expect(page.locator("tbody tr")).to_contain_text(f"tx-{topic}")
 
 
-def test_the_chart_draws_outcomes_markers_and_positions_and_follows(show: Open, producer: Producer, topic: str) -> None:
+def test_the_chart_draws_outcomes_markers_and_positions_and_updates_itself(
+    show: Open, producer: Producer, topic: str
+) -> None:
     write(producer, topic, ["a"] * 5, end="commit")
     write(producer, topic, ["b"] * 5, end="abort")
     write(producer, topic, ["c"] * 5, end=None)
@@ -339,7 +341,7 @@ def test_the_chart_draws_outcomes_markers_and_positions_and_follows(show: Open, 
 # --- groups
 
 
-def test_a_group_has_both_lags_and_its_members(
+def test_a_group_page_shows_both_lags_and_the_members(
     show: Open, producer: Producer, topic: str, broker: RunningBroker
 ) -> None:
     write(producer, topic, ["a"] * 3, end="commit")
@@ -419,7 +421,7 @@ def test_positions_are_reset_as_the_preview_says(show: Open, producer: Producer,
     assert group not in [listed.group_id for listed in admin.list_consumer_groups()]
 
 
-def test_a_group_with_members_is_not_moved(show: Open, topic: str, broker: RunningBroker) -> None:
+def test_positions_of_a_group_with_members_are_not_reset(show: Open, topic: str, broker: RunningBroker) -> None:
     with Consumer(topic, bootstrap_servers=broker.bootstrap_servers, group_id=f"g-{topic}") as consumer:
         while not consumer.assignment():
             consumer.getmany(timeout_ms=200)

@@ -67,7 +67,7 @@ def test_records_of_other_partitions_are_shown_and_the_leaderless_one_is_named(c
         "/partition?topic=t&partition=1",
     ],
 )
-def test_an_unsupported_area_alone_is_explained_in_a_sentence(console: RunningConsole, path: str) -> None:
+def test_a_page_for_a_leaderless_partition_explains_that_no_node_leads_it(console: RunningConsole, path: str) -> None:
     page = get(console, path)
     assert page.status == 400
     assert "no node leads" in page.text

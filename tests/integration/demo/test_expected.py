@@ -44,7 +44,7 @@ def test_a_flight_is_joined_with_the_rows_of_the_tables(flights: list[Flight]) -
     assert unknown["plane"] is unknown["weather"] is None
 
 
-def test_order_holds_the_flights_of_each_plane_as_sent(flights: list[Flight]) -> None:
+def test_the_expected_order_of_each_planes_flights_is_the_order_of_sending(flights: list[Flight]) -> None:
     flights = flights[:3000]
     order = ExpectedTopics(flights).order()
     place = {flight.id: number for number, flight in enumerate(flights)}

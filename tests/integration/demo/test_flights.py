@@ -39,7 +39,7 @@ def test_departure_is_the_local_schedule_in_utc(flights: list[Flight]) -> None:
     assert datetime.fromtimestamp(first.departure_ms / 1000, UTC) == datetime(2013, 1, 1, 10, 15, tzinfo=UTC)
 
 
-def test_weather_knows_each_hour_of_an_airport_once() -> None:
+def test_weather_has_each_hour_of_an_airport_once() -> None:
     rows = read_table("weather", WEATHER)
     assert len({row[:2] for row in rows}) == len(rows)
     assert hour_ms(str(rows[0][1])) == 1_357_020_000_000

@@ -36,7 +36,7 @@ class Heard:
         return self.lines[0]
 
 
-def test_kill_ends_a_process_and_those_it_started_in_other_groups(tmp_path: Path) -> None:
+def test_kill_ends_a_process_and_its_children_in_other_process_groups(tmp_path: Path) -> None:
     heard = Heard()
     child = Child("parent", ["-c", PARENT], tmp_path / "log", heard)
     grandchild = int(heard.first())
@@ -54,7 +54,7 @@ def _running() -> set[int]:
     return {int(pid) for pid, state in map(str.split, listed.splitlines()) if not state.startswith("Z")}
 
 
-def test_process_that_ends_by_itself_is_reported_with_its_last_words(tmp_path: Path) -> None:
+def test_process_that_ends_by_itself_is_reported_with_its_last_output(tmp_path: Path) -> None:
     child = Child("the helper", ["-c", "raise SystemExit('out of luck')"], tmp_path / "log", lambda line: None)
     child.stop()
     with pytest.raises(ProcessFailed, match=r"the helper ended with (1|-15)"):

@@ -85,7 +85,7 @@ def numbered(first: int, end: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_disk_that_is_full_in_the_middle_of_a_file_is_reported_and_later_continued(exported: ExportedTopic) -> None:
+def test_an_export_that_a_full_disk_interrupts_is_reported_and_continued_later(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 10))
     exported.export().done()
     more = [os.urandom(100).hex().encode() for _ in range(2000)]
@@ -139,7 +139,7 @@ def test_topic_without_records_is_exported_and_continued(exported: ExportedTopic
     assert exported.values() == ["v0000", "v0001", "v0002"]
 
 
-def test_another_topic_into_the_same_place_is_refused(exported: ExportedTopic, unique_name: str) -> None:
+def test_exporting_another_topic_into_the_same_place_is_refused(exported: ExportedTopic, unique_name: str) -> None:
     exported.produce(numbered(0, 2))
     exported.export().done()
     other = f"{unique_name}-other"
@@ -265,7 +265,7 @@ def test_a_damaged_export_position_is_reported(exported: ExportedTopic) -> None:
     assert "another program has changed it" in printed or "cannot be read" in printed
 
 
-def test_json_of_headers_is_json(exported: ExportedTopic) -> None:
+def test_headers_are_exported_as_valid_json(exported: ExportedTopic) -> None:
     if exported.to.suffix != ".csv":
         pytest.skip("only CSV has headers as JSON")
     exported.produce([b"x"])

@@ -41,14 +41,14 @@ MAKERS: list[Callable[[], KafkaContainer]] = [
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_arguments_of_a_container_give_a_broker(make: Callable[[], KafkaContainer]) -> None:
+def test_every_form_of_container_arguments_starts_a_broker(make: Callable[[], KafkaContainer]) -> None:
     with make() as kafka:
         address = f"{kafka.get_container_host_ip()}:{kafka.get_exposed_port(kafka.port)}"
         assert kafka.get_bootstrap_server() == kafka.bootstrap_servers == address
         assert partitions(kafka) == 1
 
 
-def test_variables_of_a_container_are_settings() -> None:
+def test_environment_variables_of_a_container_become_settings() -> None:
     made = KafkaContainer(env={"KAFKA_NUM_PARTITIONS": "2"}).with_env("KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR", 1)
     kafka = made.with_envs(KAFKA_NUM_PARTITIONS="3", KAFKA_AUTO_CREATE_TOPICS_ENABLE=False).start(timeout=60)
     try:
@@ -79,7 +79,7 @@ def test_method_that_needs_a_container_says_what_to_do(name: str) -> None:
         getattr(KafkaContainer(), name)
 
 
-def test_arguments_that_need_a_container_are_refused_by_name() -> None:
+def test_arguments_that_need_a_container_are_named_in_the_refusal() -> None:
     with pytest.raises(ConfigError, match="KafkaBroker takes no name, volumes: there is no container, leave them out"):
         KafkaContainer("confluentinc/cp-kafka:7.6.0", volumes=[], name="kafka")
     with pytest.raises(ConfigError, match=r"properties of the broker are settings=\{NAME: VALUE\}"):

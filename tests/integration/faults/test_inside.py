@@ -68,7 +68,7 @@ def transactional(broker: oncelog.Broker, name: str = "x", **settings: object) -
 # --- on requests
 
 
-def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
+def test_a_lost_acknowledgement_duplicates_nothing(broker: oncelog.Broker) -> None:
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
     with broker.faults.lose_answer("Produce", topic="t") as fault:
         producer.produce("t", b"once")
@@ -77,7 +77,7 @@ def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
     assert committed(broker, 1) == [b"once"]
 
 
-def test_a_lost_acknowledgement_doubles_a_record_without_idempotence(broker: oncelog.Broker) -> None:
+def test_a_lost_acknowledgement_duplicates_a_record_without_idempotence(broker: oncelog.Broker) -> None:
     """The bug that the fault reveals."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": False, "acks": 1}
     producer = ConfluentProducer(settings)

@@ -56,7 +56,7 @@ def _course(data: Path | None, nodes: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kept", "nodes"), [(False, 1), (True, 1), (False, 3)])
-def test_skipping_idle_rounds_of_the_clock_changes_nothing(
+def test_skipping_idle_timer_intervals_changes_no_outcome(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, nodes: int
 ) -> None:
     found = _course(tmp_path / "skipped" if kept else None, nodes)
@@ -67,7 +67,7 @@ def test_skipping_idle_rounds_of_the_clock_changes_nothing(
 
 
 @pytest.mark.parametrize("days", [8, 365])
-def test_passing_a_year_takes_few_rounds(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+def test_passing_a_year_takes_few_iterations(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     """Of groups and transactions there are 100 internal partitions, and a round of the cleaner each 15 seconds."""
     rounds: list[int] = []
     run = RepeatedTimer._run

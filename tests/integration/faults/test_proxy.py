@@ -47,7 +47,7 @@ def test_a_proxy_without_faults_changes_nothing(proxy: FaultProxy, broker: Runni
     assert consumed_values(proxy.bootstrap_servers, topic) == [b"%d" % number for number in range(100)]
 
 
-def test_a_lost_acknowledgement_doubles_a_record_without_idempotence(
+def test_a_lost_acknowledgement_duplicates_a_record_without_idempotence(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     """Delivery at least once, and its price (A5)."""
@@ -59,7 +59,7 @@ def test_a_lost_acknowledgement_doubles_a_record_without_idempotence(
     assert consumed_values(broker.bootstrap_servers, topic) == [b"once?", b"once?"]
 
 
-def test_a_lost_acknowledgement_doubles_no_record_with_idempotence(
+def test_a_lost_acknowledgement_duplicates_no_record_with_idempotence(
     proxy: FaultProxy, broker: RunningBroker, topic: str
 ) -> None:
     producer = producer_of(proxy, enable_idempotence=True)
@@ -191,7 +191,9 @@ def test_a_throttled_fetch_still_reads(proxy: FaultProxy, broker: RunningBroker,
     consumer.close()
 
 
-def test_aiokafka_survives_what_librdkafka_does(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_aiokafka_survives_the_faults_that_librdkafka_survives(
+    proxy: FaultProxy, broker: RunningBroker, topic: str
+) -> None:
     async def main() -> list[bytes]:
         async with AIOKafkaProducer(bootstrap_servers=proxy.bootstrap_servers, enable_idempotence=True) as producer:
             with proxy.faults.lose_answer("Produce", topic=topic) as fault:

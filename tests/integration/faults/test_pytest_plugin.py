@@ -192,7 +192,7 @@ def test_a_failed_test_shows_records_deleted_by_retention(tmp_path: Path) -> Non
     assert "create_topic('flights', keep=True)" in output
 
 
-def test_topics_of_several_nodes_outlive_a_leader(tmp_path: Path) -> None:
+def test_topics_on_several_nodes_survive_the_loss_of_a_leader(tmp_path: Path) -> None:
     assert "1 passed" in run(tmp_path, LEADER)
 
 
@@ -282,7 +282,7 @@ def test_an_invalid_pytest_marker_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["asyncio", "oncelog.broker.server.embedded", "oncelog.client.blocking"])
-def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> None:
+def test_the_pytest_plugin_costs_no_time_before_it_is_used(module: str) -> None:
     loads = "import sys; before = set(sys.modules); import oncelog.pytest_plugin; added = set(sys.modules) - before"
     code = f"{loads}; print({module!r} in added)"
     shown = subprocess.run([sys.executable, "-c", f"import pytest; {code}"], capture_output=True, text=True, check=True)

@@ -109,7 +109,7 @@ def eventually(condition: Callable[[], bool]) -> None:
     ],
 )
 @pytest.mark.parametrize("arrives", [False, True], ids=["before", "after"])
-def test_a_process_killed_at_a_request_loses_and_doubles_nothing(
+def test_a_process_killed_at_a_request_loses_and_duplicates_nothing(
     service: Service, proxy: FaultProxy, api: str, arrives: bool
 ) -> None:
     service.order(5)
@@ -148,7 +148,7 @@ def test_a_run_that_is_stopped_and_started_continues_where_it_was(service: Servi
     service.check()
 
 
-def test_a_paused_process_that_another_has_replaced_ends_and_doubles_nothing(
+def test_a_paused_process_that_another_has_replaced_ends_and_duplicates_nothing(
     service: Service, proxy: FaultProxy
 ) -> None:
     service.order(5)

@@ -75,7 +75,7 @@ def wait_for_end(*descriptors: int) -> None:
         assert ready, "it still runs"
 
 
-def test_children_and_their_own_end_with_a_process_that_was_killed(tmp_path: Path) -> None:
+def test_children_and_grandchildren_end_with_a_killed_process(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     with killed(WITH_GRANDCHILD, str(folder)) as pids:

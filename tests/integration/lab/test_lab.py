@@ -225,7 +225,9 @@ def test_a_flow_that_does_not_exist_is_refused_with_the_nearest(page: Path) -> N
     assert not page.exists()
 
 
-def test_an_impossible_flow_is_refused_by_name_and_left_out_of_all(oncelog_broker: RunningBroker, page: Path) -> None:
+def test_an_impossible_flow_is_named_in_the_refusal_and_left_out_of_all(
+    oncelog_broker: RunningBroker, page: Path
+) -> None:
     to_it = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--html", page)
     assert "coordinator cannot be crashed from outside" in call("lab", "coordinator-dies", *to_it).sentence()
 

@@ -113,7 +113,7 @@ def test_a_restart_serves_on_the_same_address_and_a_stop_frees_it(tmp_path: Path
         get(address, "/metrics")
 
 
-def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
+def test_a_partition_stopped_by_its_disk_fails_readiness_but_not_liveness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
@@ -267,7 +267,7 @@ def test_an_answer_that_a_slow_reader_does_not_take_is_dropped(monkeypatch: pyte
         endpoint.stop()
 
 
-def test_a_disconnected_client_gets_no_report(
+def test_a_health_check_that_has_timed_out_is_not_answered_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from oncelog.broker.metrics import broker_source

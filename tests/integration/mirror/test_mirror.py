@@ -386,7 +386,7 @@ def test_mirroring_continues_when_a_cluster_is_upgraded(unique_name: str) -> Non
         asyncio.run(mirrored(addresses, [b"one"], b"two"))
 
 
-def test_the_obstacle_of_a_mirror_is_reported_once(unique_name: str) -> None:
+def test_what_blocks_a_mirror_is_reported_once(unique_name: str) -> None:
     """The producer hangs in one partition; what it has ended in the other one, in the same epoch, cannot be told apart
     from what may belong to the open transaction.
     """
@@ -452,7 +452,7 @@ def test_a_topic_deleted_during_a_request_is_dropped(
     play(flow)
 
 
-def test_records_of_others_on_the_target_are_refused_unless_asked(play: Callable[[Flow], None]) -> None:
+def test_records_of_other_producers_on_the_target_are_refused_unless_allowed(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.target.create_topics([NewTopic(made.topic, 2, 1)])
         async with Producer(bootstrap_servers=made.addresses[1]) as producer:
@@ -553,7 +553,7 @@ def test_a_target_with_log_append_time_keeps_source_timestamps(play: Callable[[F
     play(flow)
 
 
-def test_a_round_of_the_smallest_size_is_mirrored(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_that_copies_one_byte_at_a_time_copies_every_record(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
             await made.transaction(producer, b"one", b"two")

@@ -17,7 +17,7 @@ DELAY = "group.initial.rebalance.delay.ms"
     [(False, {}, "0"), (False, {DELAY: 500}, "500"), (True, {}, "3000"), (True, {DELAY: 0}, "0")],
     ids=["in memory", "in memory, told", "in a folder", "in a folder, told"],
 )
-def test_a_group_begins_at_once_in_memory_alone(
+def test_only_a_broker_in_memory_has_no_initial_rebalance_delay(
     folder: bool, settings: dict[str, object], delay: str, tmp_path: Path
 ) -> None:
     broker_1 = ConfigResource(ConfigResourceType.BROKER, "1")

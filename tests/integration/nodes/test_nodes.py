@@ -102,7 +102,7 @@ def test_leader_epochs_distinguish_old_leaders_from_new_leaders(broker: oncelog.
         assert error(after) == 0
 
 
-def test_acks_all_waits_for_the_replicas_in_sync_and_wants_enough_of_them(broker: oncelog.Broker) -> None:
+def test_acks_all_waits_for_the_in_sync_replicas_and_requires_min_insync_replicas(broker: oncelog.Broker) -> None:
     make_topic(broker, min_insync_replicas="2")
     first, second = others(broker)
     with to_leader(broker) as leader:

@@ -46,7 +46,9 @@ def refused(broker: oncelog.Broker, topic: str) -> bool:
     return error is not None
 
 
-def test_a_setting_of_one_node_acts_on_what_it_leads(broker: oncelog.Broker, admin: Admin, unique_name: str) -> None:
+def test_a_setting_of_one_node_applies_to_the_partitions_it_leads(
+    broker: oncelog.Broker, admin: Admin, unique_name: str
+) -> None:
     admin.create_topics([NewTopic(unique_name, replica_assignments={0: [2, 3]})])
     alter(admin, "2", LIMIT, SMALL)
     assert described(admin, "2", LIMIT) == (SMALL, "DYNAMIC_BROKER_CONFIG")
@@ -60,7 +62,7 @@ def test_a_setting_of_one_node_acts_on_what_it_leads(broker: oncelog.Broker, adm
     assert not refused(broker, unique_name)
 
 
-def test_a_setting_for_every_node_yields_to_a_nodes_own(admin: Admin) -> None:
+def test_a_nodes_own_setting_overrides_the_setting_for_every_node(admin: Admin) -> None:
     alter(admin, "", LIMIT, "2000")
     alter(admin, "3", LIMIT, "3000")
     assert [described(admin, node, LIMIT) for node in ("1", "2", "3")] == [

@@ -214,7 +214,7 @@ sql = "select id % {by} as id, count(*) as n from source group by id % {by}"
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_sinks_with_state_keep_theirs_when_they_change_places_in_the_file(
+def test_stateful_sinks_keep_their_state_when_reordered_in_the_file(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

@@ -172,7 +172,7 @@ def check_rows(found: Sequence[dict[str, Any]], rounds: int) -> None:
     ],
     indirect=["broker"],
 )
-def test_driver_and_registry_that_die_together_lose_and_double_nothing(
+def test_driver_and_registry_that_die_together_lose_and_duplicate_nothing(
     broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[int]
 ) -> None:
     world = World(broker, unique_name, tmp_path)

@@ -40,7 +40,7 @@ class RunningBroker(Protocol):
         ("p.sql", "select 1", "is not a pipeline file: give a .py file"),
     ],
 )
-def test_file_that_is_not_a_pipeline_is_refused_by_name(
+def test_file_that_is_not_a_pipeline_is_named_in_the_refusal(
     cold_pipeline: PipelineCommand, name: str, text: str, printed: str
 ) -> None:
     path = cold_pipeline.write(name, text)
@@ -49,11 +49,11 @@ def test_file_that_is_not_a_pipeline_is_refused_by_name(
     assert re.search(printed, str(refused.value)), str(refused.value)
 
 
-def test_missing_file_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+def test_missing_file_is_named_in_the_refusal(cold_pipeline: PipelineCommand) -> None:
     assert "there is no pipeline file none.toml" in cold_pipeline.refused("none.toml")
 
 
-def test_unknown_topic_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
+def test_unknown_topic_is_named_in_the_refusal(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
     file = cold_pipeline.write("p.toml", GOOD.replace('"flights"', '"no-such-topic"'))
     sentence = cold_pipeline.refused_at_once(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
     assert "reads topic 'no-such-topic', which does not exist" in sentence
@@ -79,7 +79,7 @@ def test_a_broker_of_2_3_is_refused_as_too_old(cold_pipeline: PipelineCommand) -
     assert "is it running" not in sentence
 
 
-def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
+def test_unknown_option_is_named_in_the_refusal(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
     text = GOOD.replace("[query]", 'options = { startingOffset = "latest" }\n[query]')
     sentence = cold_pipeline.refused_at_once(
         str(cold_pipeline.write("p.toml", text)), "--bootstrap-server", "127.0.0.1:1"
@@ -88,12 +88,12 @@ def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, cold_p
     assert "did you mean startingOffsets" in sentence
 
 
-def test_pipeline_that_the_file_does_not_have_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+def test_pipeline_that_the_file_does_not_have_is_named_in_the_refusal(cold_pipeline: PipelineCommand) -> None:
     sentence = cold_pipeline.refused_at_once(str(cold_pipeline.write("p.toml", GOOD)), "--only", "q")
     assert "--only names 'q', but the pipelines of" in sentence
 
 
-def test_a_setting_that_is_not_one_of_sparks_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+def test_a_setting_that_is_not_one_of_sparks_is_named_in_the_refusal(cold_pipeline: PipelineCommand) -> None:
     assert "'cores=2'" in cold_pipeline.refused_at_once(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
 
 

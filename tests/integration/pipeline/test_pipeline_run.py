@@ -133,7 +133,7 @@ def copied(flights: DataFrame) -> DataFrame:
 """
 
 
-def test_python_file_runs_all_its_pipelines_on_the_broker_inside(cold_pipeline: PipelineCommand) -> None:
+def test_python_file_runs_all_its_pipelines_on_an_embedded_broker(cold_pipeline: PipelineCommand) -> None:
     file = cold_pipeline.write("flights.py", PYTHON)
     data = cold_pipeline.folder / "data"
     with Broker(data) as broker:

@@ -401,7 +401,7 @@ def test_the_pipeline_waits_for_a_registry_that_is_briefly_unavailable(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)], indirect=True)
-def test_driver_that_is_killed_and_a_registry_that_restarts_lose_and_double_nothing(
+def test_driver_that_is_killed_and_a_registry_that_restarts_lose_and_duplicate_nothing(
     broker: RunningBroker, unique_name: str, cold_pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

@@ -193,7 +193,7 @@ sql = "select id, item from source"
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_doctor_knows_each_sink_before_the_first_start_and_a_start_refuses_what_it_refuses(
+def test_doctor_checks_each_sink_before_the_first_start_and_a_start_refuses_the_same(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

@@ -193,7 +193,7 @@ def test_old_dead_letters_are_not_sent_if_positions_may_have_expired(broker: Run
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_a_redrive_fenced_between_dead_letters_ends_with_one_sentence(
+def test_a_redrive_fenced_between_dead_letters_ends_with_a_one_sentence_error(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = group_of(world.dead, "default")
@@ -314,7 +314,7 @@ def test_a_missing_partition_is_refused(broker: RunningBroker, unique_name: str)
     assert world.values(world.origin) == []
 
 
-def test_dead_letters_of_a_log_that_begins_again_are_not_passed_over(world: World) -> None:
+def test_dead_letters_of_a_log_that_begins_again_are_not_skipped(world: World) -> None:
     """The log lost records, or is another one: its new dead letters have offsets that the group has read already."""
     group = group_of(world.dead, "default")
 

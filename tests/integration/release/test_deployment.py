@@ -61,7 +61,7 @@ def our_commands() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words[:3])) for words in our_commands()])
-def test_every_command_is_one_of_oncelog(words: list[str]) -> None:
+def test_every_command_in_the_manifests_exists(words: list[str]) -> None:
     """The command accepts their names and options, and the files of the image they name; nothing is run."""
     given = [
         str(ROOT / "examples" / word.removeprefix("/pipelines/")) if "/pipelines/" in word else word for word in words
@@ -81,7 +81,7 @@ def kafka_environments() -> Iterator[dict[str, str]]:
             yield service["environment"]
 
 
-def test_every_property_of_kafka_s_is_one() -> None:
+def test_every_kafka_property_in_the_manifests_exists() -> None:
     known = broker_properties()
     for environment in kafka_environments():
         given = {
@@ -110,7 +110,7 @@ def test_the_nodes_of_the_manifest_are_each_others_voters() -> None:
         assert service["KAFKA_ADVERTISED_LISTENERS"] == f"PLAINTEXT://kafka-{number}:9092"
 
 
-def test_versions_are_the_project_s() -> None:
+def test_versions_in_the_manifests_are_the_projects() -> None:
     images = {service["image"] for service in COMPOSE["services"].values()}
     assert images == {f"apache/kafka:{KAFKA_VERSION}", PIPELINE_IMAGE}
     assert of_kind("Kafka")[0]["spec"]["kafka"]["version"] == STRIMZIS_KAFKA
@@ -189,7 +189,7 @@ def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
     return ended.stdout.splitlines()
 
 
-def test_the_image_is_a_driver_where_spark_is_reported(tmp_path: Path) -> None:
+def test_the_image_runs_a_driver_with_the_arguments_that_spark_passes(tmp_path: Path) -> None:
     """The words are those that Spark passes to a driver's container on Kubernetes."""
     given = ["--properties-file", "/opt/spark/conf/spark.properties", "local:///opt/oncelog/main.py", "two words"]
     reported = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
@@ -198,7 +198,7 @@ def test_the_image_is_a_driver_where_spark_is_reported(tmp_path: Path) -> None:
     assert reported[-4:] == given
 
 
-def test_the_image_is_an_executor_where_spark_is_reported(tmp_path: Path) -> None:
+def test_the_image_runs_an_executor_with_the_arguments_that_spark_passes(tmp_path: Path) -> None:
     """The variables are those that Spark passes to an executor's container on Kubernetes."""
     reported = entered(
         tmp_path,

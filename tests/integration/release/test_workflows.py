@@ -58,7 +58,7 @@ def test_zizmor_finds_an_injected_title_and_a_persisted_token(tmp_path: Path) ->
     assert "template-injection" in found and "artipacked" in found
 
 
-def test_steps_run_what_exists() -> None:
+def test_workflow_steps_run_commands_that_exist() -> None:
     """Every path of the project and every task of the Makefile that a step names exists."""
     commands = [step["run"] for step in _steps() if "run" in step]
     named = [word for text in commands for word in text.split() if word.startswith(("tests/", "tools/", ".ci/"))]
@@ -82,7 +82,7 @@ def test_some_job_runs_each_long_test() -> None:
     assert [path for path in sorted(long) if not any(path.is_relative_to(part) for part in parts)] == []
 
 
-def test_every_job_has_an_end() -> None:
+def test_every_job_has_a_timeout() -> None:
     jobs = {
         f"{path.stem}/{name}": job
         for path in WORKFLOWS

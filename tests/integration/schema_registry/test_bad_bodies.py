@@ -11,7 +11,9 @@ from oncelog.schema_registry import routes
 from tests.integration.schema_registry.http_calls import register
 
 
-def test_a_body_that_never_comes_is_refused_and_ends_its_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_never_arrives_is_refused_and_ends_its_connection(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(routes, "BODY_SECONDS", 0.2)
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port), timeout=120) as slow:

@@ -83,7 +83,7 @@ def test_consume_decodes_the_values_that_produce_encodes(
     assert formatted.out == f"{line};" * 6
 
 
-def test_decoded_values_written_as_json_are_noted_once(oncelog_command: Commands, orders: str) -> None:
+def test_writing_decoded_values_as_json_is_noted_once(oncelog_command: Commands, orders: str) -> None:
     schema = oncelog_command.file("key.avsc", '"long"')
     words = ("produce", "-t", orders, "-K", ":", "--key-schema", schema, "--value-schema", schema)
     oncelog_command(*words, stdin="7:8\n9:10\n").done()
@@ -161,7 +161,9 @@ def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, o
         ('{"id": 1, "more": 2}', "line 2 of the input: the value does not fit the Avro schema Order"),
     ],
 )
-def test_a_line_that_does_not_fit_is_named(oncelog_command: Commands, orders: str, line: str, printed: str) -> None:
+def test_a_line_that_does_not_match_the_schema_is_named(
+    oncelog_command: Commands, orders: str, line: str, printed: str
+) -> None:
     file = oncelog_command.file("order.avsc", ORDER)
     refused = oncelog_command("produce", "-t", orders, "--value-schema", file, stdin='{"id": 1}\n' + line)
     assert refused.code == 1

@@ -173,7 +173,9 @@ def test_protobuf_values_are_written_and_read(client: SchemaRegistryClient) -> N
     assert client.lookup_schema("orders-value", Schema(serialized, "PROTOBUF")).version == 1
 
 
-def test_avro_schema_with_its_references_in_it_is_the_version_that_refers_to_them(client: SchemaRegistryClient) -> None:
+def test_an_avro_schema_with_inlined_references_is_the_version_that_references_them(
+    client: SchemaRegistryClient,
+) -> None:
     """Serializers of generated classes send the whole schema (``ParsedSchema.canLookup``; confluent-kafka-python#2173):
     auto-registration must not add a version, and a lookup must find the one that is there."""
     address = {"type": "record", "name": "Address", "namespace": "shop", "fields": [{"name": "city", "type": "string"}]}

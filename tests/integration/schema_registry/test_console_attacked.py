@@ -96,7 +96,7 @@ def test_subjects_with_any_name_are_listed_and_no_script_runs(console: RunningCo
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[ascii(name)[:12] for name in NAMES])
-def test_a_subject_with_any_name_has_its_page(console: RunningConsole, stand_in: StandIn, name: str) -> None:
+def test_every_subject_has_a_page_whatever_its_name(console: RunningConsole, stand_in: StandIn, name: str) -> None:
     if name == "\ud800":
         status, found = page(console, "/schema", subject=name.encode(errors="surrogatepass"))
         assert status != 500
@@ -123,7 +123,7 @@ def test_a_subject_with_any_name_has_its_page(console: RunningConsole, stand_in:
     ],
     ids=["script", "doc", "too deep", "deep", "long number", "half a character", "empty", "control"],
 )
-def test_a_schema_with_any_text_has_its_page(console: RunningConsole, stand_in: StandIn, text: str) -> None:
+def test_every_schema_has_a_page_whatever_its_text(console: RunningConsole, stand_in: StandIn, text: str) -> None:
     more: dict[str, Any] = {"references": [{"name": SCRIPT, "subject": SCRIPT, "version": 1}], "schemaType": SCRIPT}
     answers(stand_in, [1, 2], '"int"', text, **more)
     status, found = page(console, "/schema", subject="s")
@@ -190,7 +190,7 @@ def test_a_server_that_is_not_a_registry_is_reported(
         assert 'href="javascript' not in found
 
 
-def test_pages_that_ask_no_registry_answer_while_one_hangs(console: RunningConsole, stand_in: StandIn) -> None:
+def test_pages_that_need_no_registry_load_while_the_registry_hangs(console: RunningConsole, stand_in: StandIn) -> None:
     def hang(target: str) -> Answer:
         time.sleep(2.5)
         return ok([])

@@ -124,7 +124,7 @@ def test_versions_are_compared_within_their_compatibility_group(url: str) -> Non
     assert register(url, "x", avro("a", "c=1"), metadata={"properties": {"major": "1"}}).status == 200
 
 
-def test_version_asked_for_is_among_the_properties(url: str) -> None:
+def test_a_requested_version_number_becomes_a_metadata_property(url: str) -> None:
     register(url, "x", avro("a"), version=1)
     assert latest(url)["metadata"] == {"properties": {"confluent:version": "1"}}
     assert register(url, "x", avro("a")).body["version"] == 1, "it is found without the number"
@@ -132,7 +132,7 @@ def test_version_asked_for_is_among_the_properties(url: str) -> None:
     assert latest(url)["metadata"] == {"properties": {"confluent:version": "2"}}
 
 
-def test_settings_of_a_subject_that_is_read_only_stay(url: str) -> None:
+def test_settings_of_a_read_only_subject_cannot_be_changed(url: str) -> None:
     configure(url, compatibility="FULL")
     call(url, "PUT", "/mode/x", {"mode": "READONLY"})
     assert configure(url, compatibility="NONE").code == 42205

@@ -161,7 +161,7 @@ def test_json_schema_columns_keep_their_types(exporter: Exporter) -> None:
     ("wrote", "value", "reads"),
     [("number", 1.5, "integer"), ("string", "5", "integer"), ("boolean", True, "integer"), ("string", "1.5", "number")],
 )
-def test_json_that_is_of_another_type_does_not_become_a_value_of_the_columns(
+def test_json_values_of_another_type_are_not_converted_to_the_columns_type(
     exporter: Exporter, wrote: str, value: Any, reads: str
 ) -> None:
     old, new = ({"title": "T", "type": "object", "properties": {"a": {"type": kind}}} for kind in (wrote, reads))
@@ -226,7 +226,7 @@ def test_csv_export_has_a_column_for_each_field(exporter: Exporter) -> None:
     )
 
 
-def test_a_misfit_is_refused_with_its_place_or_becomes_null(exporter: Exporter) -> None:
+def test_a_value_that_does_not_match_the_schema_is_refused_with_its_place_or_becomes_null(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE), b"plain", b"\0\0\0\0\1cut")
     printed = exporter.run("out.parquet").sentence()
     assert f"The value of record {exporter.topic}-0:1 cannot be read: no schema id" in printed
@@ -299,7 +299,7 @@ def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
     ]
 
 
-def test_columns_are_those_of_the_message_that_is_named(two_messages: Exporter) -> None:
+def test_columns_are_those_of_the_protobuf_message_that_is_named(two_messages: Exporter) -> None:
     rows = two_messages.table("other.parquet", "--message", "Other", "--malformed", "null")
     assert rows.to_pylist() == [None, {"number": 1}]
     printed = two_messages.run("unknown.parquet", "--message", "Nothing").sentence()

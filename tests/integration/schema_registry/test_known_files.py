@@ -89,7 +89,7 @@ def test_protobuf_money_is_written_and_read_by_both_clients(url: str) -> None:
     assert register(url, "text-value", TEXT, schemaType="PROTOBUF").status == 200
 
 
-def test_options_of_confluents_are_kept_and_values_read(url: str) -> None:
+def test_confluents_protobuf_options_are_kept_and_values_are_read(url: str) -> None:
     client, registry = SchemaRegistryClient({"url": url}), SchemaRegistry(url)
     assert client.register_schema("orders-value", TheirSchema(TAGGED, "PROTOBUF")) == 1
     assert "PII" in (client.get_schema(1).schema_str or "")

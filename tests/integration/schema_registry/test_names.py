@@ -38,7 +38,7 @@ READABLE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("schema", "value"), READABLE, ids=[case[0]["name"] for case in READABLE])
-def test_a_schema_with_names_of_any_alphabet_and_any_namespace_is_used(
+def test_a_schema_with_names_of_any_alphabet_and_namespace_works(
     url: str, schema: dict[str, Any], value: dict[str, Any]
 ) -> None:
     registry = SchemaRegistry(url)
@@ -133,7 +133,9 @@ def test_a_type_used_before_its_definition_is_written_and_read(url: str) -> None
     assert AvroDeserializer(registry)(written) == {"a": {"a": 1}, "b": {"a": 2}}
 
 
-def test_commands_write_and_read_such_names(broker: RunningBroker, url: str, topic: str, tmp_path: Any) -> None:
+def test_commands_write_and_read_names_of_any_alphabet(
+    broker: RunningBroker, url: str, topic: str, tmp_path: Any
+) -> None:
     env = {"ONCELOG_BOOTSTRAP_SERVER": broker.bootstrap_servers, "ONCELOG_SCHEMA_REGISTRY": url}
     file, orders = tmp_path / "order.avsc", f"orders{topic}"
     file.write_text(json.dumps(record("Order", "größe", STATUS, namespace="my-db.public.orders")))
@@ -149,7 +151,7 @@ def test_commands_write_and_read_such_names(broker: RunningBroker, url: str, top
 @pytest.mark.parametrize(
     "subject", ["my-db.public.orders-value", "a/b", "a%2Fb", ":a:", "ä\u00a0b", "日本", "a b?c#d&e=f", "👍"]
 )
-def test_a_subject_has_any_characters(url: str, subject: str) -> None:
+def test_the_name_of_a_subject_may_contain_any_character(url: str, subject: str) -> None:
     client, registry = SchemaRegistryClient({"url": url}), SchemaRegistry(url)
     assert client.register_schema(subject, ConfluentsSchema('"string"', "AVRO")) == 1
     assert registry.latest(subject).subject == subject

@@ -165,7 +165,7 @@ class Registered:
 
 
 @pytest.mark.crash
-def test_killed_registries_keep_what_they_answered(broker: RunningBroker, topic: str) -> None:
+def test_killed_registries_keep_what_they_acknowledged(broker: RunningBroker, topic: str) -> None:
     registered = Registered()
     for turn in range(4):
         with process(broker, topic) as (running, url):

@@ -157,7 +157,7 @@ def test_a_recreated_topic_gets_no_records_by_its_old_id(side: Side) -> None:
         assert values(side, "again") == [b"new"] * 3
 
 
-def test_a_quota_set_later_holds_back_a_client_that_wrote_before(side: Side) -> None:
+def test_a_quota_set_later_throttles_a_client_that_wrote_before(side: Side) -> None:
     with writer(side, "throttled") as connection:
 
         def quota(value: float, remove: bool) -> None:

@@ -256,7 +256,7 @@ def test_an_invalid_tls_setting_is_refused_and_changes_nothing(
     eventually(lambda: is_served(seen(asked, world, None, ssl.TLSVersion.TLSv1_3)))
 
 
-def test_every_setting_of_listeners_that_may_change_has_its_effect_shown() -> None:
+def test_every_changeable_setting_of_listeners_has_a_test_of_its_effect() -> None:
     known = broker_properties()
     listed = {name for section in SECURITY.values() for name in section} & known.keys()
     live = {name for name in listed if known[name].update is not UpdateMode.READ_ONLY}

@@ -106,7 +106,7 @@ def test_an_acl_applies_to_the_mapped_name_of_a_certificate(
         assert write() == ""
 
 
-def test_a_name_that_a_client_made_up_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_that_a_client_invented_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
     SecurityLog(Timers()).refused_operation("User:a\nlogin", "192.0.2.1", 3, 2, "t\nlogin refused", "FETCH", 1000)
     assert "\n" not in caplog.messages[0]
 
@@ -133,7 +133,7 @@ def test_an_unauthenticated_listener_is_reported_once_unless_it_is_on_loopback(
     assert len(_warnings(caplog, **tls, **trust, ssl_client_auth="requested")) == 1
 
 
-def test_an_exception_in_a_login_ends_its_connection_alone(
+def test_an_exception_in_a_login_ends_only_its_own_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:

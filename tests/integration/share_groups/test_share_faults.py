@@ -82,7 +82,7 @@ def test_acquisition_locks_expire_and_a_late_acknowledgement_is_refused(broker: 
             broker.faults.expire_lock("g")
 
 
-def test_faults_of_share_groups_that_never_strike_are_refused() -> None:
+def test_faults_of_share_groups_that_could_never_strike_are_refused() -> None:
     with oncelog.Broker() as broker:
         faults = broker.faults
         with pytest.raises(FaultError, match="name its transactional_id, not a group"):

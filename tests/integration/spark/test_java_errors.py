@@ -33,17 +33,17 @@ def as_spark_sees(error: str) -> str:
     return f"Traceback (most recent call last):\npy4j.protocol.Py4JError: {error}"
 
 
-def test_spark_overflows_on_the_jvms_own_text(spark: SparkSession) -> None:
+def test_spark_overflows_its_stack_on_the_jvms_unshortened_message(spark: SparkSession) -> None:
     with pytest.raises(Py4JJavaError, match="StackOverflowError"):
         is_interruption(spark, "py4j.protocol.Py4JJavaError: " + java_error("java.lang.Error: x"))
 
 
 @pytest.mark.parametrize("cause", INTERRUPTIONS)
-def test_spark_reports_an_interruption_by_the_short_text(spark: SparkSession, cause: str) -> None:
+def test_spark_recognises_an_interruption_by_the_shortened_message(spark: SparkSession, cause: str) -> None:
     assert is_interruption(spark, as_spark_sees(shortened(java_error(f"{cause}: {'x' * 100_000}"))))
 
 
-def test_spark_reports_another_error_from_an_interruption(spark: SparkSession) -> None:
+def test_spark_does_not_mistake_another_shortened_error_for_an_interruption(spark: SparkSession) -> None:
     assert not is_interruption(spark, as_spark_sees(shortened(java_error("java.lang.Error: " + "x" * 100_000))))
 
 

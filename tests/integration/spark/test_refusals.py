@@ -117,7 +117,7 @@ def test_update_mode_is_refused_with_the_alternative_named(spark: SparkSession, 
         start(stream.writeStream)
 
 
-def test_update_mode_works_as_its_refusal_says(
+def test_update_mode_works_as_the_refusal_advises(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = oncelog_broker.bootstrap_servers

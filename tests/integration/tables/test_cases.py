@@ -113,7 +113,7 @@ def test_checkpoint_copied_for_another_table_is_refused(world: World, query: Que
     assert copy.write(2, [(3, "d")], on_missing=OnMissingMarker.WRITE).outcome is WRITTEN
 
 
-def test_two_sinks_of_a_query_with_one_table_have_names(world: World) -> None:
+def test_two_sinks_of_a_query_that_write_one_table_need_names(world: World) -> None:
     first = Query(world.folder / "checkpoint", world.options)
     second = Query(world.folder / "checkpoint", world.options, name="second")
     first.write(0, [(0, "first")])
@@ -129,7 +129,7 @@ def test_idle_query_continues(world: World, query: Query) -> None:
     assert world.read() == [*BEFORE, (3, "d")]
 
 
-def test_crash_that_is_repaired_a_year_later_is_skipped_or_written(world: World, query: Query) -> None:
+def test_a_batch_repeated_a_year_later_is_skipped_if_written_and_written_otherwise(world: World, query: Query) -> None:
     query.write(2, [(3, "d")])
     assert query.write(2, [(3, "d")], now_ms=NOW_MS + 400 * DAY_MS).outcome is SKIPPED
     query.end(2)

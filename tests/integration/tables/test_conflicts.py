@@ -56,7 +56,7 @@ def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Que
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_zombie_with_a_later_batch_makes_this_one_refused(world: World, query: Query, step: BatchStep) -> None:
+def test_a_batch_is_refused_after_a_zombie_has_written_a_later_one(world: World, query: Query, step: BatchStep) -> None:
     copy = query.copied(world.folder / "copy")
 
     def resume() -> None:

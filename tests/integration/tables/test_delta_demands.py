@@ -207,7 +207,7 @@ def test_rows_get_the_generated_values_of_the_table(
     assert DeltaTable(world.options.table).to_pyarrow_table().to_pylist() == [stored]
 
 
-def test_partitions_of_a_generated_column_need_nothing_of_the_rows(spark: SparkSession, world: World) -> None:
+def test_partitions_of_a_generated_column_need_no_column_in_the_rows(spark: SparkSession, world: World) -> None:
     """As Delta's pages make tables: partitioned by the date of a time that the rows have."""
     generated = {"delta.generationExpression": "CAST(at AS DATE)"}
     columns = [column("id"), column("at", "timestamp"), column("day", "date", generated)]
@@ -268,7 +268,7 @@ def test_a_table_that_cannot_be_written_is_refused_before_rows_are_computed(
         query.write(0, [], schema=schema, made=lambda: pytest.fail("rows were computed"))
 
 
-def test_condition_that_spark_cannot_compute_is_refused_by_name(spark: SparkSession, world: World) -> None:
+def test_condition_that_spark_cannot_compute_is_named_in_the_refusal(spark: SparkSession, world: World) -> None:
     configured(world.options, [column("id")], **{"delta.constraints.c": "no_such_function(id)"})
     with pytest.raises(ConfigError, match=r"Spark cannot compute the CHECK constraint c \(no_such_function\(id\)\)"):
         Query(world.folder / "checkpoint", world.options).write_frame(0, spark.sql("SELECT 1L as id"))

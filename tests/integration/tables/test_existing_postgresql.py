@@ -352,7 +352,7 @@ YEARS = {
 """Microseconds since 1970, the last of them the latest of Spark; as PostgreSQL writes them, and numpy knows them."""
 
 
-def test_no_year_is_changed(existing: Existing) -> None:
+def test_every_year_is_stored_unchanged(existing: Existing) -> None:
     existing.run("CREATE TABLE o (at timestamptz, local timestamp, day date)")
     given = list(YEARS)
     existing.write(
@@ -411,7 +411,7 @@ def test_the_option_that_a_refusal_suggests_is_accepted(
         assert connection.execute("SELECT c::text FROM o").fetchall() == [(stored,)]
 
 
-def test_null_in_an_array_is_null_whatever_the_database_sets(existing: Existing) -> None:
+def test_null_in_an_array_stays_null_whatever_the_databases_settings_are(existing: Existing) -> None:
     existing.run(f"ALTER DATABASE {existing.run('SELECT current_database()')[0][0]} SET array_nulls = off")
     existing.run("CREATE TABLE o (c text[])")
     existing.write({"c": (ArrayType(StringType()), pa.list_(pa.string()), [["a", None, "NULL"]])})

@@ -56,7 +56,7 @@ def test_encryption_that_the_library_does_not_follow_is_refused(world: IcebergWo
         ("named_struct('b', 'x', 'a', 1) as s, array(named_struct('c', 'y')) as l", ""),
     ],
 )
-def test_not_null_inside_columns_holds_where_there_is_a_value(
+def test_not_null_of_nested_fields_applies_only_where_the_parent_is_not_null(
     spark: SparkSession, world: IcebergWorld, row: str, broken: str
 ) -> None:
     inner = StructType(

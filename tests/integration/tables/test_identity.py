@@ -122,7 +122,7 @@ def test_table_that_was_moved_or_renamed_with_its_data_continues(world: World, q
 
 
 @pytest.mark.parametrize("names", [("", "late"), ("late", ""), ("late", "later")])
-def test_sink_under_another_name_does_not_double_what_exists(world: World, names: tuple[str, str]) -> None:
+def test_renamed_sink_does_not_duplicate_existing_rows(world: World, names: tuple[str, str]) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in names)
     old.run(0, [(0, "a")])
     old.write(1, [(1, "b")])
@@ -136,7 +136,7 @@ def test_sink_under_another_name_does_not_double_what_exists(world: World, names
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_sink_under_another_name_says_how_to_continue_with_the_next_batch(world: World) -> None:
+def test_renamed_sink_says_how_to_continue_with_the_next_batch(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("late", "later"))
     old.run(0, [(0, "a")])
     old.run(1, [(1, "b")])
@@ -149,7 +149,7 @@ def test_sink_under_another_name_says_how_to_continue_with_the_next_batch(world:
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_older_checkpoint_with_a_renamed_sink_is_refused_whatever_is_chosen(world: World) -> None:
+def test_older_checkpoint_with_a_renamed_sink_is_refused_whatever_the_options_are(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("late", "later"))
     for number, row in enumerate([*ROWS, (2, "c")]):
         old.run(number, [row])
@@ -189,7 +189,7 @@ def test_two_sinks_without_names_have_two_tables(world: World, query: Query) -> 
 # --- copies: what is in a copy decides about the copy
 
 
-def test_copy_of_a_delta_folder_decides_for_itself(tmp_path: Path) -> None:
+def test_a_copied_delta_folder_decides_by_its_own_batches(tmp_path: Path) -> None:
     world = DeltaWorld(tmp_path, TableOptions(TableFormat.DELTA, str(tmp_path / "t")))
     query = Query(tmp_path / "checkpoint", world.options)
     query.run(0, [(0, "a")])
@@ -247,7 +247,9 @@ def test_a_table_copied_from_another_has_none_of_its_batches(tmp_path: Path, pos
         Query(query.root, replace(query.options, table="made")).write(1, [(1, "b")])
 
 
-def test_role_that_may_not_ask_for_the_system_identifier_writes(tmp_path: Path, postgres_world: PostgresWorld) -> None:
+def test_a_role_that_may_not_read_the_system_identifier_can_write(
+    tmp_path: Path, postgres_world: PostgresWorld
+) -> None:
     postgres_world._execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
     postgres_world._execute("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
     postgres_world._execute("GRANT CREATE, USAGE ON SCHEMA public TO plain")

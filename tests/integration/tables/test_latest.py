@@ -174,7 +174,7 @@ def test_unsuitable_order_columns_are_refused(spark: SparkSession, world: World,
         query_of(world, "n").write_frame(0, spark.sql(f"SELECT 1L as id, {column} as n"))
 
 
-def test_condition_of_sql_is_the_order_of_tuples_with_null_first() -> None:
+def test_the_sql_condition_compares_like_tuples_with_null_first() -> None:
     """Over all pairs of small tuples, by SQLite, against Python's order."""
     connection = sqlite3.connect(":memory:")
     order: Callable[[tuple[int | None, ...]], list[tuple[bool, int]]] = lambda row: [  # noqa: E731

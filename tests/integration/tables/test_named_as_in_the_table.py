@@ -32,9 +32,7 @@ def stored(world: World) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
-def test_columns_and_keys_in_other_letters_are_those_of_the_table(
-    spark: SparkSession, world: World, mode: Mode
-) -> None:
+def test_columns_and_keys_match_the_tables_regardless_of_case(spark: SparkSession, world: World, mode: Mode) -> None:
     upserts = mode is Mode.UPSERT
     made = Query(world.folder / "first", with_mode(world, mode, ("id",) if upserts else ()), query_id="first")
     made.write_frame(0, spark.sql("SELECT 1L AS id, 'old' AS text"))
@@ -53,7 +51,7 @@ def test_columns_and_keys_in_other_letters_are_those_of_the_table(
 
 
 @LAKES
-def test_new_columns_are_added_beside_those_in_other_letters(spark: SparkSession, world: World) -> None:
+def test_new_columns_are_added_beside_columns_that_match_regardless_of_case(spark: SparkSession, world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, evolve=True))
     query.write_frame(0, spark.sql("SELECT 1L AS id, 'a' AS text, named_struct('City', 'x', 'Zip', 1) AS place"))
     more = "SELECT 2L AS ID, 'b' AS text, named_struct('city', 'y', 'zip', 2) AS Place, 7 AS n"
@@ -65,7 +63,7 @@ def test_new_columns_are_added_beside_those_in_other_letters(spark: SparkSession
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL, TableFormat.ICEBERG], indirect=True)
-def test_column_that_is_two_of_the_tables_is_refused_until_the_query_says_which(
+def test_column_that_matches_two_table_columns_is_refused_until_the_query_says_which(
     spark: SparkSession, world: World
 ) -> None:
     """Delta and SQLite have no two columns that differ in case alone."""
@@ -92,7 +90,7 @@ def test_rows_with_two_columns_that_differ_in_case_are_refused(world: World) -> 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @LAKES
-def test_partitions_are_the_tables_own(spark: SparkSession, world: World, mode: Mode) -> None:
+def test_the_tables_own_partition_columns_are_used(spark: SparkSession, world: World, mode: Mode) -> None:
     """Rows without a column of the partitions have NULL there, as Delta-Spark and Iceberg write them."""
     made = Query(world.folder / "first", replace(world.options, partition_by=("day", "text")), query_id="first")
     made.write_frame(0, spark.sql("SELECT 1L AS id, 'x' AS text, date'2024-02-28' AS day"))
@@ -109,7 +107,7 @@ def test_partitions_are_the_tables_own(spark: SparkSession, world: World, mode: 
 
 
 @LAKES
-def test_tasks_write_files_of_the_tables_own_partitions(spark: SparkSession, world: World) -> None:
+def test_tasks_write_files_by_the_tables_own_partition_columns(spark: SparkSession, world: World) -> None:
     made = Query(world.folder / "first", replace(world.options, partition_by=("day",)), query_id="first")
     made.write_frame(0, spark.sql("SELECT 0L AS id, 'x' AS text, 0 AS day"))
     query = Query(world.folder / "checkpoint", world.options)
@@ -122,7 +120,7 @@ def test_tasks_write_files_of_the_tables_own_partitions(spark: SparkSession, wor
 
 @pytest.mark.parametrize("given", [("TEXT",), ()], ids=str)
 @LAKES
-def test_partitions_that_are_given_are_compared(world: World, given: tuple[str, ...]) -> None:
+def test_given_partition_columns_are_compared_with_the_tables(world: World, given: tuple[str, ...]) -> None:
     made = Query(world.folder / "first", replace(world.options, partition_by=("text",)), query_id="first")
     made.run(0, [(1, "a")])
     Query(world.folder / "checkpoint", replace(world.options, partition_by=given)).run(0, [(2, "b")])

@@ -163,7 +163,7 @@ def test_delta_decimals_with_more_digits_are_refused(delta: Batches, kinds: str,
     assert len(rows_of(delta)) == 1
 
 
-def test_delta_table_of_another_library_takes_moments_and_lists(delta: Batches) -> None:
+def test_delta_table_of_another_library_accepts_timestamps_and_lists(delta: Batches) -> None:
     """delta-io/delta-rs#1777, #3595 and pola-rs/polars#9434: zones, large lists and texts of the table's maker."""
     kinds = pa.schema([("at", pa.timestamp("us", "UTC")), ("list", pa.large_list(pa.large_string()))])
     moment = datetime.datetime(2023, 1, 1, 1, 1, 1, tzinfo=UTC)
@@ -176,7 +176,7 @@ def test_delta_table_of_another_library_takes_moments_and_lists(delta: Batches) 
     assert [row["list"] for row in rows_of(delta)] == [["b", None], []]
 
 
-def test_delta_partition_column_is_not_the_last(delta: Batches) -> None:
+def test_delta_partition_column_need_not_be_the_last(delta: Batches) -> None:
     """delta-io/delta#6591: a partition column in the middle of the table."""
     start = pa.table({"id": [1], "part": ["x"], "more": [1.5]})
     write_deltalake(delta.world.options.table, start, partition_by=["part"])
@@ -184,7 +184,7 @@ def test_delta_partition_column_is_not_the_last(delta: Batches) -> None:
     assert rows_of(delta) == [{"id": 1, "part": "x", "more": 1.5}, {"id": 2, "part": "y", "more": 2.5}]
 
 
-def test_delta_keys_that_are_null_or_twice_are_refused(delta: Batches) -> None:
+def test_delta_keys_that_are_null_or_duplicate_are_refused(delta: Batches) -> None:
     """PostHog/posthog#75601 and delta-io/delta-rs#2961: such rows were added again by each merge."""
     write_deltalake(delta.world.options.table, pa.table({"id": [1], "kind": ["a"]}))
     kinds = "id bigint;kind string"
@@ -245,7 +245,7 @@ def names_in(schema: Any) -> list[str]:
     return [schema[key] for key in ("name",) if key in schema] + names_in(list(schema.values()))
 
 
-def test_iceberg_partition_inside_a_struct(iceberg: Batches) -> None:
+def test_iceberg_partitions_by_a_field_of_a_struct(iceberg: Batches) -> None:
     """apache/iceberg-python#2204: partitioned by a field of a struct."""
     place = StructType(NestedField(3, "city", StringType(), required=False))
     create(iceberg, ("id", LongType(), False), ("place", place, False), spec=((3, IdentityTransform(), "city"),))
@@ -300,7 +300,7 @@ def test_iceberg_upserts_after_the_key_was_renamed(iceberg: Batches) -> None:
     assert [(row["student"], row["name"]) for row in rows_of(iceberg)] == [(1, "Alice"), (2, "B")]
 
 
-def test_iceberg_students(iceberg: Batches) -> None:
+def test_iceberg_upserts_a_partitioned_table_whose_columns_are_all_required(iceberg: Batches) -> None:
     """apache/iceberg-python#1690: all columns required, partitioned by the year of a time without a zone."""
     create(
         iceberg,
@@ -325,7 +325,7 @@ def test_iceberg_students(iceberg: Batches) -> None:
 
 
 @pytest.mark.parametrize("how", [IdentityTransform(), BucketTransform(4)], ids=str)
-def test_iceberg_columns_and_partitions_of_nulls_alone(iceberg: Batches, how: Any) -> None:
+def test_iceberg_writes_columns_and_partitions_that_are_all_null(iceberg: Batches, how: Any) -> None:
     """apache/iceberg-python#348, apache/paimon#9151, apache/hive#3261 and StarRocks/starrocks#43321."""
     create(iceberg, ("id", LongType(), False), ("pt", StringType(), False), spec=((2, how, "p"),))
     nulls = {"id": pa.array([None, None], pa.int64()), "pt": pa.array([None, None], pa.string())}
@@ -356,7 +356,7 @@ def test_iceberg_column_of_another_type_is_named(iceberg: Batches) -> None:
 # --- PostgreSQL
 
 
-def test_postgresql_names_in_capitals(existing: Existing) -> None:
+def test_postgresql_writes_to_names_in_capitals(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#455, #274, #572, #786 and #1144, apache/iceberg#11091: Oracle's columns."""
     existing.run("CREATE TABLE o (UPPER_CASE_TEST varchar(10) PRIMARY KEY, mixed_CASE varchar(10), lower_case text)")
     rows = {"UPPER_CASE_TEST": texts("a", "b"), "Mixed_Case": texts("1", "2"), "LOWER_CASE": texts("x", None)}
@@ -365,7 +365,7 @@ def test_postgresql_names_in_capitals(existing: Existing) -> None:
     assert existing.run("SELECT * FROM o ORDER BY 1") == [("a", "3", "x"), ("b", "4", None)]
 
 
-def test_postgresql_table_of_a_report_about_uuids(existing: Existing) -> None:
+def test_postgresql_table_from_a_bug_report_about_uuids_is_written(existing: Existing) -> None:
     """apache/seatunnel#712 and #11892, confluentinc/kafka-connect-jdbc#871 and #1375."""
     existing.run(
         'CREATE SCHEMA cnb; CREATE TABLE "cnb"."Values" ('
@@ -400,7 +400,7 @@ def test_postgresql_name_with_its_database_is_refused(existing: Existing) -> Non
         existing.start({"id": spark.LongType()}, "shop.public.o")
 
 
-def test_postgresql_schema_in_other_letters_is_named(existing: Existing) -> None:
+def test_postgresql_schema_that_differs_only_in_case_is_named(existing: Existing) -> None:
     """ibm-messaging/kafka-connect-jdbc-sink#59: a table was made beside the one that was meant."""
     existing.run('CREATE SCHEMA "DB2INST1"; CREATE TABLE "DB2INST1"."COMPANY" (id bigint)')
     for name in ("db2inst1.company", "DB2INST1.company", "db2inst1.COMPANY"):
@@ -408,14 +408,14 @@ def test_postgresql_schema_in_other_letters_is_named(existing: Existing) -> None
             existing.start({"id": spark.LongType()}, name)
 
 
-def test_postgresql_upsert_makes_the_table(existing: Existing) -> None:
+def test_postgresql_upsert_creates_the_table(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#848: the table did not appear."""
     for text in ("a", "b"):
         existing.write({"id": numbers(1), "t": texts(text)}, "made", mode=Mode.UPSERT, key=("id",))
     assert existing.run("SELECT * FROM made") == [(1, "b")]
 
 
-def test_postgresql_takes_what_debezium_writes_as_text(existing: Existing) -> None:
+def test_postgresql_accepts_the_strings_that_debezium_writes(existing: Existing) -> None:
     """risingwavelabs/risingwave#10460, #14862, #16882, debezium#4865, seatunnel#9590, spark#19567."""
     existing.run(
         "CREATE TABLE o (id bigint PRIMARY KEY, d DECIMAL(1000), at TIMESTAMP(3), i INTERVAL(3), t TIME(3), "
@@ -481,7 +481,7 @@ def test_postgresql_texts_with_nul_get_an_expression(existing: Existing) -> None
     assert existing.run("SELECT encode(address, 'hex') FROM o") == [("00ff",)]
 
 
-def test_postgresql_upserts_rows_that_are_keys_alone(existing: Existing) -> None:
+def test_postgresql_upserts_rows_with_only_key_columns(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#667 and #645: "syntax error at end of input"; apache/flink#19053."""
     existing.run("CREATE TABLE o (scope_id varchar(36), role_id varchar(36), PRIMARY KEY (scope_id, role_id))")
     for _ in range(2):

@@ -47,7 +47,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("settings", [*STYLES, *TEXTS], ids=lambda one: "-".join(one.values()).replace(" ", ""))
-def test_values_are_what_they_were(existing: Existing, settings: dict[str, str]) -> None:
+def test_values_do_not_depend_on_the_databases_settings(existing: Existing, settings: dict[str, str]) -> None:
     text = "a\\b'c\"d\ne\tü\\."
     existing.run(
         "CREATE TYPE mood AS ENUM ('a\\b', 'c');"
@@ -91,7 +91,7 @@ def test_values_are_what_they_were(existing: Existing, settings: dict[str, str])
     ("encoding", "held", "lost"),
     [("LATIN1", "ü\x80", "€"), ("WIN1252", "ü€", "Ж"), ("SQL_ASCII", "ü€Ж", ""), ("EUC_JP", "日本", "ü€")],
 )
-def test_letters_of_the_databases_encoding(
+def test_characters_outside_the_databases_encoding_are_refused(
     postgres: Postgres, tmp_path: Path, encoding: str, held: str, lost: str
 ) -> None:
     name = f"d_{encoding.lower()}"

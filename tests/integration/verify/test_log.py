@@ -104,7 +104,7 @@ def test_a_transaction_torn_by_an_operator_is_found(broker: RunningBroker, admin
     assert "What to do: decide which outcome is right" in text.out
 
 
-def test_torn_transaction_of_the_older_protocol_is_found_by_what_its_coordinator_wrote_down(
+def test_torn_transaction_of_the_older_protocol_is_found_by_its_coordinators_log(
     broker: RunningBroker, admin: Admin, unique_name: str
 ) -> None:
     create(admin, unique_name)
@@ -140,7 +140,7 @@ def test_compacted_topic_has_no_finding(broker: RunningBroker, admin: Admin, uni
     assert found(outcome) == []
 
 
-def test_records_that_come_while_open_transactions_are_asked_about_are_checked(
+def test_records_that_arrive_while_open_transactions_are_looked_up_are_checked(
     broker: RunningBroker, admin: Admin, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(admin, unique_name, 1, **{"cleanup.policy": "compact"})

@@ -43,7 +43,7 @@ def decoded(data: bytes, **settings: Any) -> pa.RecordBatch | None:
 
 @settings(max_examples=400)
 @given(st.lists(ROWS, min_size=1, max_size=3), CHANGES, st.integers(0, 40), st.integers(0, 40), st.booleans())
-def test_both_twins_decode_the_same_columns(
+def test_compiled_and_pure_code_decode_the_same_columns(
     batches: list[list[Any]], changes: list[tuple[int, int]], start: int, end: int, headers: bool
 ) -> None:
     data = b""
@@ -74,7 +74,7 @@ def test_both_twins_decode_the_same_columns(
 
 @settings(max_examples=200)
 @given(ROWS, st.data(), st.integers(0, 400), st.sampled_from(Compression))
-def test_both_twins_encode_the_same_batches(
+def test_compiled_and_pure_code_encode_the_same_batches(
     rows: list[Any], data: st.DataObject, limit: int, codec: Compression
 ) -> None:
     start = data.draw(st.integers(0, len(rows)))

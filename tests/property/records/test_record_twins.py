@@ -93,7 +93,9 @@ def test_the_compiled_and_the_pure_record_area_write_the_same_bytes(
 @settings(max_examples=600)
 @given(areas(), INT64, st.booleans(), INT64, INT64)
 @example((b"", 0), 0, False, 0, 0)
-def test_both_twins_reach_the_same_verdict(area: tuple[bytes, int], base: int, keys: bool, low: int, high: int) -> None:
+def test_compiled_and_pure_code_reach_the_same_verdict(
+    area: tuple[bytes, int], base: int, keys: bool, low: int, high: int
+) -> None:
     data, count = area
     arguments = (data, count, base, keys, min(low, high), max(low, high))
     assert outcome(native.walk, *arguments) == outcome(_pure.walk, *arguments)
@@ -101,7 +103,9 @@ def test_both_twins_reach_the_same_verdict(area: tuple[bytes, int], base: int, k
 
 @settings(max_examples=600)
 @given(areas(), INT64, INT64, INT32)
-def test_both_twins_find_the_same_record(area: tuple[bytes, int], base: int, timestamp: int, first_delta: int) -> None:
+def test_compiled_and_pure_code_find_the_same_record(
+    area: tuple[bytes, int], base: int, timestamp: int, first_delta: int
+) -> None:
     data, count = area
     arguments = (data, count, base, timestamp, first_delta)
     found = outcome(native.seek, *arguments)
@@ -114,7 +118,7 @@ def test_both_twins_find_the_same_record(area: tuple[bytes, int], base: int, tim
 
 @settings(max_examples=600)
 @given(areas(), INT64, st.none() | INT32, INT64, st.integers(-1, 2**31 - 1), st.none() | INT64)
-def test_both_twins_read_the_same_records(
+def test_compiled_and_pure_code_read_the_same_records(
     area: tuple[bytes, int], base_offset: int, last: int | None, base: int, sequence: int, date: int | None
 ) -> None:
     data, count = area
@@ -126,7 +130,7 @@ def test_both_twins_read_the_same_records(
 
 
 @given(st.binary(max_size=100))
-def test_both_twins_compute_the_same_hash(key: bytes) -> None:
+def test_compiled_and_pure_code_compute_the_same_hash(key: bytes) -> None:
     assert native.murmur2(key) == _pure.murmur2(key)
 
 
@@ -205,7 +209,7 @@ def test_random_bytes_are_refused_by_every_reader(noise: bytes) -> None:
 
 @settings(max_examples=600)
 @given(areas(), INT64, INT32, INT64, st.none() | INT64, st.integers(-1, 20) | INT64)
-def test_both_twins_deliver_the_same_records(
+def test_compiled_and_pure_code_deliver_the_same_records(
     area: tuple[bytes, int], base_offset: int, last: int, base: int, date: int | None, first: int
 ) -> None:
     data, count = area
@@ -223,7 +227,7 @@ def test_both_twins_deliver_the_same_records(
 
 
 @given(ROWS, st.integers(0, 600), st.booleans(), st.integers(0, 12))
-def test_both_twins_fill_batches_up_to_the_same_row(
+def test_compiled_and_pure_code_fill_batches_up_to_the_same_row(
     rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     limit: int,
     one_stamp: bool,
@@ -252,7 +256,7 @@ INT16 = st.integers(-(2**15), 2**15 - 1)
 
 
 @given(st.lists(st.tuples(BYTES, BYTES), max_size=300), st.tuples(INT64, INT16, INT64, INT16, INT64, INT32))
-def test_both_twins_encode_the_same_batches_of_pairs(
+def test_compiled_and_pure_code_encode_the_same_batches_of_pairs(
     pairs: list[tuple[bytes | None, bytes | None]], fields: tuple[int, int, int, int, int, int]
 ) -> None:
     made = native.encode_pairs(pairs, *fields)
@@ -267,7 +271,7 @@ def test_both_twins_encode_the_same_batches_of_pairs(
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), INT64), min_size=1, max_size=5), st.integers(0, 2**40), INT32)
-def test_offsets_of_batches_that_follow_each_other(
+def test_compiled_and_pure_code_assign_the_same_offsets_to_consecutive_batches(
     batches: list[tuple[int, int]], base_offset: int, leader_epoch: int
 ) -> None:
     made = [encode_batch([Record(delta, time, b"k", None) for delta in range(count)]) for count, time in batches]

@@ -102,7 +102,7 @@ def test_columns_hold_what_fastavro_wrote(engine: Any, made: tuple[Any, list[Any
 
 
 @given(made=schemas_and_values(), payloads=st.lists(st.binary(max_size=30), max_size=5), data=st.data())
-def test_whatever_the_bytes_are_they_are_read_or_refused_alike(
+def test_any_bytes_are_read_or_refused_as_by_fastavro(
     made: tuple[Any, st.SearchStrategy[Any]], payloads: list[bytes], data: st.DataObject
 ) -> None:
     schema = whole(made[0])

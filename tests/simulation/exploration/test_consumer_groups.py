@@ -75,7 +75,7 @@ _BUGS = [
 
 
 @pytest.mark.parametrize(("bounds", "promise", "name"), _BUGS)
-def test_a_planted_bug_of_the_rules_is_found(bounds: Bounds, promise: str, name: str) -> None:
+def test_a_planted_bug_in_the_rules_is_found(bounds: Bounds, promise: str, name: str) -> None:
     (mutant,) = (mutant for mutant in (*CATALOGUE, _OLDER_EPOCHS) if mutant.name == name)
     with planted(mutant):
         found = explore(Groups(bounds), limit=LIMIT)

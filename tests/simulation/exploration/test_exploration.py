@@ -133,7 +133,7 @@ def test_every_reachable_state_keeps_every_promise(bounds: Bounds) -> None:
         ),
     ],
 )
-def test_a_known_fault_of_the_protocol_is_found_by_its_shortest_trace(
+def test_a_known_flaw_of_the_protocol_is_found_with_its_shortest_trace(
     bounds: Bounds, mutant: Mutant | None, promise: str, trace: list[str]
 ) -> None:
     with nullcontext() if mutant is None else planted(mutant):
@@ -158,7 +158,7 @@ FOUND_BY: dict[str, tuple[Bounds, str]] = {
 
 
 @pytest.mark.parametrize("name", FOUND_BY)
-def test_a_planted_bug_of_the_tables_is_found(name: str) -> None:
+def test_a_planted_bug_in_the_tables_is_found(name: str) -> None:
     bounds, promise = FOUND_BY[name]
     (mutant,) = (mutant for mutant in CATALOGUE if mutant.name == name)
     with planted(mutant):

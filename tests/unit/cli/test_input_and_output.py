@@ -106,7 +106,7 @@ def test_only_text_equal_to_the_null_marker_is_null() -> None:
     assert [(line.key, line.value) for line in found] == [(b"a", None), (None, b"NULL "), (b"b", b"null"), (b"c", b"")]
 
 
-def test_fields_stand_before_the_value() -> None:
+def test_fields_are_printed_before_the_value() -> None:
     record = ConsumerRecord("t", 3, 17, 0, 0, b"k", None, None, 0, 0, [("h", b"1"), ("g", None)])
     assert as_text(("offset", "headers", "timestamp"), "=")(record) == (
         b"17\th=1,g=null\t1970-01-01T00:00:00.000Z\tk=null\n"
@@ -198,11 +198,11 @@ RECORD = ConsumerRecord("t", 3, 17, 1234, 0, b"k", b"v\xff", None, 1, 2, [("h", 
         ("\\t\\0\\x41\\\\", b"\t\0A\\"),
     ],
 )
-def test_a_format_string_is_kcats(form: str, written: bytes) -> None:
+def test_a_format_string_has_kcats_syntax(form: str, written: bytes) -> None:
     assert by_format(form)(RECORD) == written
 
 
-def test_sizes_of_null_are_minus_one() -> None:
+def test_the_size_of_null_is_shown_as_minus_one() -> None:
     assert by_format("%k%K%s%S")(RECORD._replace(key=None, value=None)) == b"-1-1"
 
 

@@ -59,7 +59,7 @@ def test_arguments_that_are_not_functions_are_refused(client: Callable[..., Any]
         client(**{name: "utf8"})
 
 
-def test_a_start_that_was_not_answered_in_time_is_not_to_be_called_again() -> None:
+def test_a_start_that_timed_out_advises_to_create_a_new_producer() -> None:
     """The producer is closed by then."""
 
     async def run() -> None:

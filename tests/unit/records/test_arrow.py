@@ -125,7 +125,7 @@ def test_only_offsets_in_the_range_are_rows() -> None:
             assert table.column("offset").to_pylist() == [offset for offset in range(20) if start <= offset < end]
 
 
-def test_left_out_and_control_and_emptied_batches_give_no_rows() -> None:
+def test_skipped_control_and_emptied_batches_give_no_rows() -> None:
     first, third = encode_batch(some_records(5)), encode_batch(some_records(5, 20), base_offset=20)
     emptied = encode_empty_batch(read_header(encode_batch(some_records(3, 10), base_offset=10)))
     data = first + encode_end_txn_marker(1, 0, 0, True, T, base_offset=5) + emptied + third
@@ -318,7 +318,7 @@ def test_headers_may_be_maps(kind: pa.DataType, compiled: bool, monkeypatch: pyt
         assert found == [tuple(row or ()) for row in rows[start:stop]]
 
 
-def test_a_headers_key_and_value_are_reported_by_their_names_not_by_their_order() -> None:
+def test_a_headers_key_and_value_are_found_by_name_and_not_by_order() -> None:
     kind = pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))
     array = pa.array([[{"key": "name", "value": b"content"}]], kind)
     batches = _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=array, default_timestamp_ms=T)

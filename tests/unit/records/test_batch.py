@@ -411,7 +411,7 @@ def test_header_key_that_is_not_utf8_is_read_with_replacements() -> None:
     assert decode_records(batch_of(area, 1))[0].headers == (("\ufffdA", None),)
 
 
-def test_both_twins_build_the_same_record_area() -> None:
+def test_compiled_and_pure_code_build_the_same_record_area() -> None:
     areas = [native.RecordArea(), _pure.RecordArea()]
     headers: Headers
     for timestamp, key, value, headers in ROWS:

@@ -19,13 +19,13 @@ def chosen(environment: dict[str, str], code: str = CHOICE) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_environment_chooses_the_twin() -> None:
+def test_the_environment_chooses_compiled_or_pure_code() -> None:
     assert chosen({"ONCELOG_PURE": "1"}) == "True oncelog.records._pure"
     assert chosen({"ONCELOG_PURE": "0"}) == "False oncelog.records._native"
     assert chosen({}) == "False oncelog.records._native"
 
 
-def test_missing_module_chooses_the_twin() -> None:
+def test_without_the_compiled_module_the_pure_code_is_used() -> None:
     assert (
         chosen({}, "import sys; sys.modules['oncelog.records._native'] = None; " + CHOICE)
         == "True oncelog.records._pure"

@@ -86,13 +86,13 @@ def test_a_wrong_max_timestamp_is_corrected_with_a_new_crc(codec: Compression) -
     assert read_header(lying).max_timestamp == NOW + 99
 
 
-def test_batch_without_timestamps_has_no_largest() -> None:
+def test_a_batch_without_timestamps_has_no_largest_timestamp() -> None:
     verdict = accepted(with_header(batch_of(-1, -1), max_timestamp=5))
     assert verdict.header.max_timestamp == -1
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_log_append_time_dates_the_batch(codec: Compression) -> None:
+def test_log_append_time_sets_the_timestamps_of_the_batch(codec: Compression) -> None:
     verdict = accepted(batch_of(NOW - 10**9, 5, compression=codec), timestamp_type=TimestampType.LOG_APPEND_TIME)
     assert verdict.header.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert verdict.header.max_timestamp == NOW

@@ -56,7 +56,7 @@ def test_an_event_loops_timers_keep_the_origin_of_the_monotonic_clock() -> None:
 
 
 @pytest.mark.usefixtures("frozen")
-def test_a_loop_of_real_time_sleeps_while_the_clock_makes_no_progress() -> None:
+def test_a_real_time_loop_sleeps_while_the_clock_is_frozen() -> None:
     async def sleep() -> None:
         real_time.keep_real(asyncio.get_running_loop())
         await asyncio.sleep(0.01)
@@ -64,7 +64,7 @@ def test_a_loop_of_real_time_sleeps_while_the_clock_makes_no_progress() -> None:
     asyncio.run(sleep())
 
 
-def test_timers_of_such_a_loop_are_not_due_when_the_clock_is_frozen_and_are_due_after_it_is_released() -> None:
+def test_timers_of_a_real_time_loop_are_due_only_after_a_frozen_clock_is_released() -> None:
     async def sleep() -> None:
         real_time.keep_real(asyncio.get_running_loop())
         long = asyncio.ensure_future(asyncio.sleep(3600))

@@ -142,7 +142,7 @@ enum E { option features.enum_type = CLOSED; A = 1; reserved 5 to 6; }
 
 
 @pytest.mark.parametrize("text", [EVERYTHING, OLDER, GROUPS, EDITION])
-def test_a_text_is_written_in_one_way_and_its_descriptor_gives_the_same(text: str) -> None:
+def test_a_schema_and_its_serialized_descriptor_have_the_same_canonical_text(text: str) -> None:
     written = parse(text, [])
     assert parse(written.text, []).text == written.text
     assert parse(f"// a comment\n{text}\n", []).text == written.text
@@ -162,7 +162,7 @@ def test_a_serialized_descriptor_of_confluents_python_client_is_accepted() -> No
         found.formatted("json")
 
 
-def test_options_of_their_own_are_kept() -> None:
+def test_custom_protobuf_options_are_kept() -> None:
     text = HEAD + 'import "confluent/meta.proto"; message M {string a=1 [(confluent.field_meta).tags="PII"];}'
     found = parse(text, [])
     assert "PII" in found.text

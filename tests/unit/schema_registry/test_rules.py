@@ -130,7 +130,7 @@ def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None
         rules.register(state, CHECKS, "x", Submitted('"string"'))
 
 
-def test_a_text_that_is_not_json_is_reported_as_that() -> None:
+def test_text_that_is_not_json_is_reported_as_invalid_json() -> None:
     given = Submitted('{"type": "string", "default": None}')
     with pytest.raises(Refused, match="this is not an Avro schema: its text is not JSON: Expecting value"):
         rules.register(RegistryState(), Checks(Parser()), "x", given)

@@ -175,12 +175,14 @@ UNFIT: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "printed"), UNFIT, ids=[printed for _, _, printed in UNFIT])
-def test_a_misfit_is_refused_with_its_place(schema: Any, value: Any, printed: str) -> None:
+def test_a_value_that_does_not_match_the_schema_is_refused_with_its_place(
+    schema: Any, value: Any, printed: str
+) -> None:
     with pytest.raises(SchemaError, match=printed):
         AvroCodec(Schema(json.dumps(schema)), {}).from_json(value)
 
 
-def test_a_schema_with_which_few_bytes_claim_much_is_refused() -> None:
+def test_a_schema_that_lets_a_few_bytes_decode_to_a_huge_value_is_refused() -> None:
     with pytest.raises(SchemaError, match="take no bytes"):
         AvroCodec(Schema('{"type": "array", "items": "null"}'), {})
 

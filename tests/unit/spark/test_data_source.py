@@ -48,7 +48,7 @@ def test_write_over_spark_connect_is_refused_with_an_alternative(monkeypatch: py
 
 
 @pytest.mark.parametrize("use", [lambda: write(None, {}), lambda: for_each_batch({})])  # type: ignore[arg-type]
-def test_spark_connect_is_refused_by_name_where_there_are_no_data_sources(
+def test_spark_connect_is_named_in_the_refusal_where_there_are_no_data_sources(
     use: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")

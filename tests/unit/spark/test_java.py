@@ -47,6 +47,6 @@ def test_old_java_is_refused_with_its_path_and_version(tmp_path: Path) -> None:
         find_java({"PATH": str(tmp_path)})
 
 
-def test_java_home_without_java_is_refused_by_name(tmp_path: Path) -> None:
+def test_java_home_without_java_is_named_in_the_refusal(tmp_path: Path) -> None:
     with pytest.raises(JavaMissing, match=f"JAVA_HOME is {tmp_path}"):
         find_java({"JAVA_HOME": str(tmp_path)})

@@ -51,7 +51,7 @@ REFUSING: dict[str, Callable[[dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("of", REFUSING)
 @pytest.mark.parametrize("value", [None, ["a", "b"], {"0": 1}, b"2"], ids=str)
-def test_an_invalid_value_is_refused_by_name_at_the_call(of: str, value: object) -> None:
+def test_an_invalid_value_is_named_in_the_refusal_at_the_call(of: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"Option writers of .*{of} is .*, of type {type(value).__name__}: give a"):
         REFUSING[of]({"writers": value})
 

@@ -205,7 +205,7 @@ def test_pattern_of_another_language_is_refused_with_its_reason() -> None:
         parse_source_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "a[b&&c]"}, streaming=True)
 
 
-def test_marker_s_options_are_those_of_a_query_and_its_topic_is_the_destination_unless_named() -> None:
+def test_marker_options_are_those_of_a_query_and_the_marker_topic_defaults_to_the_destination() -> None:
     query = SINK | {"checkpointLocation": "s3a://b/ck"}
     sink = parse_sink_options(
         query | {"onMissingMarker": "Skip", "offsetsRetentionMinutes": "60", "markerTopic": "m"}, streaming=True
@@ -219,7 +219,7 @@ def test_marker_s_options_are_those_of_a_query_and_its_topic_is_the_destination_
     assert parse_sink_options(by_column, streaming=True).marker_partition == ("__consumer_offsets", 0)
 
 
-def test_batch_write_with_an_id_takes_the_way_out_that_its_refusal_names() -> None:
+def test_a_batch_write_with_an_id_accepts_the_option_that_its_refusal_names() -> None:
     named = SINK | {"transactionalIdPrefix": "daily", "batchId": "7", "onMissingMarker": "skip"}
     assert parse_sink_options(named, streaming=False).on_missing_marker is OnMissingMarker.SKIP
 
@@ -242,7 +242,7 @@ def test_a_sink_is_named_by_its_name_or_its_topic() -> None:
         ({"checkpointLocation": "/c", "offsetsRetentionMinutes": "0"}, True, "a whole number above 0"),
     ],
 )
-def test_marker_s_options_are_refused_where_they_mean_nothing(
+def test_marker_options_are_refused_where_they_have_no_effect(
     options: dict[str, str], streaming: bool, says: str
 ) -> None:
     with pytest.raises(ConfigError, match=says):

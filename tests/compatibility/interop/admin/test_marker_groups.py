@@ -71,7 +71,7 @@ def test_kafkas_tools_report_no_lag_for_a_sinks_marker_group(
         assert admin.list_consumer_group_offsets(group) == {}
 
 
-def test_groups_command_shows_a_sinks_marker_group_as_such(broker: RunningBroker, group: str, unique_name: str) -> None:
+def test_groups_command_identifies_a_sinks_marker_group(broker: RunningBroker, group: str, unique_name: str) -> None:
     at = ("--bootstrap-server", broker.bootstrap_servers)
     holds = "marker of a Spark sink: batch 7 of 4b1f, 500 rows"
     listed = {row["group"]: row["holds"] for row in run("groups", "list", "--json", *at).done().json}
@@ -84,7 +84,7 @@ def test_groups_command_shows_a_sinks_marker_group_as_such(broker: RunningBroker
     assert f"group {group!r} belongs to no consumer: it holds the {holds}" in refused
 
 
-def test_names_of_marker_groups_have_one_form() -> None:
+def test_all_names_of_marker_groups_have_the_same_form() -> None:
     groups = [
         marker_group("", "4b1f", "t"),
         marker_group("late-", "4b1f", "", "topics"),

@@ -205,7 +205,7 @@ class TestCreateTopics:
         self.check(pair, _topic("ct.col", 1, 1), _topic("ct-other", 1, 1))
 
     @pytest.mark.parametrize(("count", "factor"), [(0, 1), (-2, 1), (1, 3), (1, 0), (1, -2), (0, 5), (-1, -1)])
-    def test_counts_are_checked_as_in_kafka(self, pair: Pair, count: int, factor: int) -> None:
+    def test_partition_and_replica_counts_are_checked_as_in_kafka(self, pair: Pair, count: int, factor: int) -> None:
         self.check(pair, _topic("ct-count", count, factor), validate_only=True)
 
     @pytest.mark.parametrize("count", [9_999, 10_000, 10_001])
@@ -229,7 +229,9 @@ class TestCreateTopics:
         self.check(pair, _topic("ct-manual", -1, -1, assigned=assigned), validate_only=True)
 
     @pytest.mark.parametrize(("count", "factor"), [(2, 1), (-1, 1), (2, -1)])
-    def test_a_manual_assignment_takes_no_counts(self, pair: Pair, count: int, factor: int) -> None:
+    def test_a_manual_assignment_excludes_partition_and_replica_counts(
+        self, pair: Pair, count: int, factor: int
+    ) -> None:
         self.check(pair, _topic("ct-manual", count, factor, assigned={0: [1]}), validate_only=True)
 
     @pytest.mark.parametrize(
@@ -332,7 +334,7 @@ class TestMetadata:
         pair.read(self.ask("md-no", "", "b@d", "__consumer_offsets", version=version), version)
 
     @pytest.mark.parametrize("version", range(1, 14))
-    def test_describe_without_topics_returns_none(self, pair: Pair, version: int) -> None:
+    def test_describing_an_empty_list_of_topics_returns_none(self, pair: Pair, version: int) -> None:
         answer = pair.read(self.ask(version=version), version)
         assert answer.topics == [] and len(answer.brokers) == 1
 
@@ -558,7 +560,7 @@ class TestAlterConfigs:
         pair.change(_alter(TOPIC, name, *operations, validate_only=True))
         pair.read(_describe(TOPIC, name))
 
-    def test_validate_only_changes_no_setting(self, pair: Pair) -> None:
+    def test_validate_only_does_not_change_a_setting(self, pair: Pair) -> None:
         pair.make("ac-valid")
         pair.change(_alter(TOPIC, "ac-valid", ("retention.ms", SET, "99"), validate_only=True))
         pair.read(_describe(TOPIC, "ac-valid"))
@@ -593,7 +595,7 @@ class TestAlterConfigs:
             pair.read(_describe(BROKER, ""))
             pair.read(_describe(TOPIC, "ac-follow"))
 
-    def test_min_in_sync_replicas_are_always_set_for_the_cluster_and_never_for_one_broker(self, pair: Pair) -> None:
+    def test_min_insync_replicas_is_always_set_for_the_cluster_and_never_for_one_broker(self, pair: Pair) -> None:
         pair.make("ac-in-sync")
         name = "min.insync.replicas"
         for broker, operations in (
@@ -780,7 +782,9 @@ class TestClusterAndFolders:
 
 class TestRecordsAndReplicas:
     @pytest.mark.parametrize("version", [0, 1, 2])
-    def test_delete_records_of_an_empty_or_missing_partition_is_answered_alike(self, pair: Pair, version: int) -> None:
+    def test_deleting_records_of_an_empty_or_missing_partition_is_answered_as_in_kafka(
+        self, pair: Pair, version: int
+    ) -> None:
         name = f"dr-{version}"
         pair.make(name, 3)
         asked = [
@@ -809,7 +813,7 @@ class TestRecordsAndReplicas:
         if election_type == 0:
             pair.change(elect.ElectLeadersRequest(0, [elect.TopicPartitions(name, [0])], 1000), 0)
 
-    def test_reassignments_in_progress_are_listed_as_none(self, pair: Pair) -> None:
+    def test_no_reassignment_is_listed_as_in_progress(self, pair: Pair) -> None:
         pair.make("re-list")
         pair.read(reassignments.ListPartitionReassignmentsRequest(1000, None))
         asked = [reassignments.ListPartitionReassignmentsTopics(name, [0]) for name in ("re-list", "re-no")]

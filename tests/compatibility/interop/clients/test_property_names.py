@@ -34,7 +34,7 @@ def names(kafka_jars: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("client", ["consumer", "producer"])
-def test_no_property_of_javas_client_is_unknown_and_none_is_made_up(client: str, names: dict[str, set[str]]) -> None:
+def test_no_property_of_javas_client_is_missing_and_none_is_invented(client: str, names: dict[str, set[str]]) -> None:
     table: dict[str, SparkProperty] = dict(BY_CLIENT[client])
     assert names[client] - set(table) == set()
     ours = {name for name, f in known_properties(ClientConfig).items() if name not in names[client]}
@@ -72,7 +72,7 @@ def texts_of(data: bytes) -> set[str]:
 
 
 @pytest.mark.kafka
-def test_no_option_of_sparks_own_connector_is_unknown_and_the_page_makes_none_up() -> None:
+def test_no_option_of_sparks_own_connector_is_missing_and_the_page_invents_none() -> None:
     jar = next(jar for jar in spark_connector_jars() if jar.name.startswith("spark-sql-kafka"))
     with zipfile.ZipFile(jar) as classes:
         texts = texts_of(classes.read("org/apache/spark/sql/kafka010/KafkaSourceProvider$.class"))

@@ -87,7 +87,7 @@ def headers(queue: Queue, offset: int, deliveries: int, message: str) -> list[tu
     return [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]
 
 
-def test_records_that_a_group_gives_up_have_letters_that_say_where_and_why(new_queue: NewQueue) -> None:
+def test_dead_letters_say_where_records_came_from_and_why_they_were_given_up(new_queue: NewQueue) -> None:
     queue = new_queue()
     queue.create()
     member = queue.produced(*[(b"key", b"value")] * 6)
@@ -101,7 +101,7 @@ def test_records_that_a_group_gives_up_have_letters_that_say_where_and_why(new_q
     assert sorted(map(str, [letter.headers() for letter in letters])) == sorted(map(str, expected))
 
 
-def test_a_session_that_ends_counts_as_a_delivery_too_many(new_queue: NewQueue) -> None:
+def test_a_record_at_its_delivery_limit_is_given_up_when_the_session_ends(new_queue: NewQueue) -> None:
     queue = new_queue()
     queue.create()
     member = queue.produced((None, b"value"))
@@ -112,7 +112,7 @@ def test_a_session_that_ends_counts_as_a_delivery_too_many(new_queue: NewQueue) 
     assert letter.headers() == headers(queue, 0, 2, EXCEEDED)
 
 
-def test_a_group_may_have_keys_and_values_copied_but_no_headers(new_queue: NewQueue) -> None:
+def test_a_group_may_copy_keys_and_values_but_not_headers(new_queue: NewQueue) -> None:
     queue = new_queue({COPY: "true"})
     queue.create(partitions=3)
     records = [(b"a", b"1"), (None, b"2"), (b"c", None), (b"", b"")]
@@ -123,7 +123,7 @@ def test_a_group_may_have_keys_and_values_copied_but_no_headers(new_queue: NewQu
     assert {letter.partition() for letter in letters} == {0}, "the partition of the record, modulo the number"
 
 
-def test_what_is_too_large_for_the_topic_is_not_copied(new_queue: NewQueue) -> None:
+def test_records_too_large_for_the_dead_letter_topic_are_not_copied(new_queue: NewQueue) -> None:
     queue = new_queue({COPY: "true"})
     queue.create(max_message_bytes="1000")
     values = [b"x" * size for size in (150, 150, 150, 150, 150, 3000, 150)]
@@ -152,7 +152,7 @@ def test_a_record_is_given_up_even_if_its_dead_letter_cannot_be_written(new_queu
         assert member.acquired() == [(2, 2, 1)], "no letter follows in the topic itself"
 
 
-def test_a_group_may_read_its_own_letters(new_queue: NewQueue, unique_name: str) -> None:
+def test_a_group_may_read_its_own_dead_letters(new_queue: NewQueue, unique_name: str) -> None:
     queue = new_queue()
     own = queue.topic = ShareTopic(queue.servers, f"dlq.own-{unique_name}")
     queue.set(ConfigResource.Type.GROUP, own.name, {TOPIC_NAME: own.name})
@@ -162,7 +162,7 @@ def test_a_group_may_read_its_own_letters(new_queue: NewQueue, unique_name: str)
     eventually(lambda: member.acquired() == [(1, 1, 1)])
 
 
-def test_letters_go_to_no_internal_topic(new_queue: NewQueue) -> None:
+def test_dead_letters_never_go_to_an_internal_topic(new_queue: NewQueue) -> None:
     queue = new_queue()
     with pytest.raises(KafkaException) as refused:
         queue.set(ConfigResource.Type.GROUP, queue.topic.name, {TOPIC_NAME: "__consumer_offsets"})

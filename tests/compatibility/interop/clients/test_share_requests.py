@@ -185,7 +185,7 @@ def test_an_invalid_acknowledgement_changes_nothing(
     assert member.say((0, 10, [ACCEPT])) is NONE
 
 
-def test_acknowledgements_of_a_partition_apply_all_or_none(new_topic: NewTopic) -> None:
+def test_acknowledgements_of_a_partition_all_apply_or_none_does(new_topic: NewTopic) -> None:
     topic = new_topic(20)
     member, other = ShareMember(topic, "m"), ShareMember(topic, "other")
     assert member.acquired(5) == [(0, 4, 1)]

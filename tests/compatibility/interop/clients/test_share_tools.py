@@ -45,7 +45,7 @@ def lags(servers: tuple[str, ...], group: str) -> list[int]:
     return [int(line.split()[4]) for line in shown.splitlines() if line.startswith(f"{group} ")]
 
 
-def test_the_java_worker_of_the_page_runs(broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
+def test_the_documented_java_worker_runs(broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
     program = tmp_path / "Worker.java"
     program.write_text(recipe("java"))
     command = [*java_command(), "-Xmx256m", "-XX:TieredStopAtLevel=1", program]

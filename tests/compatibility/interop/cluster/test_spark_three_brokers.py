@@ -124,7 +124,7 @@ class Pipelines(Actor):
         super().end()
 
 
-def test_pipelines_on_three_brokers_lose_and_double_nothing(
+def test_pipelines_on_three_brokers_lose_and_duplicate_nothing(
     spark_class_archive: None, cluster: KafkaCluster, admin: Admin, tmp_path: Path
 ) -> None:
     servers = cluster.bootstrap_servers

@@ -32,7 +32,7 @@ LOOK_EVERY = 6
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_clients_of_three_brokers_lose_double_and_reorder_nothing(
+def test_clients_of_three_brokers_lose_duplicate_and_reorder_nothing(
     cluster: KafkaCluster, admin: Admin, tmp_path: Path, part: int
 ) -> None:
     """108 rounds in six parts of 18: in each part every trouble happens to every node once, each time in another

@@ -13,7 +13,7 @@ from tests.support.share_recipes import EXPECTED, printed_by_worker, recipe
 pytestmark = pytest.mark.external
 
 
-def test_the_go_worker_of_the_page_runs() -> None:
+def test_the_documented_go_worker_runs() -> None:
     go, folder = needs("go", "Go 1.24 or later"), franz_go_module()
     program = folder / "worker"
     program.mkdir(exist_ok=True)

@@ -55,7 +55,7 @@ def test_franz_gos_own_tests_pass_on_three_nodes(servers: str) -> None:
 
 
 @pytest.mark.external
-def test_kafkajs_loses_and_doubles_nothing_while_leaders_move_and_nodes_die(three: Broker) -> None:
+def test_kafkajs_loses_and_duplicates_nothing_while_leaders_move_and_nodes_die(three: Broker) -> None:
     node, folder = needs("node", "Node.js 18 or later"), kafkajs_module()
     shutil.copy(HERE / "kafkajs_cluster.js", folder)
     control = FaultControl(three.faults, "127.0.0.1", 0)

@@ -158,7 +158,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_partition_of_kafkas_is_read_as_its_consumer_read_it(tmp_path: Path, written: Written, clean: bool) -> None:
+def test_a_partition_written_by_kafka_is_read_as_kafkas_consumer_reads_it(
+    tmp_path: Path, written: Written, clean: bool
+) -> None:
     written.copy(tmp_path)
     log = open_folder(tmp_path, clean=clean)
     commit_all(log)

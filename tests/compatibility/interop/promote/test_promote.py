@@ -262,7 +262,7 @@ def test_an_open_transaction_is_committed_by_its_own_producer(name: str, before:
     assert not [value for value in values if value and value.endswith(b"aborted")]
 
 
-def test_an_expired_transaction_is_named_before_the_promotion(tmp_path: Path) -> None:
+def test_an_expired_transaction_is_reported_before_the_promotion(tmp_path: Path) -> None:
     node = ServeProcess(tmp_path, {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "600000"})
     node.start()
     try:
@@ -281,7 +281,7 @@ def test_an_expired_transaction_is_named_before_the_promotion(tmp_path: Path) ->
     assert not (tmp_path / "k").exists()
 
 
-def test_a_prepared_transaction_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Path) -> None:
+def test_a_prepared_transaction_is_reported_and_kafka_lets_only_its_epoch_end_it(tmp_path: Path) -> None:
     """Kafka has no timeout for it, and no later producer can end it; only the holder of its producer id and epoch
     can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
@@ -385,7 +385,7 @@ def test_acls_are_promoted(before: Before, tmp_path: Path) -> None:
     assert '"resourceName":"orders"' in entry
 
 
-def test_security_is_left_behind_only_on_request(before: Before, tmp_path: Path) -> None:
+def test_security_settings_are_dropped_only_on_request(before: Before, tmp_path: Path) -> None:
     words = ("promote", str(before.data), "--to", str(tmp_path / "k"), "--set", f"authorizer.class.name={AUTHORIZER}")
     reported = call(*words, "--dry-run")
     assert (reported.code, "the node logs in to itself as User:node-" in reported.out) == (0, True), reported.err

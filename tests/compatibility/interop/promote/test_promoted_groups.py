@@ -135,7 +135,7 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
         kafka.stop()
 
 
-def test_a_decided_transaction_that_lacked_markers_is_whole(promoted: Promoted) -> None:
+def test_a_decided_transaction_without_markers_is_completed(promoted: Promoted) -> None:
     connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "decided", 0)
     assert connection.read_committed("decided") == [b"decided"]

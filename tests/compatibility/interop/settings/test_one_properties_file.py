@@ -124,7 +124,7 @@ def version(address: str, authority: Authority, chosen: ssl.TLSVersion) -> str |
 
 
 @pytest.mark.parametrize("side", [ours, kafka])
-def test_one_properties_file_starts_both(side: object, tmp_path: Path) -> None:
+def test_one_properties_file_starts_kafka_and_oncelog(side: object, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     carol = authority.issue("carol", "CN=Carol,OU=people,O=example")
     places = dict(zip(("plain", "controller", "logins", "certified"), free_ports(4), strict=True))

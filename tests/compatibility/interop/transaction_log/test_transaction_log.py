@@ -490,7 +490,7 @@ SCRIPTS: dict[str, list[Step]] = {
 
 @on_each_node
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_script_has_the_same_answers_and_records(node: Node, name: str) -> None:
+def test_a_script_of_requests_has_the_same_answers_and_records(node: Node, name: str) -> None:
     compare(node, SCRIPTS[name])
 
 
@@ -551,7 +551,7 @@ def scripts(draw: st.DrawFn) -> list[Step]:
 @on_each_node
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(script=scripts())
-def test_any_script_has_the_same_answers_and_records(node: Node, script: list[Step]) -> None:
+def test_random_scripts_of_requests_have_the_same_answers_and_records(node: Node, script: list[Step]) -> None:
     compare(node, script)
 
 

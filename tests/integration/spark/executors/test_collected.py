@@ -122,7 +122,7 @@ def test_a_bad_row_is_reported_before_anything_is_written(spark: SparkSession) -
         collected(rows)
 
 
-def test_a_resolved_condition_serves_the_next_batch_with_the_same_columns(
+def test_a_resolved_bound_is_reused_for_the_next_batch_with_the_same_columns(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this_process().part(ResolvedBounds).close()
@@ -145,7 +145,7 @@ def test_a_resolved_condition_serves_the_next_batch_with_the_same_columns(
 
 
 @KAFKA_IN_SOAK
-def test_a_query_collects_from_its_second_batch_on_until_one_is_large(
+def test_a_query_collects_batches_on_the_driver_from_its_second_until_one_is_large(
     spark: SparkSession,
     broker: RunningBroker,
     unique_name: str,

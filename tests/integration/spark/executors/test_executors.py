@@ -396,7 +396,7 @@ def test_a_record_too_large_for_the_broker_aborts_the_batch_of_all_writers(
     assert committed(broker.bootstrap_servers, unique_name) == []
 
 
-def test_format_oncelog_refuses_writers_and_names_the_other_way(
+def test_format_oncelog_refuses_the_option_writers_and_names_for_each_batch(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     options = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "topic": unique_name, "writers": "2"}

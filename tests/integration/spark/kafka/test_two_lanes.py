@@ -53,7 +53,9 @@ def visible(broker: oncelog.Broker) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lost_answers_and_moved_leaders_neither_double_nor_disorder(three_nodes: oncelog.Broker, seed: int) -> None:
+def test_lost_answers_and_moved_leaders_neither_duplicate_nor_reorder_records(
+    three_nodes: oncelog.Broker, seed: int
+) -> None:
     chance = random.Random(seed)
     faults = three_nodes.faults
 

@@ -95,7 +95,7 @@ def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatc
     return Sink(broker, unique_name)
 
 
-def test_half_of_a_batch_in_progress_is_in_the_log_and_invisible(sink: Sink) -> None:
+def test_a_half_written_batch_is_in_the_log_but_invisible(sink: Sink) -> None:
     with pytest.raises(Crash):
         sink.commit(0, crash=BatchStep.HALF_PRODUCED)
     written = values(committed(sink.address, sink.name, isolation="read_uncommitted"))

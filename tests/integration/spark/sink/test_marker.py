@@ -360,7 +360,7 @@ def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
 
 
 @KAFKA_IN_SOAK
-def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused(
+def test_sinks_of_one_query_need_names_and_a_second_write_without_a_name_is_refused(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     job = Job(spark, broker, unique_name, tmp_path)

@@ -74,7 +74,7 @@ def test_row_has_the_columns_of_spark_s_own_connector(
     assert plain == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 
 
-def test_aborted_records_are_hidden_unless_read_uncommitted_is_asked(
+def test_aborted_records_are_hidden_unless_read_uncommitted_is_requested(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     address = broker.bootstrap_servers

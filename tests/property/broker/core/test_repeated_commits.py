@@ -148,7 +148,7 @@ class Side:
 
 @settings(max_examples=100, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(STEPS)
-def test_a_repeated_commit_does_what_any_other_does(steps: list[Commit | str]) -> None:
+def test_a_repeated_commit_has_the_same_effect_as_any_other(steps: list[Commit | str]) -> None:
     same_on_both(Side, ["join", *steps])
 
 
@@ -181,7 +181,7 @@ def test_a_commit_that_waits_for_a_sync_takes_the_general_path() -> None:
     assert side.repeats == 0
 
 
-def test_a_disk_that_fails_is_reported_as_any_other_commit_is_reported_it() -> None:
+def test_a_failing_disk_is_reported_as_for_any_other_commit() -> None:
     sides = [Side(may_repeat=False), Side(may_repeat=True)]
     for side in sides:
         side.commit(Commit(1))

@@ -153,7 +153,7 @@ def _holding(field: object, count: int = 1, also: str = "null") -> dict[str, obj
          for i in range(4000)],
     ],
 )  # fmt: skip
-def test_a_schema_of_which_few_bytes_would_stop_the_console_is_refused(schema: object) -> None:
+def test_a_schema_that_lets_a_few_bytes_stall_the_console_is_refused(schema: object) -> None:
     with pytest.raises(ConfigError):
         PastedSchema.parse(json.dumps(schema))
 
@@ -218,7 +218,7 @@ def test_a_path_that_takes_too_many_steps_finds_nothing_in_the_value(path: str, 
     assert found == [False]
 
 
-def test_a_path_counts_again_for_each_value() -> None:
+def test_steps_of_a_path_are_counted_anew_for_each_value() -> None:
     search = RecordFilter.parse("", "", "$[*].a", "7")
     value = json.dumps([{"a": 1}] * 20_000 + [{"a": 7}]).encode()
     assert all(search.finds(Record(0, 0, None, value), RecordDecoding("t")) for _ in range(5))
@@ -306,7 +306,7 @@ class SlowReader:
         return stored
 
 
-def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_examines_every_record_of_a_slow_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("oncelog.apps.console.reading.real_time.monotonic", lambda: clock[0])
     monkeypatch.setattr(TopicReading, "_reader", lambda *_: SlowReader(clock, 1000))

@@ -50,7 +50,7 @@ def test_an_abort_by_timeout_is_reported() -> None:
     assert reported(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its timeout passed")
 
 
-def test_an_epoch_that_rises_by_more_than_the_protocol_says_was_fenced() -> None:
+def test_an_epoch_that_rises_by_more_than_its_protocol_does_is_shown_as_fenced() -> None:
     old = BEGUN._replace(client_transaction_version=0)
     own = old._replace(state=S.PREPARE_ABORT, last_update_ms=120)
     assert reported(old, own)[-1] == ("prepare", "Prepare abort")
@@ -59,7 +59,7 @@ def test_an_epoch_that_rises_by_more_than_the_protocol_says_was_fenced() -> None
     assert reported(BEGUN, newer)[-1] == ("prepare", "Prepare abort")  # a client of KIP-890 bumps with each end
 
 
-def test_a_newer_producer_fences_and_an_id_is_forgotten() -> None:
+def test_the_timeline_shows_fencing_and_the_removal_of_an_id() -> None:
     assert reported(FIRST, FIRST._replace(producer_epoch=1), FIRST._replace(producer_id=9), None) == [
         ("begin", "Producer initialized"),
         ("fence", "Producer initialized"),

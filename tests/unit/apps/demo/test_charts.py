@@ -23,7 +23,7 @@ def test_binned_amounts_add_up_to_the_total() -> None:
     assert binned(points, 2.0, 4.0) == [(0.0, 7.5), (2.0, 3.5), (4.0, 0.0)]
 
 
-def test_a_cumulated_series_ends_at_the_total() -> None:
+def test_a_cumulative_series_ends_at_the_total() -> None:
     points = [(0.1 * number, 1.0) for number in range(100)]
     assert cumulated(points, 1.0)[-1][1] == 100
     assert len(cumulated(points, 1.0)) <= 11

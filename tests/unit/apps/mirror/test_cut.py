@@ -56,7 +56,7 @@ def test_a_transaction_decided_after_the_first_sample_is_left_out() -> None:
     assert cut(here, there, (1, 1)) == (0, 1)
 
 
-def test_lowering_for_one_transaction_leaves_out_others_that_it_splits() -> None:
+def test_lowering_the_cut_for_one_transaction_leaves_out_others_that_it_splits() -> None:
     here = view(P, (PRODUCER, 0), (OTHER, 0), (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     assert cut(here, there, (4, 3)) == (0, 1)
@@ -89,7 +89,7 @@ def test_a_sample_that_lacks_a_partition_gives_no_consistent_moment() -> None:
     assert cut(here, there, (3, 2), [CutSample({P: 3}, {P: 3})]) == (0, 0)
 
 
-def test_older_protocol_on_one_partition_is_divided_at_every_marker() -> None:
+def test_a_single_partition_of_the_older_protocol_can_be_cut_at_every_marker() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     assert cut(here, view(Q, None), (3, 1)) == (2, 1)
 
@@ -109,7 +109,7 @@ def test_a_group_offset_beyond_the_end_does_not_delay_the_mirror() -> None:
     assert cut(offsets, records, (1, 1)) == (1, 1)
 
 
-def test_marker_that_compaction_took_is_reported_by_the_last_stable_offset() -> None:
+def test_a_marker_removed_by_compaction_is_inferred_from_the_last_stable_offset() -> None:
     here = view(P, (PRODUCER, 0), None)
     assert cut(here, view(Q), (2, 0)) == (0, 0)
     here.settle(2)

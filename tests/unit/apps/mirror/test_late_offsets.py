@@ -16,7 +16,7 @@ def late() -> LateOffsets:
     return LateOffsets({("g", P): ASKED, ("h", P): ASKED}, {P: 5, Q: 5})
 
 
-def test_late_offsets_are_due_once_when_all_records_of_the_start_exist() -> None:
+def test_late_offsets_are_due_once_as_soon_as_all_records_of_the_start_are_mirrored() -> None:
     offsets = late()
     assert offsets.due((), {P: 5, Q: 4}) == {}
     assert offsets.due((), {P: 5, Q: 5}) == {("g", P): ASKED, ("h", P): ASKED}

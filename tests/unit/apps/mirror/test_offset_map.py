@@ -46,7 +46,7 @@ def test_translation_is_the_first_record_at_or_after_the_offset(steps: list[tupl
         assert made.translate(offset) == expected
 
 
-def test_records_without_a_hole_are_one_run() -> None:
+def test_records_without_a_gap_are_one_run() -> None:
     assert of([(0, 5), (1, 6), (2, 7)]).chapters == {0: [Run(0, 5, 3)]}
     assert of([(0, 5), (2, 6)]).chapters == {0: [Run(0, 5, 1), Run(2, 6, 1)]}
     assert of([(0, 5), (1, 7)]).chapters == {0: [Run(0, 5, 1), Run(1, 7, 1)]}
@@ -90,7 +90,7 @@ def test_the_offset_map_is_restored_from_its_records() -> None:
 
 
 @pytest.mark.parametrize("record", [(None, b"{}"), (b"{}", b"{}"), (b"no", b"no"), (b'{"kind":"position"}', b"{}")])
-def test_record_of_somebody_else_is_refused(record: tuple[bytes | None, bytes]) -> None:
+def test_a_record_of_another_program_is_refused(record: tuple[bytes | None, bytes]) -> None:
     with pytest.raises(MapError, match="no mirror has written"):
         MirrorState().apply(*record)
 

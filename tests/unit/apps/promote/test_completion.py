@@ -182,7 +182,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("step", ["write_clean_shutdown", "Path.rename"])
-def test_a_promotion_killed_after_the_markers_is_begun_again(
+def test_a_promotion_killed_after_the_markers_starts_again(
     before: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def kill(*arguments: object) -> None:
@@ -205,7 +205,9 @@ def test_a_promotion_killed_after_the_markers_is_begun_again(
     assert digests(before.data) == digest
 
 
-def test_closed_segments_are_shared_unless_a_recovery_may_cut_them(folders: dict[str, Folder], tmp_path: Path) -> None:
+def test_closed_segments_are_hard_linked_unless_recovery_may_truncate_them(
+    folders: dict[str, Folder], tmp_path: Path
+) -> None:
     def shared(plan: PromotionPlan) -> list[str]:
         return [item.path for item in plan.items if item.linked]
 
@@ -227,7 +229,7 @@ def test_closed_segments_are_shared_unless_a_recovery_may_cut_them(folders: dict
     assert shared(promoted(killed, tmp_path / "c")) == []
 
 
-def test_a_shared_file_is_only_read(tmp_path: Path) -> None:
+def test_a_hard_linked_file_is_read_only(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"theirs, too")
     file = OsDisk(str(tmp_path), shared=["x"]).open("x")
     assert file.read_at(0, 6) == b"theirs"

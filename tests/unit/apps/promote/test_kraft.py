@@ -53,12 +53,12 @@ def test_producer_ids_continue_behind_the_last_block(store: MetadataStore) -> No
     assert last.next_producer_id == 1000
 
 
-def test_settings_that_kafka_does_not_know_stay_behind(store: MetadataStore) -> None:
+def test_settings_that_kafka_does_not_know_are_not_promoted(store: MetadataStore) -> None:
     names = [record.name for record in snapshot_of(store, QUORUM, 5).records if isinstance(record, ConfigRecord)]
     assert names == ["retention.ms", "log.cleaner.backoff.ms"]
 
 
-def test_settings_of_the_broker_are_left_behind_where_that_is_asked_for(store: MetadataStore) -> None:
+def test_broker_settings_are_not_promoted_if_that_is_requested(store: MetadataStore) -> None:
     kept = {"log.cleaner.backoff.ms": "1"}
     secret = {"listeners": "A://:1", "listener.name.a.ssl.key.password": "x", "super.users": "User:ada"}
     store.set_dynamic_config(ResourceType.BROKER, "1", kept | secret)
@@ -72,7 +72,7 @@ def test_settings_of_the_broker_are_left_behind_where_that_is_asked_for(store: M
 
 
 @pytest.mark.parametrize(("release", "share"), [("4.0", 0), ("4.1", 0), ("4.2", 1), ("4.3", 1), ("4.4", 2)])
-def test_features_are_those_that_the_release_has(store: MetadataStore, release: str, share: int) -> None:
+def test_features_are_those_of_the_target_release(store: MetadataStore, release: str, share: int) -> None:
     store.finalize_features({"group.version": 1, "share.version": 2, "transaction.version": 2})
     records = snapshot_of(store, QUORUM, 5, metadata_version=METADATA_VERSIONS[release]).records
     assert isinstance(records[0], FeatureLevelRecord)

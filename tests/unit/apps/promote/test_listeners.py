@@ -51,7 +51,7 @@ def test_with_an_authorizer_the_node_becomes_a_super_user() -> None:
     assert "INTERNAL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT" in node.properties["listener.security.protocol.map"]
 
 
-def test_each_mechanism_gets_the_login_module_that_kafka_wants() -> None:
+def test_each_mechanism_gets_the_login_module_that_kafka_requires() -> None:
     node = made(OAUTH)
     prefix = "listener.name.sasl_plaintext."
     assert node.properties[f"{prefix}scram-sha-256.sasl.jaas.config"].endswith("scram.ScramLoginModule required;")
@@ -63,7 +63,7 @@ def test_each_mechanism_gets_the_login_module_that_kafka_wants() -> None:
     assert made({**OAUTH, own: "mine required;"}).properties[own] == "mine required;"
 
 
-def test_logins_of_another_node_are_not_taken_along() -> None:
+def test_logins_of_another_node_are_not_promoted() -> None:
     given = {"listener.name.controller.sasl.enabled.mechanisms": "GSSAPI", "security.inter.broker.protocol": "SSL"}
     node = made(given)
     assert node.replaced == tuple(sorted(given))
@@ -83,7 +83,7 @@ def test_data_that_kafka_could_not_serve_is_refused(settings: dict[str, str], co
         made(settings)
 
 
-def test_a_wildcard_with_an_advertised_host_is_taken() -> None:
+def test_a_wildcard_with_an_advertised_host_is_accepted() -> None:
     node = made({"listeners": "PLAINTEXT://0.0.0.0:9092", "advertised.listeners": "PLAINTEXT://broker.example:9092"})
     assert node.properties["listeners"].startswith("PLAINTEXT://0.0.0.0:9092,")
     assert node.properties["advertised.listeners"].startswith("PLAINTEXT://broker.example:9092,")

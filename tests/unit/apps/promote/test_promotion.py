@@ -40,7 +40,7 @@ def test_a_target_that_a_link_leads_into_the_data_folder_is_refused(tmp_path: Pa
     assert "lies inside the data folder" in refusal(tmp_path / "data", tmp_path / "x" / ".." / "data" / "kafka")
 
 
-def test_nothing_of_a_folder_that_was_only_started_is_left_behind(tmp_path: Path) -> None:
+def test_the_lock_file_is_not_reported_as_left_out(tmp_path: Path) -> None:
     """The lock file was told as something that is not taken over."""
     source = tmp_path / "data"
     with oncelog.Broker(source):
@@ -50,9 +50,7 @@ def test_nothing_of_a_folder_that_was_only_started_is_left_behind(tmp_path: Path
 
 
 @pytest.mark.parametrize("reason", [errno.EROFS, errno.EACCES])
-def test_a_data_folder_that_can_only_be_read_is_promoted(
-    reason: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_data_folder_is_promoted(reason: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot of a volume that is mounted read-only was told to be no data folder."""
     source, open_any = tmp_path / "data", os.open
     with oncelog.Broker(source):
@@ -81,12 +79,12 @@ def test_a_data_folder_that_cannot_be_read_is_refused_with_the_reason(
     assert refusal(tmp_path / "data", tmp_path / "kafka").endswith("metadata.sqlite cannot be read: Permission denied")
 
 
-def test_a_target_beside_the_data_folder_may_be_written_with_dots(tmp_path: Path) -> None:
+def test_a_target_beside_the_data_folder_may_be_given_as_a_path_with_dots(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     assert "is not a data folder of oncelog" in refusal(tmp_path / "data", tmp_path / "data" / ".." / "kafka")
 
 
-def test_folders_that_no_promotion_made_are_not_removed(tmp_path: Path) -> None:
+def test_folders_that_no_promotion_created_are_not_removed(tmp_path: Path) -> None:
     partial = partial_of(tmp_path / "kafka")
     check_partial(partial, ["t-0"])
     for name in ("t-0", "__cluster_metadata-0", "server.properties", "meta.properties", "meta.properties.1.tmp"):
@@ -105,7 +103,7 @@ def test_a_file_or_a_link_in_the_way_is_not_removed(make: Any, tmp_path: Path) -
         check_partial(partial, [])
 
 
-def test_a_target_that_cannot_be_made_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_created_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     plan = SimpleNamespace(source=tmp_path / "data", target=tmp_path / "file" / "kafka", items=())
     with pytest.raises(PromotionError, match=r"cannot build .*the data folder .* is as it was"):
@@ -204,6 +202,6 @@ def test_the_source_of_another_node_is_not_removed(tmp_path: Path) -> None:
     assert (tmp_path / "mine.promoted").exists()
 
 
-def test_a_folder_that_was_promoted_to_the_target_is_reported(tmp_path: Path) -> None:
+def test_a_repeated_promotion_to_the_same_target_is_reported(tmp_path: Path) -> None:
     moved(tmp_path)
     assert "is the node of the data folder" in refusal(tmp_path / "data", tmp_path / "kafka")

@@ -72,7 +72,7 @@ def test_a_start_after_a_kill_writes_the_index_beyond_the_recovery_point_again(t
     assert verify(tmp_path).found == ["aborted-not-indexed"]
 
 
-def test_cleaner_s_checkpoint_says_that_a_topic_is_compacted(tmp_path: Path) -> None:
+def test_the_cleaners_checkpoint_shows_that_a_topic_is_compacted(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0, keys=[b"a"]), data(3, keys=[b"b"]), data(4, keys=[b"b"])])
     assert verify(tmp_path).found == ["offset-gap"]
     assert verify(tmp_path, Expected(compacted=True)).found == []
@@ -82,7 +82,7 @@ def test_cleaner_s_checkpoint_says_that_a_topic_is_compacted(tmp_path: Path) -> 
     assert verify(tmp_path).found == ["key-came-back"]
 
 
-def test_last_batch_that_is_cut_off_is_the_work_of_a_kill(tmp_path: Path) -> None:
+def test_a_truncated_last_batch_is_attributed_to_a_kill(tmp_path: Path) -> None:
     cut = [data(0), data(1)[:-5]]
     write_folder(tmp_path, cut)
     assert verify(tmp_path)[:3] == ([], [], ["torn-end"])
@@ -93,7 +93,7 @@ def test_last_batch_that_is_cut_off_is_the_work_of_a_kill(tmp_path: Path) -> Non
     assert "malformed-batch" in verify(tmp_path).found
 
 
-def test_zeros_after_the_last_batch_are_the_work_of_a_power_failure(tmp_path: Path) -> None:
+def test_zeros_after_the_last_batch_are_attributed_to_a_power_failure(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0), bytes(5000)])
     assert verify(tmp_path)[:3] == ([], [], ["torn-end"])
     (tmp_path / "made-0" / file_name(0, ".log")).write_bytes(data(0) + bytes(5000) + b"x")

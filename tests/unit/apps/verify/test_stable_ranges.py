@@ -59,7 +59,7 @@ def test_transaction_that_does_not_end_is_not_waited_for_forever() -> None:
     assert str(found) == "the last stable offset stays at 4, and the partition ended at 7"
 
 
-def test_batch_behind_an_open_transaction_could_not_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_behind_an_open_transaction_leave_the_verdict_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: Any) -> Any:
         for batch in list[Any]():
             yield batch

@@ -50,7 +50,7 @@ def test_a_transactions_record_is_shown_with_its_states_name(version: int) -> No
     assert value["transaction_partitions"] == [{"topic": "t", "partition_ids": [1]}]
 
 
-def test_a_state_that_nobody_knows_is_shown_by_its_number() -> None:
+def test_an_unknown_state_is_shown_by_its_number() -> None:
     value = bytearray(encode_value(transaction(), 0))
     at = value.index(b"\x00\x00\xea\x60") + 4  # the status follows the timeout of 60000 ms
     value[at] = 99
@@ -98,7 +98,7 @@ def test_bytes_that_are_not_a_coordinator_record_are_shown_unchanged(topic: str)
     assert decode_internal_record("orders", record(encode_key("id"), None)) is None
 
 
-def test_a_transition_names_the_id_and_what_it_became() -> None:
+def test_a_transition_shows_the_id_and_the_new_state() -> None:
     assert transition(record(UNKNOWN_TYPE, b"v")) is None
     assert transition(record(encode_key("id"), None)) == ("id", None)
     found = transition(record(encode_key("id"), encode_value(transaction(), 0)))

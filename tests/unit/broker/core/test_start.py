@@ -64,7 +64,7 @@ def _folders(disk: MemoryDisk) -> list[str]:
     return [name for name in disk.list("") if name.startswith("t-")]
 
 
-def test_files_of_a_deleted_topic_that_a_kill_left_behind_go_at_the_next_start(tmp_path: Path) -> None:
+def test_files_of_a_deleted_topic_that_a_kill_left_behind_are_removed_at_the_next_start(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     topic_id = _killed_with_a_deleted_topic(path, disk)
     again = Admin(path, disk)

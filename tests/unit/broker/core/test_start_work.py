@@ -45,7 +45,9 @@ def work_of_a_start(folder: Path, ids: int, end: Callable[[Broker], None]) -> in
 
 
 @pytest.mark.parametrize("end", [stop, kill], ids=lambda end: end.__name__)
-def test_a_start_works_in_proportion_to_transactional_ids(end: Callable[[Broker], None], tmp_path: Path) -> None:
+def test_the_work_of_a_start_is_proportional_to_the_number_of_transactional_ids(
+    end: Callable[[Broker], None], tmp_path: Path
+) -> None:
     """Twice as many ids cost at most twice as much, after a clean stop as well as after kill -9."""
     work_of_a_start(tmp_path, 1, end)  # modules are imported once
     few, some, many = (work_of_a_start(tmp_path, ids, end) for ids in (FEWEST, 2 * FEWEST, 4 * FEWEST))

@@ -60,7 +60,7 @@ def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
     assert answers == [Error.NONE]
 
 
-def test_a_stop_that_cannot_write_its_checkpoints_leaves_the_folder_to_the_next_start(
+def test_a_stop_that_cannot_write_its_checkpoints_leaves_recovery_to_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, random, disk = BrokerConfig(), CountingRandom(), MemoryDisk()

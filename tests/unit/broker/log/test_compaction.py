@@ -117,7 +117,7 @@ def test_the_active_segment_is_not_compacted(writer: Writer) -> None:
     assert [seen.value for seen in committed_view(writer.log)] == ["1", "2", "3"]
 
 
-def test_undecided_transactions_are_not_compacted(writer: Writer) -> None:
+def test_open_transactions_are_not_compacted(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.roll()
     writer.put(("a", "2"), pid=1, txn=True)
@@ -220,7 +220,7 @@ def test_a_producers_sequence_survives_compaction_and_recovery(writer: Writer, d
     assert producer.last_sequence == 2
 
 
-def test_no_transaction_is_open_again_after_a_crash_for_its_marker_was_compacted_away(disk: FaultyDisk) -> None:
+def test_no_transaction_reopens_after_a_crash_because_its_marker_was_compacted_away(disk: FaultyDisk) -> None:
     """A start from inside the compacted part trusts no snapshot from before the marker."""
     config = replace(CONFIG, segment_bytes=4000)  # two of these segments do not go into one
     writer = Writer(open_log(disk, config=config))
@@ -244,7 +244,7 @@ def test_no_transaction_is_open_again_after_a_crash_for_its_marker_was_compacted
     assert table(log).keys() == set("abcyz")
 
 
-def test_the_last_batch_stays_as_an_empty_one(writer: Writer) -> None:
+def test_the_last_batch_is_kept_without_records(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.put(("a", "gone"), pid=1, txn=True)
     writer.end(1, commit=False)

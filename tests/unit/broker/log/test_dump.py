@@ -114,7 +114,7 @@ def test_a_damaged_text_is_shown_as_damage(folder: FaultyDisk, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["notes.txt", f"{FOLDER}/{0:020d}.xyz"])
-def test_a_file_of_another_kind_is_refused_by_name(folder: FaultyDisk, name: str) -> None:
+def test_a_file_of_another_kind_is_named_in_the_refusal(folder: FaultyDisk, name: str) -> None:
     with pytest.raises(CorruptLogError, match=name):
         dump_file(folder, name)
 

@@ -206,7 +206,7 @@ def test_a_full_disk_refuses_a_coordinators_batch(disk: FaultyDisk, log: Partiti
         (Error.NOT_COORDINATOR, TransactionSupportedOperation.ADD_PARTITION, Error.NOT_COORDINATOR),
     ],
 )
-def test_a_coordinators_error_is_answered_as_the_produce_version_knows_it(
+def test_a_coordinators_error_is_reported_with_the_error_of_the_produce_version(
     error: Error, operation: TransactionSupportedOperation, answer: Error
 ) -> None:
     """KIP-890; Kafka's ``ReplicaManager``."""

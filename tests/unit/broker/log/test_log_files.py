@@ -31,7 +31,7 @@ def test_an_offset_index_holds_relative_offsets_and_positions() -> None:
 @pytest.mark.parametrize(
     ("offset", "position"), [(0, 0), (100, 0), (108, 0), (109, 0x1000), (138, 0x2000), (139, 0x3000), (10**12, 0x3000)]
 )
-def test_an_offset_is_looked_for_from_the_entry_at_or_below_it(offset: int, position: int) -> None:
+def test_the_search_for_an_offset_starts_at_the_entry_at_or_below_it(offset: int, position: int) -> None:
     assert offset_index().position_for(offset) == position
 
 
@@ -65,7 +65,7 @@ def test_preallocated_zeros_are_not_index_entries() -> None:
     ],
     ids=["falls", "cut off", "past the log", "negative"],
 )
-def test_a_damaged_offset_index_is_noticed(data: bytes) -> None:
+def test_a_damaged_offset_index_is_detected(data: bytes) -> None:
     with pytest.raises(CorruptLogError):
         OffsetIndex.decode(100, data, 0x4000)
 
@@ -80,7 +80,7 @@ def test_a_time_index_holds_only_rising_timestamps() -> None:
 
 
 @pytest.mark.parametrize("data", [b"abc", bytes.fromhex("000000000000003200000009" * 2)], ids=["cut off", "level"])
-def test_a_damaged_time_index_is_noticed(data: bytes) -> None:
+def test_a_damaged_time_index_is_detected(data: bytes) -> None:
     with pytest.raises(CorruptLogError):
         TimeIndex.decode(100, data)
 
@@ -105,7 +105,7 @@ def test_a_transaction_index_holds_34_bytes_an_entry() -> None:
     ],
     ids=["cut off", "version 1", "markers that do not rise"],
 )
-def test_a_damaged_transaction_index_is_noticed(data: bytes) -> None:
+def test_a_damaged_transaction_index_is_detected(data: bytes) -> None:
     with pytest.raises(CorruptLogError):
         TransactionIndex.decode(0, data)
 
@@ -128,7 +128,9 @@ def epochs() -> LeaderEpochCache:
         ((5, 18), [(1, 0), (3, 10), (5, 18)]),
     ],
 )
-def test_a_new_epoch_drops_what_contradicts_it(entry: tuple[int, int], expected: list[tuple[int, int]]) -> None:
+def test_a_new_leader_epoch_drops_entries_that_contradict_it(
+    entry: tuple[int, int], expected: list[tuple[int, int]]
+) -> None:
     cache = epochs()
     cache.assign(*entry)
     assert list(cache.entries) == expected
@@ -191,7 +193,7 @@ def test_an_empty_checkpoint_has_no_lines(root: FaultyDisk) -> None:
 @pytest.mark.parametrize(
     "data", [b"\n", b"1\n0\n", b"0\n2\na 0 1\n", b"0\nx\n", b"0\n1\na 0\n", b"0\n1\na 0 x\n", b"\xff"]
 )
-def test_a_damaged_checkpoint_is_noticed(root: FaultyDisk, data: bytes) -> None:
+def test_a_damaged_checkpoint_is_detected(root: FaultyDisk, data: bytes) -> None:
     root.write_atomic("c", data)
     with pytest.raises(CorruptLogError):
         checkpoints.read_offset_checkpoint(root, "c")
@@ -219,7 +221,7 @@ def test_partition_metadata_names_the_topic_id(root: FaultyDisk) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n", b"version: 0\ntopic_id: AA\n", b"\xff"]
 )
-def test_damaged_partition_metadata_is_noticed(root: FaultyDisk, data: bytes) -> None:
+def test_damaged_partition_metadata_is_detected(root: FaultyDisk, data: bytes) -> None:
     root.make_folder("t-0")
     root.write_atomic("t-0/partition.metadata", data)
     with pytest.raises(CorruptLogError):
@@ -240,7 +242,7 @@ def test_meta_properties_of_version_0_name_cluster_and_node(root: FaultyDisk) ->
 
 
 @pytest.mark.parametrize("data", [b"", b"cluster.id=x\n", b"node.id=1\n", b"node.id=a\ncluster.id=x\n"])
-def test_damaged_meta_properties_are_noticed(root: FaultyDisk, data: bytes) -> None:
+def test_damaged_meta_properties_are_detected(root: FaultyDisk, data: bytes) -> None:
     root.write_atomic("meta.properties", data)
     with pytest.raises(CorruptLogError):
         checkpoints.read_meta_properties(root)

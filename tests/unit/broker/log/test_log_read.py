@@ -130,14 +130,14 @@ def test_a_read_past_a_compacted_gap_begins_with_the_next_batch(disk: FaultyDisk
         (NOW_MS + 327, None),
     ],
 )
-def test_the_first_record_as_late_as_a_timestamp_is_found(
+def test_the_first_record_at_or_after_a_timestamp_is_found(
     filled: PartitionLog, timestamp: int, found: tuple[int, int] | None
 ) -> None:
     answer = filled.offset_for_timestamp(timestamp)
     assert (answer and answer[:2]) == found
 
 
-def test_the_largest_timestamp_is_found_where_it_first_was(disk: FaultyDisk) -> None:
+def test_the_largest_timestamp_is_found_at_the_first_record_that_has_it(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(3, timestamp=100))
     append(log, batch(3, timestamp=500))

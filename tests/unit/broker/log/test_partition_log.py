@@ -74,7 +74,7 @@ def test_a_compacted_topic_names_the_records_without_key(disk: FaultyDisk) -> No
     assert [index for index, _ in result.record_errors] == [0, 1]
 
 
-def test_a_corrupt_batch_is_refused_for_that_before_its_sequence_is_checked(log: PartitionLog) -> None:
+def test_a_corrupt_batch_is_refused_as_corrupt_before_its_sequence_is_checked(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0))
     data = batch(pid=1, seq=5)
     data[-1] ^= 1

@@ -435,7 +435,7 @@ def damaged_files(disk: FaultyDisk) -> list[str]:
     return [name for name in disk.list(FOLDER) if name.endswith(".damaged")]
 
 
-def test_synced_records_that_are_damaged_later_are_kept_aside(disk: FaultyDisk) -> None:
+def test_synced_records_that_are_damaged_later_are_kept_in_another_file(disk: FaultyDisk) -> None:
     three_segments(disk).close()
     whole = disk.read(path(12, "log"))
     last = disk.read(path(24, "log"))

@@ -177,7 +177,7 @@ def test_a_truncated_log_continues_where_it_was_cut(disk: FaultyDisk, offset: in
     assert open_log(disk, clean=True).log_end_offset == offset + 1
 
 
-def test_truncation_takes_back_sequences_transactions_and_bounds(disk: FaultyDisk) -> None:
+def test_truncation_reverts_sequences_transactions_and_bounds(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(pid=1, seq=0, txn=True))
     marker(log, 1, commit=False)

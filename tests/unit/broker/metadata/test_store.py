@@ -165,7 +165,7 @@ def test_a_block_is_durable_before_its_first_id_is_given(open_store: Open, tmp_p
     assert reader.execute("SELECT value FROM meta WHERE key = 'next_producer_id'").fetchone() == ("1000",)
 
 
-def test_reserved_producer_ids_are_passed_over(open_store: Open) -> None:
+def test_reserved_producer_ids_are_skipped(open_store: Open) -> None:
     store = open_store()
     assert store.producer_ids.allocate() == 0
     store.producer_ids.reserve(10)

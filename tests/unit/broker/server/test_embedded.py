@@ -21,7 +21,7 @@ from oncelog.errors import ConfigError
         ({"nodes": True}, "nodes=True: a broker has from 1 to 9 nodes"),
     ],
 )
-def test_an_argument_of_the_wrong_type_is_refused_by_name(given: dict[str, Any], says: str) -> None:
+def test_an_argument_of_the_wrong_type_is_named_in_the_refusal(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         Broker(**given)
 

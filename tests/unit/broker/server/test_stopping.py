@@ -220,7 +220,7 @@ def test_work_that_has_not_begun_can_be_discarded() -> None:
     assert done == [1]
 
 
-def test_a_worker_keeps_nothing_of_what_it_has_done() -> None:
+def test_a_worker_keeps_no_reference_to_finished_work() -> None:
     """A batch that was checked would stay in memory until the next one."""
 
     class Answers:

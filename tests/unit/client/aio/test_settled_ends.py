@@ -72,13 +72,13 @@ def of(settled: SettledEnds, *names: TopicPartition, read: Mapping[TopicPartitio
     return [found[name].offset for name in names]
 
 
-def test_ends_that_nothing_holds_back_take_one_request_of_each_kind(limits: pytest.MonkeyPatch) -> None:
+def test_end_offsets_that_no_transaction_holds_back_take_one_request_of_each_kind(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 9, TWO: 9}, 9, {})
     assert of(ends(cluster, limits), ONE, TWO) == [9, 9]
     assert (cluster.asked, cluster.looked_up) == (2, 0)
 
 
-def test_ends_that_have_not_moved_take_one_request(limits: pytest.MonkeyPatch) -> None:
+def test_end_offsets_that_have_not_moved_take_one_request(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 9, TWO: 9}, 9, {0: "Ongoing"})
     settled = ends(cluster, limits)
     assert [of(settled, ONE, TWO), of(settled, ONE, TWO), of(settled, ONE)] == [[9, 9], [9, 9], [9]]
@@ -97,7 +97,7 @@ def test_an_end_held_back_by_a_transaction_is_not_settled(
     assert of(settled, ONE) == [6]
 
 
-def test_the_end_under_another_leader_is_asked_for_anew(limits: pytest.MonkeyPatch) -> None:
+def test_the_end_offset_under_another_leader_is_requested_anew(limits: pytest.MonkeyPatch) -> None:
     """The new leader may have cut the log, and have other records up to the same end."""
     cluster = Cluster({ONE: 9}, 9, {0: "Ongoing"})
     settled = ends(cluster, limits)
@@ -150,7 +150,7 @@ def test_a_transaction_that_ended_between_two_requests_is_read(limits: pytest.Mo
         KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "not allowed"),
     ],
 )
-def test_a_transaction_of_unknown_state_is_waited_for_once(
+def test_a_transaction_of_unknown_state_is_awaited_once(
     limits: pytest.MonkeyPatch, states: Mapping[int, str] | KafkaError
 ) -> None:
     limits.setattr(settled_ends, "WAIT_FOR_UNKNOWN_S", 0.001)

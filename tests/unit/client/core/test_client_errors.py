@@ -11,7 +11,7 @@ from oncelog.client.core.response_errors import BrokerResponseError, NotCoordina
 from oncelog.errors import Error, KafkaError
 
 
-def test_an_exception_has_its_own_code_and_a_class_that_of_its_default() -> None:
+def test_an_exception_has_its_own_error_code_and_its_class_the_default_code() -> None:
     refused = BrokerResponseError(Error.THROTTLING_QUOTA_EXCEEDED, "later")
     assert (refused.errno, refused.message, refused.retriable) == (89, "THROTTLING_QUOTA_EXCEEDED", True)
     assert NotCoordinatorForGroupError.errno == Error.NOT_COORDINATOR

@@ -34,7 +34,7 @@ def test_a_producer_refuses_invalid_settings(properties: dict[str, str], text: s
         ProducerConfig.from_properties(properties)
 
 
-def test_an_address_may_name_its_protocol_as_javas_clients_take_it() -> None:
+def test_an_address_may_name_its_protocol_as_in_javas_clients() -> None:
     """Kafka's ``Utils.HOST_PORT_PATTERN``: host:port and protocol://host:port."""
     config = ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka:9092,[::1]:9093"})
     assert config.bootstrap_servers == ("kafka:9092", "[::1]:9093")

@@ -328,7 +328,7 @@ def test_time_that_python_does_not_have_is_written_as_it_is(
     assert codec_of(record(kind)).decode(written) == {"a": expected}
 
 
-def test_time_that_json_cannot_say_is_refused() -> None:
+def test_time_that_json_cannot_express_is_refused() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     rows = pa.StructArray.from_arrays([pa.array([FAR]).cast(pa.timestamp("us"))], names=["a"])
     with pytest.raises(SchemaError, match="is not in the years 1 to 9999"):

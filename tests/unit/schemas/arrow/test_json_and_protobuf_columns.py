@@ -131,7 +131,7 @@ def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
     assert found.verdicts[9] == UNKNOWN
 
 
-def test_registry_that_does_not_answer_is_not_a_fault_of_the_values() -> None:
+def test_a_registry_that_does_not_answer_does_not_make_values_malformed() -> None:
     class Silent(Registry):
         def schema(self, schema_id: int, form: str = "") -> Schema:
             raise SchemaRegistryError("cannot be reached")
@@ -141,7 +141,7 @@ def test_registry_that_does_not_answer_is_not_a_fault_of_the_values() -> None:
         reader.read(pa.array([as_json(1, {})]))
 
 
-def test_each_id_is_asked_for_once() -> None:
+def test_each_schema_id_is_requested_once() -> None:
     registry = Registry({1: Schema('"int"', AVRO), 2: Schema('"long"', AVRO)})
     reader = reader_of(registry, 2)
     codecs = reader._codecs

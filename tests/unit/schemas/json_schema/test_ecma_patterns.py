@@ -62,7 +62,7 @@ def test_a_value_that_looks_like_a_schema_is_left_alone() -> None:
     parse(json.dumps({"const": odd}), [])
 
 
-def test_limits_of_only_python_are_not_enforced() -> None:
+def test_limits_that_only_python_has_are_not_enforced() -> None:
     with pytest.raises(UncheckedPattern):
         compiled(r"\p{Script=Greek}")
     greek = {"pattern": r"^\p{Script=Greek}+$", "patternProperties": {r"\p{Script=Greek}": {"type": "integer"}},

@@ -72,7 +72,7 @@ def test_a_refusal_names_possible_causes_and_the_next_step(error: Error, says: s
     assert raised.value.error is error
 
 
-def test_only_the_users_timeout_is_tried() -> None:
+def test_only_a_timeout_that_the_user_sets_is_tried_first() -> None:
     at = {"kafka.bootstrap.servers": "b:1", "topic": "t"}
     assert timeouts_ms(parse_sink_options(at, streaming=False)) == (900_000, 60_000)
     given = at | {"kafka.transaction.timeout.ms": "5000"}

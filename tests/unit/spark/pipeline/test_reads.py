@@ -34,7 +34,7 @@ def made(*sinks: str, sources: tuple[str, ...] = ("orders",), dead: str = "") ->
     return Pipeline("p", dict.fromkeys(sources, source), {name: Sink(name) for name in sinks}, lambda **rows: rows)
 
 
-def test_names_of_reads_are_words_of_spark_and_never_the_same() -> None:
+def test_names_of_reads_are_valid_in_spark_and_unique() -> None:
     names = ["a", "A", "a_", "_a", "a-b", "a_b", "a__b", "a.b", "dead_letters", "a_2d_b", "b"]
     reads = {SourceRead(source, sink).name for source in names for sink in [*names, None]}
     assert len(reads) == len(names) * (len(names) + 1)
@@ -47,7 +47,7 @@ def test_each_sink_reads_each_source_and_dead_letters_once_more() -> None:
     assert found == ["x__a", "y__a", "x__b", "y__b", "x__dead_letters", "y__dead_letters"]
 
 
-def test_an_added_sink_and_dead_letters_begin_at_the_sources_other_reads() -> None:
+def test_an_added_sink_or_dead_letter_topic_begins_where_the_sources_other_reads_are() -> None:
     known = CheckpointReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
     begins = begins_of(made("a", "b", "c", dead="d"), known)
     assert begins == {SourceRead("orders", "c"): Place({P0: 6, P1: 5}), SourceRead("orders"): Place({P0: 6, P1: 5})}

@@ -201,7 +201,7 @@ def test_toml_names_format_registry_and_schema(tmp_path: Path) -> None:
         ('format = "avro"\nsubject_name = "x"', "subject_name must be one of topic, record, topic-record"),
     ],
 )
-def test_entries_that_do_not_fit_each_other_are_refused(tmp_path: Path, sink: str, why: str) -> None:
+def test_contradictory_entries_are_refused(tmp_path: Path, sink: str, why: str) -> None:
     path = tmp_path / "p.toml"
     path.write_text(TOML % sink)
     with pytest.raises((PipelineError, ConfigError), match=why):
@@ -218,7 +218,7 @@ def test_entries_that_do_not_fit_each_other_are_refused(tmp_path: Path, sink: st
         (Source(options={"subscribePattern": "a.*"}, format="avro"), "name the subject to read into"),
     ],
 )
-def test_source_whose_entries_do_not_fit_is_refused(source: Source, why: str) -> None:
+def test_a_source_with_contradictory_entries_is_refused(source: Source, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         pipeline_of(source)
 

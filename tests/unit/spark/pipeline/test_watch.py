@@ -59,7 +59,7 @@ def test_a_query_whose_python_worker_failed_is_restarted() -> None:
     assert watched(*[LATE] * (STARTS - 1)) == STARTS - 1
 
 
-def test_query_whose_python_workers_never_come_fails() -> None:
+def test_a_query_whose_python_workers_never_start_fails() -> None:
     with pytest.raises(PipelineError, match="pipeline one failed: Python worker failed to connect back"):
         watched(*[LATE] * STARTS)
 

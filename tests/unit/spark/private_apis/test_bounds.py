@@ -96,7 +96,7 @@ def test_without_resolved_plans_each_bound_is_analysed(makes_plans: bool, analys
     assert bounded.is_missing(jvm.rows("a"), BOUND, "sink") is not makes_plans
 
 
-def test_other_columns_or_another_bound_are_analysed() -> None:
+def test_a_batch_with_other_columns_or_another_bound_is_analysed_again() -> None:
     jvm = Jvm(makes_plans=True)
     for _ in range(3):
         bounded(jvm.rows("a"), BOUND, "sink")

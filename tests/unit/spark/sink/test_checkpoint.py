@@ -178,7 +178,7 @@ def test_a_relative_location_is_resolved_in_the_working_folder(tmp_path: Path, m
         ("folder", "cannot be read .offsets/0: "),
     ],
 )
-def test_an_unreadable_file_is_refused_by_name(tmp_path: Path, damage: str, says: str) -> None:
+def test_an_unreadable_file_is_named_in_the_refusal(tmp_path: Path, damage: str, says: str) -> None:
     spark_writes(tmp_path, 0)
     number = 0
     if damage == "metadata missing":

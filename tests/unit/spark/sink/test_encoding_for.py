@@ -49,7 +49,7 @@ def test_a_marker_topic_missing_from_the_list_is_requested_by_name(monkeypatch: 
     assert counts(monkeypatch, Topics({"out": 3, "m": 1}, {})) == {"out": 3, "m": 1}
 
 
-def test_marker_topic_is_no_destination_of_rows_that_name_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_without_a_topic_never_go_to_the_marker_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts(monkeypatch, Topics({}, {"out": 3, "m": 1}), topic="out") == {"out": 3}
     with pytest.raises(ConfigError, match="Topic 'm' of option markerTopic does not exist"):
         counts(monkeypatch, Topics({}, {"out": 3}), topic="out")

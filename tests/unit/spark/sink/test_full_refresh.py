@@ -68,7 +68,7 @@ def test_first_checkpoint_of_a_flow_is_no_refresh(flow: Flow) -> None:
     flow.check(0, "fail")
 
 
-def test_full_refresh_is_refused_by_name_unless_it_is_asked_for(flow: Flow) -> None:
+def test_full_refresh_is_refused_unless_it_is_requested(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, line(10, 0), ended=False, wrote=False)
     with pytest.raises(SinkRefused, match=r"was refreshed in full, and what .*/0 has written to topic 'out' is still"):
@@ -88,7 +88,7 @@ def test_a_full_refresh_into_another_topic_writes_nothing_twice(flow: Flow) -> N
     flow.check(1, "fail", topic="elsewhere")
 
 
-def test_earlier_refreshes_that_wrote_nothing_are_passed_over(flow: Flow) -> None:
+def test_earlier_refreshes_that_wrote_nothing_are_skipped(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, line(10, 0), ended=False, wrote=False)
     flow.plan(2, 0, line(12, 10), ended=False, wrote=False)

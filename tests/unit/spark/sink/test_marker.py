@@ -342,7 +342,7 @@ def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(
         (NEW, "", {"new": "2"}),
     ],
 )
-def test_topics_that_exist_change_nothing(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
+def test_existing_topics_do_not_change_the_decision(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
     assert isinstance(decide(with_topics(5, before, now, ids), marker(4), NOW), Write)
     assert isinstance(decide(with_topics(0, before, now, ids), None, NOW), Write)
 

@@ -158,7 +158,7 @@ def test_headers_and_nulls_arrive() -> None:
         ("swapped", pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))),
     ],
 )
-def test_headers_are_taken_as_maps_and_with_texts(ddl: str, kind: pa.DataType) -> None:
+def test_headers_may_be_maps_and_have_string_values(ddl: str, kind: pa.DataType) -> None:
     rows: list[list[tuple[str, str | None]] | None] = [[("h", "ä"), ("none", None), ("", "")], None, [], [("i", "2")]]
     given = rows if pa.types.is_map(kind) else [
         None if row is None else [{"key": key, "value": value} for key, value in row] for row in rows

@@ -46,7 +46,7 @@ def test_a_changed_topic_id_shows_a_recreation_and_an_unknown_id_does_not() -> N
     assert remade_topics({}, {"a": "1"}) == []
 
 
-def test_limit_is_shared_out_by_what_each_partition_holds() -> None:
+def test_the_limit_is_divided_in_proportion_to_the_records_of_each_partition() -> None:
     limited = limit_offsets({A0: 0, A1: 100, B0: 5}, {A0: 90, A1: 110, B0: 5}, 10)
     assert limited == {A0: 9, A1: 101, B0: 5}
 

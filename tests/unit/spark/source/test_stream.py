@@ -175,7 +175,7 @@ def test_start_in_a_topic_that_was_recreated_is_a_loss_if_the_offsets_have_its_i
     assert Place.of(stream.latestOffset(stream.initialOffset(), ReadAllAvailable())).start == {A0: 3, A1: 4}
 
 
-def test_start_in_a_log_that_was_cut_or_written_again_is_a_loss_if_the_offsets_tell_it() -> None:
+def test_starting_in_a_truncated_or_rewritten_log_is_a_loss_if_the_offsets_reveal_it() -> None:
     cluster = FakeCluster(a=[9])
     cluster.ids["a"] = "id"
     cluster.epochs[A0] = [(0, 0)]
@@ -306,7 +306,7 @@ def test_deleted_records_and_a_recreated_topic_are_loss(first: int, end: int, te
     assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == ([(0, 7, 10)] if first else [])
 
 
-def test_recreated_topic_is_noticed_when_asking_for_the_end() -> None:
+def test_recreated_topic_is_detected_when_asking_for_the_end() -> None:
     stream, _ = reader(FakeCluster(a=[3]))
     with pytest.raises(DataLoss, match="a-0 ends at offset 3 and the query is at 5"):
         stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
@@ -410,7 +410,7 @@ def test_position_is_copied_to_the_group_only_when_asked() -> None:
     assert cluster.committed == {"g": {TopicPartition("a", 0): 10}}
 
 
-def test_group_that_takes_no_position_does_not_end_the_query(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_group_that_refuses_the_position_does_not_end_the_query(caplog: pytest.LogCaptureFixture) -> None:
     class Busy(FakeCluster):
         def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
             raise KafkaError(Error.UNKNOWN_MEMBER_ID, "the group has members")
@@ -460,14 +460,14 @@ def test_recreated_topic_stops_a_query_that_may_lose_nothing() -> None:
         stream.latestOffset(start, ReadAllAvailable())
 
 
-def test_recreated_topic_with_more_records_than_before_is_noticed_too() -> None:
+def test_recreated_topic_with_more_records_than_before_is_detected_too() -> None:
     cluster, stream, _, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new", 500, 500)
     end = stream.latestOffset(start, ReadAllAvailable())  # the list of partitions still counts as current
     assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
 
 
-def test_recreated_topic_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
+def test_recreated_topic_with_as_many_records_as_before_is_detected_by_an_idle_query() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "old", 100, 100)
     assert stream.latestOffset(start, ReadAllAvailable()) == start
@@ -559,7 +559,7 @@ def test_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_t
     assert stream.latestOffset(end, ReadAllAvailable()) == end
 
 
-def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:
+def test_offsets_of_sparks_own_connector_get_topic_ids() -> None:
     cluster = FakeCluster(a=[10])
     cluster.ids = {"a": "x"}
     stream, _ = reader(cluster)
@@ -665,7 +665,7 @@ def test_log_that_was_cut_and_has_grown_again_is_read_from_there_if_losses_are_t
     assert caplog.text.count("truncated to offset 60 since; continuing") == 2, "once a reader"
 
 
-def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place() -> None:
+def test_a_batch_repeated_after_a_truncation_reads_no_records_that_replaced_the_lost_ones() -> None:
     """Those records belong to the next batch, which begins where the log was cut."""
     cluster, stream, clock, _ = led(100, failOnDataLoss="false")
     elected(cluster, clock, kept=60, end=150)
@@ -835,7 +835,7 @@ def test_a_topic_with_an_id_needs_no_fingerprints() -> None:
     assert cluster.header_questions == 0
 
 
-def test_new_log_of_a_cut_one_without_id_is_read_from_where_it_was_cut_if_losses_are_tolerated() -> None:
+def test_a_truncated_log_without_id_is_read_from_the_truncation_on_if_losses_are_tolerated() -> None:
     """Leader epochs tell more than the mark, where there are some."""
     cluster = FakeCluster(a=[100])
     cluster.logs, cluster.epochs = {"a": 1}, {TopicPartition("a", 0): [(0, 0)]}

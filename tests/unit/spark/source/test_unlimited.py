@@ -55,7 +55,7 @@ def test_restart_begins_exactly_at_the_checkpoint() -> None:
     assert ranges(again.partitions(end, logged(again.latestOffset()))) == [(0, 100, 150)]
 
 
-def test_first_answer_of_a_restart_is_the_whole_log_because_it_may_be_the_only_one() -> None:
+def test_the_first_end_offset_after_a_restart_is_the_end_of_the_log() -> None:
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
     cluster.end[A0] = 150
@@ -91,7 +91,7 @@ def test_an_end_fixed_before_the_position_is_checked_against_the_position() -> N
         again.partitions(end, target)
 
 
-def test_end_that_was_fixed_first_does_not_take_a_restart_for_a_beginning() -> None:
+def test_a_restarted_query_does_not_mistake_its_first_end_offset_for_a_beginning() -> None:
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
     cluster.end[A0] = 150
@@ -114,7 +114,7 @@ def test_a_run_that_ends_after_a_repeated_batch_reports_that_it_did_not_look_for
     assert "ended before it looked for new records" in caplog.text
 
 
-def test_first_answer_waits_for_transactions_that_are_being_ended_because_it_may_be_the_only_one() -> None:
+def test_the_first_end_offset_after_a_restart_waits_for_transactions_that_are_being_ended() -> None:
     cluster = FakeCluster(a=[100])
     one = reader(cluster)
     end = logged(one.latestOffset())

@@ -29,11 +29,11 @@ def test_names_partitions_and_keys_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("columns", [["ID", "id", "Text"], ["Id", "ID", "iD", "Text"]])
-def test_same_letters_come_first(columns: list[str]) -> None:
+def test_an_exact_name_precedes_a_name_in_another_case(columns: list[str]) -> None:
     assert named_rows(ROWS, OPTIONS, TableLayout(columns)).names == ["ID", "Text"]
 
 
-def test_column_that_a_table_has_twice_in_other_letters_is_refused() -> None:
+def test_a_column_that_matches_two_table_columns_except_for_case_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"have a column ID, and delta table lake has id and Id: .*, with AS id"):
         named_rows(ROWS, OPTIONS, TableLayout(["id", "Id", "Text"]))
 
@@ -57,7 +57,7 @@ def test_other_partitions_than_the_tables_are_refused(layout: TableLayout, says:
         named_rows(ROWS, TableOptions(TableFormat.DELTA, "lake", partition_by=("text",)), layout)
 
 
-def test_rows_that_are_written_are_not_named_anew() -> None:
+def test_the_column_names_of_a_batch_are_fixed_and_a_changed_table_is_refused() -> None:
     batch = BatchNames(ROWS, OPTIONS)
     batch.look(TableLayout(["id", "text"]))
     assert batch.written().names == ["id", "text"]

@@ -27,7 +27,7 @@ def ended() -> Iterator[RawConnection]:
         yield client
 
 
-def test_a_connection_that_was_ended_takes_no_requests(ended: RawConnection) -> None:
+def test_a_connection_that_was_ended_accepts_no_requests(ended: RawConnection) -> None:
     for _ in range(2):  # the system reports the reset once, and a broken pipe from then on
         with pytest.raises(ConnectionClosed):
             ended.send_bytes(b"request")

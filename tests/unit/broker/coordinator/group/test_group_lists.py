@@ -92,7 +92,9 @@ def test_a_group_whose_first_record_cannot_be_written_does_not_exist(version: in
     assert isinstance(g.host.shard("g").groups["g"], ClassicGroup)
 
 
-def test_the_old_protocol_does_not_take_over_an_empty_group_whose_end_cannot_be_written(host: MemoryGroupHost) -> None:
+def test_the_old_protocol_does_not_take_over_an_empty_group_whose_removal_cannot_be_written(
+    host: MemoryGroupHost,
+) -> None:
     g = GroupClient(host, "consumer")
     g.beat("m", -1)
     host.append_error = Error.NOT_ENOUGH_REPLICAS

@@ -147,7 +147,7 @@ def test_records_are_kafkas_byte_for_byte(case: str) -> None:
     assert record == CoordinatorRecord(bytes.fromhex(key), None if value is None else bytes.fromhex(value))
 
 
-def test_a_members_end_is_three_tombstones_in_kafkas_order() -> None:
+def test_removing_a_member_writes_three_tombstones_in_kafkas_order() -> None:
     written = records.member_tombstones("cons1", MEMBER)
     assert [(r.key[:2].hex(), r.value) for r in written] == [("0008", None), ("0007", None), ("0005", None)]
 
@@ -206,7 +206,7 @@ def test_a_member_of_the_classic_protocol_is_stored_with_its_protocols() -> None
     assert group.members["m"] == classic_member
 
 
-def test_a_stored_leader_that_is_not_a_member_is_not_taken() -> None:
+def test_a_stored_leader_that_is_not_a_member_is_ignored() -> None:
     member = MemberMetadata("m", None, "cl0", HOST, 300_000, 45_000, SUBSCRIPTION, ASSIGNMENT)
     value = GroupMetadataValue("consumer", 1, "range", "somebody else", 0, [member])
     group = records.classic_group_from("classic1", value)
@@ -316,13 +316,13 @@ def test_a_member_whose_assignment_ended_owns_nothing_until_it_is_removed() -> N
     assert group.owner_epoch(A, 0) == -1
 
 
-def test_an_epoch_of_a_consumer_group_replaces_a_group_of_offsets() -> None:
+def test_the_epoch_record_of_a_consumer_group_replaces_a_simple_group_and_keeps_its_offsets() -> None:
     host = load(records.offset_commit(OffsetCommitKey("g", "a", 0), OFFSET), records.consumer_epoch("g", 3, 0))
     assert isinstance(host.shard("g").groups["g"], ConsumerGroup)
     assert GroupClient(host).offset("a") == 0
 
 
-def test_a_transaction_s_offset_of_an_unknown_group_creates_it() -> None:
+def test_a_transactional_offset_of_an_unknown_group_creates_the_group() -> None:
     host = MemoryGroupHost({"t": 1})
     g, producer = GroupClient(host), ProducerIdAndEpoch(7, 0)
     assert g.commit_in_transaction(5, producer).value is Error.NONE

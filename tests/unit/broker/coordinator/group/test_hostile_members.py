@@ -52,7 +52,7 @@ def test_a_group_takes_no_more_metadata_than_it_could_store(g: GroupClient) -> N
     assert not g.joined(protocols=most)[1].done
 
 
-def test_all_groups_take_no_more_metadata_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_of_all_groups_together_is_limited_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})
     clients = [GroupClient(host, f"g{number}") for number in range(4)]
@@ -97,7 +97,7 @@ def test_names_of_topics_that_do_not_exist_cost_later_heartbeats_nothing(g: Grou
     assert g.beat("last", 0).value.error_code == Error.NONE
 
 
-def test_topics_that_members_name_take_no_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_that_members_name_take_no_more_memory_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """They need not exist, and each takes two hundred bytes: 45,000 fit into half a megabyte of a request."""
     monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})

@@ -45,7 +45,7 @@ def committed(g: GroupClient, topic: str = "t", partition: int = 0) -> Committed
 # Commits
 
 
-def test_a_commit_without_a_group_makes_a_simple_one(g: GroupClient) -> None:
+def test_a_commit_to_an_unknown_group_creates_a_simple_group(g: GroupClient) -> None:
     assert g.commit(42, metadata="note").value == Error.NONE
     assert g.offset() == 42
     row = committed(g)
@@ -63,7 +63,7 @@ def test_an_offset_is_the_same_now_and_after_a_restart(g: GroupClient, settings:
     assert (committed(g), committed(g, partition=1)) == before
 
 
-def test_metadata_of_null_is_empty(g: GroupClient) -> None:
+def test_null_metadata_is_stored_as_empty(g: GroupClient) -> None:
     g.commit(1, metadata=None)
     assert committed(g).metadata == ""
 
@@ -156,7 +156,7 @@ def test_an_unknown_group_has_no_offsets_and_no_error(g: GroupClient) -> None:
     assert g.fetch(None).topics == []
 
 
-def test_all_offsets_of_a_group_can_be_asked_for(g: GroupClient) -> None:
+def test_all_offsets_of_a_group_can_be_requested(g: GroupClient) -> None:
     g.commit(1, topic="t", partition=2)
     g.commit(2, topic="t", partition=0)
     g.commit(3, topic="u", partition=1)
@@ -190,7 +190,7 @@ def test_a_reader_of_stable_offsets_waits_for_the_transaction(g: GroupClient) ->
 
 
 @pytest.mark.parametrize(("commit", "offset"), [(True, 2), (False, 1)])
-def test_the_marker_decides_what_becomes_of_a_transactions_offsets(g: GroupClient, commit: bool, offset: int) -> None:
+def test_the_marker_decides_the_outcome_of_a_transactions_offsets(g: GroupClient, commit: bool, offset: int) -> None:
     g.commit(1)
     g.commit_in_transaction(2, A)
     g.host.end_transaction("g", A, commit=commit)
@@ -337,7 +337,7 @@ def test_offsets_of_a_group_that_lost_its_members_expire_from_then_on(g: GroupCl
     assert "g" not in g.host.shard("g").groups
 
 
-def test_offsets_of_a_topic_that_a_stable_group_reads_do_not_expire_those_of_another_do(g: GroupClient) -> None:
+def test_only_offsets_of_topics_that_a_stable_group_does_not_read_expire(g: GroupClient) -> None:
     (member,) = g.stable(1, session_timeout_ms=1_800_000)
     g.commit(1, member_id=member, generation=1)
     g.commit(2, topic="u", member_id=member, generation=1)
@@ -366,7 +366,7 @@ def test_a_pending_offset_keeps_a_group_whose_other_offsets_expired(g: GroupClie
     assert "g" in g.host.shard("g").groups
 
 
-def test_a_group_with_nothing_but_a_pending_offset_stays(g: GroupClient) -> None:
+def test_a_group_whose_only_offset_is_pending_stays(g: GroupClient) -> None:
     g.commit_in_transaction(2, A)
     g.host.pass_time(2 * WEEK_MS)
     assert "g" in g.host.shard("g").groups
@@ -512,7 +512,7 @@ def test_offsets_in_a_deleted_topic_are_forgotten_in_chunks(host: MemoryGroupHos
     assert {client.offset(partition=partition) for client in clients for partition in (0, 1)} == {-1}
 
 
-def test_a_deleted_topic_costs_no_more_however_many_groups_there_are(host: MemoryGroupHost) -> None:
+def test_the_cost_of_deleting_a_topic_does_not_depend_on_the_number_of_groups(host: MemoryGroupHost) -> None:
     def deleted() -> None:
         finished(host.coordinator.on_topic_deleted("u", host.now_ms))
 

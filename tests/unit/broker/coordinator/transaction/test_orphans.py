@@ -47,7 +47,7 @@ def test_a_transaction_is_hanging_only_if_its_coordinator_does_not_know_it(
 
 
 @pytest.mark.parametrize(("epoch", "outrun"), [(4, False), (5, False), (6, True)])
-def test_an_id_is_behind_where_a_partition_knows_a_newer_epoch(epoch: int, outrun: bool) -> None:
+def test_an_id_is_behind_if_a_partition_has_a_newer_epoch(epoch: int, outrun: bool) -> None:
     held = PartitionProducer(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
     assert find_orphans([held], [txn(S.COMPLETE_ABORT, 5)]) == ([], ["id"] if outrun else [])
 

@@ -182,7 +182,7 @@ def test_exhausted_epochs_lead_to_a_new_producer_id() -> None:
     assert (value.producer, value.previous_producer_id, value.last_producer_epoch) == ((NEW_PID, 0), PID, -1)
 
 
-def test_epoch_before_the_last_one_is_given_out() -> None:
+def test_the_last_epoch_but_one_is_still_assigned() -> None:
     value = written(decide(txn(S.EMPTY, producer_epoch=32765), InitProducerId("id", 1), NOW))
     assert value.producer == (PID, 32766)
 
@@ -251,7 +251,7 @@ def test_more_partitions_keep_the_start() -> None:
     assert (value.partitions, value.start_ms) == (frozenset({P0, P1}), 9_000)
 
 
-def test_partition_that_is_in_the_transaction_is_not_written_again() -> None:
+def test_adding_a_partition_that_is_in_the_transaction_writes_nothing() -> None:
     assert decide(txn(S.ONGOING), AddPartitions(OWNER, frozenset({P0})), NOW) == Decision()
 
 
@@ -269,7 +269,7 @@ def test_verification_names_the_partitions_that_are_absent() -> None:
     assert decide(txn(S.COMPLETE_COMMIT), event, NOW).absent == (P0, P1)
 
 
-def test_verification_order_is_mapping_epoch_then_ending() -> None:
+def test_verification_checks_the_mapping_then_the_epoch_then_a_pending_end() -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(
             txn(S.PREPARE_COMMIT), VerifyPartitions(ProducerIdAndEpoch(producer_id, epoch), frozenset({P0})), NOW

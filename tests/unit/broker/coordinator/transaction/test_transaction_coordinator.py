@@ -109,7 +109,7 @@ def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
     assert host.log == []
 
 
-def test_partition_that_is_not_led_here_is_not_coordinated(host: MemoryTransactionHost) -> None:
+def test_ids_of_a_partition_that_is_led_elsewhere_are_refused(host: MemoryTransactionHost) -> None:
     coordinator = TransactionCoordinator(host, BrokerConfig)
     assert init(coordinator).value.error is Error.NOT_COORDINATOR
     assert coordinator.describe("id", node_id=None).error is Error.NOT_COORDINATOR
@@ -188,7 +188,7 @@ def test_adding_a_partition_of_the_transaction_again_writes_nothing(
     assert len(host.log) == length
 
 
-def test_verification_reports_present_from_absent(coordinator: TransactionCoordinator) -> None:
+def test_verification_distinguishes_present_from_absent_partitions(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P0)
     verdicts = coordinator.verify_partitions("id", producer, [P1, P0], NOW, node_id=None).value
     assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
@@ -267,7 +267,7 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
 # --- waiting for the completion
 
 
-def test_next_requests_wait_for_the_completion_instead_of_51(
+def test_next_requests_wait_for_the_completion_instead_of_getting_concurrent_transactions(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -297,7 +297,9 @@ def test_waiting_requests_are_written_after_the_completion_and_answered_when_dur
     assert added.value is Error.NONE
 
 
-def test_waiting_ends_with_51(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_waiting_too_long_ends_with_concurrent_transactions(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
     producer = begun(coordinator)
     host.answer_at_once = False
     following = end(coordinator, producer).value.producer
@@ -313,7 +315,9 @@ def test_waiting_ends_with_51(coordinator: TransactionCoordinator, host: MemoryT
     assert add(coordinator, following).value is Error.NONE
 
 
-def test_other_refusals_do_not_wait(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_requests_that_are_refused_otherwise_do_not_wait(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
     producer = begun(coordinator)
     host.answer_at_once = False
     assert end(coordinator, producer, version=0).value.error is Error.NONE
@@ -322,7 +326,7 @@ def test_other_refusals_do_not_wait(coordinator: TransactionCoordinator, host: M
     assert end(coordinator, zombie, version=0).value.error is Error.PRODUCER_FENCED
 
 
-def test_epoch_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
+def test_requests_with_the_epoch_after_a_rotation_wait_too(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator()
     producer = init(coordinator).value.producer
     while producer.producer_epoch < 32766:
@@ -353,7 +357,7 @@ def test_epoch_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
         Error.UNKNOWN_SERVER_ERROR,
     ],
 )
-def test_failed_markers_are_sent_again_to_those_partitions_alone(
+def test_failed_markers_are_resent_only_to_their_partitions(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
 ) -> None:
     host.marker_errors = {P1: error}
@@ -473,7 +477,7 @@ def test_a_transaction_held_open_by_a_full_disk_is_reported_once_and_ends_when_t
     assert add(coordinator, producer).value is Error.NONE
 
 
-def test_completion_stops_when_the_leadership_is_gone(
+def test_completion_stops_when_the_leadership_is_lost(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.answer_at_once = False
@@ -616,7 +620,7 @@ def test_reload_into_transaction_version_zero_writes_old_records(host: MemoryTra
     assert state(host.after_crash().coordinator(transaction_version=2)) is S.COMPLETE_COMMIT
 
 
-def test_at_version_zero_what_only_newer_values_hold_is_refused_and_changes_nothing(
+def test_at_version_zero_requests_that_need_newer_values_are_refused_and_change_nothing(
     host: MemoryTransactionHost,
 ) -> None:
     coordinator = host.coordinator(transaction_version=0)

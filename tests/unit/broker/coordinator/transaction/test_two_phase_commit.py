@@ -275,7 +275,7 @@ def test_two_phase_commit_is_refused_unless_the_broker_allows_it() -> None:
         (900_000, False, Error.NONE),
     ],
 )
-def test_the_broker_s_greatest_timeout_does_not_bind_two_phase_commit(
+def test_transaction_max_timeout_ms_does_not_limit_two_phase_commit(
     timeout_ms: int, two_phase: bool, error: Error
 ) -> None:
     coordinator = MemoryTransactionHost({"t": 2}).coordinator(ENABLED)

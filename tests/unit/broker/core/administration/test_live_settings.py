@@ -137,7 +137,7 @@ def test_assignment_interval_of_groups_applies_at_once(admin: Admin, kind: str) 
 @effect_of("errors.deadletterqueue.auto.create.topics.enable")
 @effect_of("errors.deadletterqueue.topic.name.prefix")
 @pytest.mark.parametrize(("prefix", "made"), [("letters-", True), ("dlq.", False)])
-def test_topics_of_dead_letters(admin: Admin, prefix: str, made: bool) -> None:
+def test_dead_letter_topic_settings_apply_at_once(admin: Admin, prefix: str, made: bool) -> None:
     change(admin, "errors.deadletterqueue.auto.create.topics.enable", "true")
     change(admin, "errors.deadletterqueue.topic.name.prefix", prefix)
     admin.broker.topics.create("t", 1, {}, NOW_MS)

@@ -22,7 +22,7 @@ from tests.unit.broker.core.conftest import NOW_MS, Admin
 
 
 @pytest.mark.parametrize("failure", [StorageError("no space"), RuntimeError("nobody foresaw this")])
-def test_a_topic_is_made_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
+def test_a_topic_is_created_completely_or_not_at_all(monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
     broker = Admin().broker
     opening = broker.logs.open
 
@@ -78,7 +78,7 @@ def test_requests_wait_while_an_internal_topic_is_created(
 @pytest.mark.parametrize("chunks", [0, 1, 2, 4, 60])
 @pytest.mark.parametrize("topic", sorted(INTERNAL_TOPICS))
 @pytest.mark.parametrize("client_first", [True, False])
-def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordinates(
+def test_an_internal_topic_that_a_client_creates_meanwhile_is_created_once_and_has_coordinators(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, topic: str, chunks: int, client_first: bool
 ) -> None:
     broker = Admin().broker
@@ -216,7 +216,7 @@ def test_a_topic_that_a_full_disk_has_left_incomplete_can_be_deleted(monkeypatch
     broker.stop(NOW_MS)
 
 
-def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_coordinators_of_a_new_topic_start_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """All fifty partitions at once took 3 ms, in which nobody was served."""
     broker = Admin().broker
     monkeypatch.setattr(tasks, "AT_ONCE", 1)
@@ -239,7 +239,7 @@ def test_the_coordinator_of_a_topic_that_was_just_made_begins_in_chunks(monkeypa
     broker.stop(NOW_MS)
 
 
-def test_a_coordinator_does_not_begin_with_a_topic_that_is_deleted_meanwhile(
+def test_no_coordinator_starts_on_a_topic_that_is_deleted_meanwhile(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Admin().broker

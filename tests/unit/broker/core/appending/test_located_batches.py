@@ -56,7 +56,7 @@ def test_zstd_is_refused_before_its_version(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize("acks", [2, -2])
-def test_acks_are_all_one_or_none(admin: Admin, acks: int) -> None:
+def test_acks_other_than_all_one_and_none_are_refused(admin: Admin, acks: int) -> None:
     assert produce(admin, PLAIN, acks=acks).error_code == Error.INVALID_REQUIRED_ACKS
 
 
@@ -69,7 +69,7 @@ def test_clients_do_not_write_to_internal_topics(admin: Admin) -> None:
     )
 
 
-def test_a_topic_is_unknown_by_its_id_and_by_its_name(admin: Admin) -> None:
+def test_an_unknown_topic_is_refused_by_id_and_by_name(admin: Admin) -> None:
     assert produce(admin, PLAIN, topic="none").error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
     data = TopicProduceData(topic_id=b"no-such-topic-id", partition_data=[PartitionProduceData(0, PLAIN)])
     (found,) = admin.ask(ProduceRequest(None, -1, 1000, [data]), 13).responses[0].partition_responses

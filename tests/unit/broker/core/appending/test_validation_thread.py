@@ -145,7 +145,7 @@ def of_zeros(size: int, codec: Compression) -> bytes:
     return bytes(encode_batch([Record(0, NOW_MS, None, bytes(size))], compression=codec))
 
 
-def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> None:
+def test_validating_a_long_batch_pauses_its_connection(side: Side) -> None:
     peer, memory = Peer(), side.broker.request_memory
     side.produce(peer, packed())
     assert (peer.held, peer.answers, side.end_offset()) == (1, [], 0)

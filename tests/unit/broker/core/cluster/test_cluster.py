@@ -238,9 +238,7 @@ def test_replicas_around_the_leader_change_without_an_election(cluster: Cluster,
     assert (cluster.replicas(T0).leader, logs.leaders) == (1, [])
 
 
-def test_a_leader_that_copies_nothing_stops_at_the_end_it_had_when_it_leads_no_more(
-    cluster: Cluster, logs: Logs
-) -> None:
+def test_a_former_leader_that_copies_nothing_keeps_the_end_it_had_as_leader(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 4
     cluster.hold_back(1)
     cluster.move_leader(T0, 2)

@@ -176,7 +176,7 @@ def test_a_coordinator_writes_nothing_with_too_few_in_sync_replicas() -> None:
 
 
 @pytest.mark.parametrize("min_in_sync", ["1", "3"])
-def test_a_transaction_ends_where_its_partition_is_up_again(min_in_sync: str) -> None:
+def test_a_transaction_completes_once_its_partition_is_up_again(min_in_sync: str) -> None:
     """Markers are repeated until the partition has a leader, and until enough replicas are in sync."""
     admin = start()
     admin.broker.topics.create("t", 1, {"min.insync.replicas": min_in_sync}, NOW_MS, 3)

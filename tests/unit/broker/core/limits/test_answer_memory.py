@@ -160,7 +160,7 @@ def test_an_answer_to_a_closed_connection_takes_no_memory(admin: Admin) -> None:
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_described_members_are_counted_with_the_data_they_sent(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it is written, an answer refers to what members sent: 100 KB for a name of a few bytes."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     few, many = (send(admin, DescribeGroupsRequest(["group"] * count), 5) for count in (20, 500))

@@ -115,7 +115,7 @@ def committed(admin: Admin) -> set[int]:
     return {partition.committed_offset for topic in answer.groups[0].topics for partition in topic.partitions}
 
 
-def test_a_commit_that_came_whole_is_carried_out_at_once(admin: Admin) -> None:
+def test_a_completely_received_commit_is_carried_out_at_once(admin: Admin) -> None:
     """Its consumer may give up, reconnect and continue: a later commit must not be undone."""
     peer = send(admin, commit(), 8)
     assert len(peer.answers) == 1
@@ -176,7 +176,7 @@ def test_a_change_whose_connection_ended_is_counted_until_it_is_carried_out(admi
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 5, 20])
-def test_a_question_is_dropped_with_its_connection(admin: Admin, chunks: int) -> None:
+def test_a_read_only_request_is_dropped_with_its_connection(admin: Admin, chunks: int) -> None:
     peer = send(admin, DescribeGroupsRequest(groups=[f"g{number}" for number in range(5000)]), 5)
     for _ in range(chunks):
         admin.broker.tasks.step()
@@ -185,7 +185,7 @@ def test_a_question_is_dropped_with_its_connection(admin: Admin, chunks: int) ->
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
 
 
-def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> None:
+def test_a_list_of_all_topics_omits_topics_that_are_deleted_meanwhile(empty: Admin) -> None:
     """Nobody asked for it by name; Apache Kafka's answer shows one moment."""
     for number in range(45):
         empty.broker.topics.create(f"t{number:02}", 1, {}, NOW_MS)
@@ -231,7 +231,7 @@ def test_queued_long_requests_continue_when_the_current_client_disconnects(admin
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_a_request_that_cannot_be_read_gives_its_memory_back(admin: Admin) -> None:
+def test_an_undecodable_request_releases_its_memory(admin: Admin) -> None:
     request = DescribeGroupsRequest(groups=["abc"] * 20_000)
     body = request.encode(5)[:-1000]
     peer = Peer()
@@ -265,7 +265,7 @@ def test_many_requests_waiting_for_memory_are_all_answered(empty: Admin) -> None
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
 
-def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin) -> None:
+def test_a_waiting_fetch_of_long_names_holds_no_request_memory(empty: Admin) -> None:
     """It may wait for weeks, and everybody who waits for memory would wait with it."""
     names = [f"{number:0240}" for number in range(80)]
     for name in names:

@@ -54,7 +54,7 @@ def error_of(answer: Any) -> Error:
 @pytest.mark.parametrize(
     ("request_", "strict", "lax"), [(CREATE, 6, 5), (GROW, 3, 2), (DELETE, 5, 4)], ids=["create", "grow", "delete"]
 )
-def test_versions_that_know_the_error_are_refused_and_others_are_slowed_down(
+def test_versions_that_have_the_quota_error_are_refused_and_others_are_throttled(
     admin: Admin, throttled: list[int], request_: Message, strict: int, lax: int
 ) -> None:
     throttled.clear()

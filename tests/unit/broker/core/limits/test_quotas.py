@@ -48,5 +48,5 @@ def test_a_value_that_is_not_a_quota_is_refused(entity: str, key: str, value: fl
     assert change_refusal(((entity, name),), QuotaChange(key, value, remove=True)) is None
 
 
-def test_keys_come_in_one_order_and_unknown_ones_last() -> None:
+def test_quota_keys_have_a_fixed_order_with_unknown_keys_last() -> None:
     assert in_order(["zzz", "aaa", "request_percentage", "producer_byte_rate"])[-2:] == ["aaa", "zzz"]

@@ -52,7 +52,7 @@ def test_unused_quota_of_a_window_is_free_and_the_rest_waits_at_the_rate() -> No
 
 
 @pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
-def test_a_throttled_client_waits_as_long_if_the_clock_is_set(step_ms: int) -> None:
+def test_setting_the_clock_does_not_change_how_long_a_throttled_client_waits(step_ms: int) -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1500) == 500
     owner.clock_was_set(step_ms)

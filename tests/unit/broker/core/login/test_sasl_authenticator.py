@@ -298,7 +298,7 @@ def test_a_renewal_by_another_user_or_without_the_password_ends_the_connection(
     assert one.channel.session.principal == "User:alice"
 
 
-def test_a_renewal_with_another_mechanism_ends_at_the_token(client: Callable[..., Client]) -> None:
+def test_a_renewal_with_another_mechanism_is_refused_when_the_token_arrives(client: Callable[..., Client]) -> None:
     """The handshake is answered as if all were well (``SaslState.REAUTH_BAD_MECHANISM``)."""
     one = client(session_ms=LIFETIME_MS).logged_in()
     assert one.send(SaslHandshakeRequest("OTHER"), 1).error_code == Error.NONE

@@ -187,7 +187,7 @@ def test_the_first_batch_of_a_transaction_in_a_run_is_counted(policy: str) -> No
     measured.broker.stop(NOW_MS)
 
 
-def test_counts_stay_when_quantiles_move_on(measured: Measured) -> None:
+def test_counts_remain_when_quantiles_expire(measured: Measured) -> None:
     measured.produce()
     measured.produce()
     for _ in range(2):

@@ -54,7 +54,7 @@ def queue(admin: Admin) -> Iterator[Queue]:
     made.sharing.stop()
 
 
-def test_letters_follow_what_is_stored_and_records_are_archived_after_them(queue: Queue) -> None:
+def test_dead_letters_are_written_after_the_acknowledgement_and_before_records_are_archived(queue: Queue) -> None:
     held = queue.reject()
     given_up, written = queue.states.writes[0]
     assert given_up.batches == [StateBatch(0, 4, RecordState.ARCHIVING, 1)]
@@ -66,14 +66,16 @@ def test_letters_follow_what_is_stored_and_records_are_archived_after_them(queue
     assert held.state.start_offset == 5
 
 
-def test_no_letter_of_an_acknowledgement_that_was_not_stored(queue: Queue) -> None:
+def test_an_acknowledgement_that_was_not_stored_has_no_dead_letter(queue: Queue) -> None:
     queue.reject()
     queue.states.writes[0][1].resolve(Error.COORDINATOR_NOT_AVAILABLE)
     assert queue.letters() == []
 
 
 @pytest.mark.parametrize(("deliveries", "reason"), [(1, b"rejected by client"), (5, b"exceeded the threshold")])
-def test_letters_that_may_be_missing_are_written_at_the_next_use(queue: Queue, deliveries: int, reason: bytes) -> None:
+def test_dead_letters_that_may_be_missing_are_written_at_the_next_use(
+    queue: Queue, deliveries: int, reason: bytes
+) -> None:
     queue.open()
     batches = (StateBatch(0, 4, RecordState.ARCHIVING, deliveries),)
     queue.states.loads[0].resolve(STORED._replace(batches=batches))
@@ -83,7 +85,7 @@ def test_letters_that_may_be_missing_are_written_at_the_next_use(queue: Queue, d
     assert held.state.start_offset == 5
 
 
-def test_a_partition_that_is_used_anew_is_not_archived_by_its_use_before(queue: Queue) -> None:
+def test_a_reloaded_share_partition_is_not_archived_by_a_write_from_before(queue: Queue) -> None:
     queue.admin.broker.topics.delete("dlq.t", NOW_MS)
     held = queue.reject()
     queue.sharing.states_changed("g")
@@ -121,7 +123,9 @@ def test_dead_letters_are_written_once_their_topic_has_enough_replicas(
     assert (counts.tried["g"], counts.failed["g"], counts.written["g"]) == (3, 2, 5)
 
 
-def test_a_topic_that_never_has_its_replicas_gets_no_letters(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_dead_letters_are_written_to_a_topic_that_never_has_enough_replicas(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Partition, "lacks_replicas", property(lambda _: True))
     held = queue.reject()
     queue.states.writes[0][1].resolve(NONE)
@@ -133,7 +137,7 @@ def test_a_topic_that_never_has_its_replicas_gets_no_letters(queue: Queue, monke
     assert queue.letters() == []
 
 
-def test_letters_of_one_request_say_which_records_were_rejected_and_which_were_released_too_often(
+def test_dead_letters_say_which_records_were_rejected_and_which_were_released_too_often(
     queue: Queue,
 ) -> None:
     queue.configure(**{"errors.deadletterqueue.topic.name": "dlq.t", "share.delivery.count.limit": "2"})

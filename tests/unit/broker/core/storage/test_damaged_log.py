@@ -122,7 +122,7 @@ def test_a_read_error_of_the_disk_is_reported_for_its_partition_only(unreadable:
     assert (partition.reads, partition.failed_reads) == (1, 1)
 
 
-def test_a_transaction_index_that_is_damaged_is_reported_to_readers_of_what_is_committed(tmp_path: Path) -> None:
+def test_a_damaged_transaction_index_is_reported_to_read_committed_readers(tmp_path: Path) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
     admin.broker.logs.disk.write_atomic(CLOSED.replace(".log", ".txnindex"), b"not an entry")  # since it was opened
     found = _ask(admin, channel, _fetch(0, isolation=1))

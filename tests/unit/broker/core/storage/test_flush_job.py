@@ -60,7 +60,7 @@ def job(disk: MemoryDisk, *tickets: FlushTicket) -> FlushJob:
     return FlushJob(disk, tuple((None, ticket) for ticket in tickets))  # type: ignore[misc] # the partition is not read here
 
 
-def test_first_sync_of_a_log_is_not_small_for_it_syncs_the_folder() -> None:
+def test_the_first_sync_of_a_log_is_not_small_because_it_syncs_the_folder() -> None:
     disk = MemoryDisk()
     log = log_on(disk)
     append(log, 10)

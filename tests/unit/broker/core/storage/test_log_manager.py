@@ -91,7 +91,7 @@ def test_folder_of_another_cluster_is_refused() -> None:
         other.start(another)
 
 
-def test_clean_end_leaves_the_marker_and_the_next_start_removes_it() -> None:
+def test_a_clean_stop_leaves_the_clean_shutdown_file_and_the_next_start_removes_it() -> None:
     disk = MemoryDisk()
     logs, _, store = manager(disk)
     logs.start(store)
@@ -103,7 +103,7 @@ def test_clean_end_leaves_the_marker_and_the_next_start_removes_it() -> None:
     assert not checkpoints.read_clean_shutdown(disk)
 
 
-def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
+def test_a_damaged_checkpoint_makes_the_next_start_check_everything_but_not_fail() -> None:
     disk = MemoryDisk()
     logs, _, store = manager(disk)
     logs.start(store)

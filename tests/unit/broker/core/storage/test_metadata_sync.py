@@ -135,7 +135,7 @@ def test_a_change_is_answered_when_synced_and_concurrent_changes_share_a_sync(sl
     assert (slow.syncs, slow.worker.jobs) == (2, [])
 
 
-def test_shown_metadata_is_synced(slow: Slow) -> None:
+def test_metadata_is_synced_before_it_is_shown(slow: Slow) -> None:
     slow.create("a")
     shown = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
     assert not shown.answers
@@ -146,7 +146,7 @@ def test_shown_metadata_is_synced(slow: Slow) -> None:
     assert again.answers, "nothing changed since"
 
 
-def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
+def test_an_answer_does_not_wait_for_later_changes(slow: Slow) -> None:
     """Otherwise a client that changes something all the time holds the answer back forever."""
     first = slow.create("a")
     slow.create("b")

@@ -234,7 +234,7 @@ def test_a_late_version_2_marker_does_not_end_a_later_transaction(marker_epoch: 
     assert answer(state, header(0, txn=True, epoch=4), guard) is refused
 
 
-def test_an_open_transaction_of_an_older_epoch_does_not_stand_in_for_verification() -> None:
+def test_an_open_transaction_of_an_older_epoch_does_not_replace_verification() -> None:
     state = manager(verify=True)
     take(state, header(0, txn=True))
     assert answer(state, header(0, txn=True, epoch=4)) is Error.INVALID_TXN_STATE
@@ -267,14 +267,14 @@ def test_a_newer_epoch_starts_the_waiting_sequences_again() -> None:
     assert answer(state, header(5, txn=True, epoch=4), guard) is Error.NONE
 
 
-def test_version_2_does_not_begin_in_the_middle_without_a_known_sequence() -> None:
+def test_a_version_2_transaction_of_an_unknown_producer_begins_at_sequence_0() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 5, True, NOW_MS)
     assert answer(state, header(5, txn=True), guard) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
-def test_switched_off_verification_asks_for_nothing_but_to_add_the_partition() -> None:
+def test_disabled_verification_asks_the_coordinator_only_to_add_the_partition() -> None:
     """As in Kafka 4.3: a producer of transaction version 2 adds no partitions itself, so its first append still
     does.
     """
@@ -373,7 +373,7 @@ def test_a_snapshot_has_kafkas_bytes() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3, 8, 20, -1])
-def test_a_damaged_snapshot_is_noticed(position: int) -> None:
+def test_a_damaged_snapshot_is_detected(position: int) -> None:
     data = bytearray(encode_snapshot([ProducerStateEntry(7, 3)]))
     data[position] ^= 0x40
     with pytest.raises(CorruptLogError):
@@ -381,7 +381,7 @@ def test_a_damaged_snapshot_is_noticed(position: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 5, 9, 20])
-def test_a_cut_off_snapshot_is_noticed(size: int) -> None:
+def test_a_cut_off_snapshot_is_detected(size: int) -> None:
     with pytest.raises(CorruptLogError):
         decode_snapshot(encode_snapshot([ProducerStateEntry(7, 3)])[:size])
 

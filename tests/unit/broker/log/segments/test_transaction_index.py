@@ -57,7 +57,7 @@ def entries(draw: st.DrawFn) -> list[AbortedTxn]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_search_finds_what_a_look_at_all_entries_finds(data: st.DataObject) -> None:
+def test_a_search_finds_what_a_full_scan_finds(data: st.DataObject) -> None:
     index = TransactionIndex()
     kept: list[AbortedTxn] = []
     for entry in data.draw(entries()):

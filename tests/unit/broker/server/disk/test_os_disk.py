@@ -146,7 +146,7 @@ ENDS: dict[str, Callable[[OsDisk], None]] = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_file_that_ends_gives_its_disk_space_back_at_once(os_disk: OsDisk, how: str) -> None:
+def test_a_removed_or_replaced_file_releases_its_disk_space_at_once(os_disk: OsDisk, how: str) -> None:
     os_disk.make_folder("a")
     os_disk.open("a/other", create=True)
     held = os_disk.open("a/f", create=True)
@@ -159,7 +159,7 @@ def test_a_file_that_ends_gives_its_disk_space_back_at_once(os_disk: OsDisk, how
 
 
 @pytest.mark.parametrize("how", list(ENDS)[:3])
-def test_a_file_that_ended_is_not_mistaken_for_the_next_one_of_its_name(os_disk: OsDisk, how: str) -> None:
+def test_a_removed_file_is_not_mistaken_for_a_new_file_of_the_same_name(os_disk: OsDisk, how: str) -> None:
     os_disk.make_folder("a")
     os_disk.open("a/other", create=True)
     held = os_disk.open("a/f", create=True)
@@ -172,7 +172,7 @@ def test_a_file_that_ended_is_not_mistaken_for_the_next_one_of_its_name(os_disk:
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_file_that_ends_during_its_sync_is_closed_when_the_sync_ends(
+def test_a_file_removed_during_its_sync_is_closed_when_the_sync_ends(
     os_disk: OsDisk, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os_disk.make_folder("a")

@@ -88,7 +88,7 @@ def ready(client: RawConnection, key: str, kind: int) -> None:
 # --- the clock
 
 
-def test_a_set_clock_is_noticed_once_and_a_drifting_clock_never(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_the_clock_is_detected_once_and_a_drifting_clock_never(monkeypatch: pytest.MonkeyPatch) -> None:
     wall, monotonic = 1_700_000_000 * 10**9, 5 * 10**9
     monkeypatch.setattr(real_time, "time_ns", lambda: wall)
     monkeypatch.setattr(real_time, "monotonic_ns", lambda: monotonic)
@@ -239,7 +239,7 @@ def test_the_next_sync_keeps_its_time_when_the_clock_is_set(tmp_path: Path, cloc
         eventually(lambda: not broker.on_loop(is_dirty))
 
 
-def test_a_clock_that_is_set_while_a_broker_starts_moves_what_it_has_begun(
+def test_setting_the_clock_while_a_broker_starts_moves_the_deadlines_of_its_timers(
     tmp_path: Path, clocks: Clocks, step_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from oncelog.broker.core.broker import Broker

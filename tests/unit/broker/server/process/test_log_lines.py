@@ -28,7 +28,7 @@ def test_text_and_json_lines_show_the_message() -> None:
     assert json.loads(JsonLines().format(record(FORGED)))["message"] == FORGED
 
 
-def test_an_exception_keeps_its_lines() -> None:
+def test_a_logged_exception_keeps_its_lines() -> None:
     entry = record("failed")
     entry.exc_info = ValueError, ValueError("x"), None
     assert TextLines(TEXT).format(entry).splitlines()[1:] == ["ValueError: x"]

@@ -49,7 +49,7 @@ def test_only_enabled_tls_protocols_are_spoken(
 
 
 @pytest.mark.parametrize("protocols", ["TLSv1.1", "TLSv1.4", "TLSv1.3,tls1.2", "TLSv1,SSLv3"])
-def test_protocols_that_cannot_be_spoken_are_refused_by_name(identity: Identity, protocols: str) -> None:
+def test_protocols_that_cannot_be_spoken_are_named_in_the_refusal(identity: Identity, protocols: str) -> None:
     with pytest.raises(ConfigError, match=r"ssl.enabled.protocols of listener SSL names .*; set TLSv1.2, TLSv1.3 or"):
         new_context(settings(identity.store, ssl_enabled_protocols=protocols))
 

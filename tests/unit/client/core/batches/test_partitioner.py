@@ -37,7 +37,7 @@ def test_round_robin_skips_partitions_without_a_leader_and_counts_by_topic() -> 
     assert turns.next(other) == 0
 
 
-def test_sticky_stays_until_a_batch_size_went_to_the_partition() -> None:
+def test_sticky_stays_with_a_partition_until_batch_size_bytes_went_to_it() -> None:
     sticky = UniformSticky(100, random.Random(1).randrange, lambda name: {})
     image = topic(1, 1, 1, 1)
     first = sticky.current(image)

@@ -101,7 +101,7 @@ def test_a_transaction_whose_batch_was_overtaken_must_be_aborted() -> None:
     assert core.sender.idle
 
 
-def test_no_more_than_five_batches_are_sent_from_the_oldest_without_an_answer_on() -> None:
+def test_at_most_five_batches_are_sent_from_the_oldest_unanswered_one_on() -> None:
     """The leader recognises a repeat among its last five batches only."""
     kafka = KafkaPartition()
     core = known_producer(kafka)

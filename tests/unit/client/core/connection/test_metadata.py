@@ -69,7 +69,7 @@ def test_a_lost_metadata_answer_is_requested_again_and_reported_to_the_caller() 
     assert wire.count(METADATA) == 1
 
 
-def test_a_topic_that_is_not_ready_keeps_its_last_image_and_is_asked_for_again() -> None:
+def test_a_topic_that_is_not_ready_keeps_its_last_metadata_and_is_requested_again() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()
@@ -90,7 +90,7 @@ def test_a_leader_reported_in_a_refusal_counts_when_it_is_newer() -> None:
     assert metadata.leader(P0) == 2
 
 
-def test_a_topic_that_is_wanted_again_is_asked_for_at_once() -> None:
+def test_metadata_of_a_topic_that_is_needed_again_is_requested_at_once() -> None:
     wire = FakeWire()
     metadata = known(wire)
     assert metadata.want(["new"])
@@ -101,7 +101,7 @@ def test_a_topic_that_is_wanted_again_is_asked_for_at_once() -> None:
     assert not waiting.done
 
 
-def test_a_topic_wanted_while_an_answer_is_in_progress_is_asked_for_right_after_it() -> None:
+def test_metadata_of_a_topic_needed_during_a_request_is_requested_right_after_it() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()

@@ -163,7 +163,7 @@ def test_records_fetched_in_an_earlier_assignment_are_not_delivered_in_a_later_o
     assert reader.take() == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_taking_records_at_hand_one_by_one_is_noted() -> None:
+def test_the_fetcher_notes_that_records_were_handed_out_one_by_one() -> None:
     reader = Reader()
     reader.read(P0)
     reader.answer((P0, 0, [b"a", b"b", b"c"]))
@@ -316,7 +316,7 @@ def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
     ],
     ids=["by the broker", "in the answer"],
 )
-def test_damage_is_reported_behind_what_was_fetched_before_it_and_can_be_sought_past(answer: PartitionData) -> None:
+def test_damage_is_reported_after_the_records_before_it_and_a_seek_can_skip_it(answer: PartitionData) -> None:
     """Otherwise seeking past the batch would also skip records that are intact."""
     reader = Reader()
     reader.read(P0)
@@ -335,7 +335,7 @@ def test_damage_is_reported_behind_what_was_fetched_before_it_and_can_be_sought_
     assert reader.take() == [(0, 3)]
 
 
-def test_records_of_an_older_format_are_refused_as_such_and_are_not_called_damaged() -> None:
+def test_records_of_an_older_format_are_refused_for_their_format_and_not_as_damaged() -> None:
     """Apache Kafka still serves what producers before 0.11 wrote."""
     builder = LegacyRecordBatchBuilder(magic=1, compression_type=0, batch_size=10_000)
     builder.append(0, 1_700_000_000_000, None, b"v")

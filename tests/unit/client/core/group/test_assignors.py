@@ -41,7 +41,7 @@ def test_range_orders_static_members_by_their_instance() -> None:
     assert assign_range({"x": 3}, members) == {"2": t("x", 0), "1": t("x", 1), "0": t("x", 2)}
 
 
-def test_roundrobin_passes_over_members_that_do_not_read_the_topic() -> None:
+def test_roundrobin_skips_members_that_do_not_read_the_topic() -> None:
     members = [AssignedMember("a", ("x",)), AssignedMember("b", ("x", "y")), AssignedMember("c", ("x", "y"))]
     assert assign_roundrobin({"x": 1, "y": 3}, members) == {"a": t("x", 0), "b": t("y", 0, 2), "c": t("y", 1)}
 

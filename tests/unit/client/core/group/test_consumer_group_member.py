@@ -41,7 +41,7 @@ def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_b
     assert group.owned == [P1]
 
 
-def test_a_new_assignment_waits_for_the_listener_that_hears_of_the_loss() -> None:
+def test_a_new_assignment_waits_until_the_listener_has_handled_the_loss() -> None:
     group = Group()
     group.answer(1, [P0])
     group.fence()
@@ -121,7 +121,7 @@ def test_a_member_without_a_coordinator_leaves_at_once() -> None:
     assert group.member.leave().done
 
 
-def test_a_member_asks_for_the_names_of_topics_that_it_does_not_know() -> None:
+def test_a_member_requests_the_names_of_unknown_topic_ids() -> None:
     group = stable()
     assert group.wire.count(METADATA) == 0
     group.answer_with_new_topic()
@@ -140,7 +140,7 @@ def test_a_program_that_polls_within_max_poll_interval_stays_in_the_group() -> N
 
 
 @pytest.mark.parametrize("stuck", [True, False])
-def test_a_static_member_leaves_for_the_session_timeout_only(stuck: bool) -> None:
+def test_a_leaving_static_member_keeps_its_partitions_for_its_session_timeout(stuck: bool) -> None:
     """Also if its program is stuck: as documented for ``max.poll.interval.ms``, its partitions wait for it."""
     group = Group(group_instance_id="one", max_poll_interval_ms=BEAT_MS // 2)
     group.answer(1, [P0, P1])
@@ -240,7 +240,9 @@ def test_the_assignment_is_in_force_only_in_a_stable_member(state: ClientMemberS
 
 
 @pytest.mark.parametrize(("state", "following"), list(product(ClientMemberState, ClientMemberState)))
-def test_a_member_goes_only_to_states_of_the_table(state: ClientMemberState, following: ClientMemberState) -> None:
+def test_a_member_makes_only_the_transitions_of_the_table(
+    state: ClientMemberState, following: ClientMemberState
+) -> None:
     group = IN[state]()
     if following in MAY_FOLLOW[state]:
         group.member._become(following)

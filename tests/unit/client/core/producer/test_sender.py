@@ -63,7 +63,7 @@ def test_at_most_five_requests_are_in_flight() -> None:
     assert core.wire.count(PRODUCE) == 5
 
 
-def test_an_acknowledged_batch_is_not_looked_for_among_those_that_wait() -> None:
+def test_acknowledging_a_batch_does_not_search_the_queue() -> None:
     """Thousands may wait: comparing with each of them took an eighth of the producer's time with records of 1 KB."""
 
     class Waiting(ProducerBatch):
@@ -268,7 +268,7 @@ def test_a_single_record_too_large_fails_and_leaves_no_gap() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_a_topic_whose_format_has_no_producer_ids_learns_what_to_set() -> None:
+def test_the_error_for_a_message_format_without_producer_ids_says_what_to_set() -> None:
     core = ProducerCore().start()
     core.send(b"v")
     refuse(core.produced(), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)

@@ -101,7 +101,7 @@ class Course:
 
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
-def test_each_record_of_a_batch_that_travels_as_several_is_stored_once_and_in_order(first: int) -> None:
+def test_each_record_of_a_split_batch_is_stored_once_and_in_order(first: int) -> None:
     for seed in range(first, first + 10):
         course = Course(seed)
         for _ in range(9000):

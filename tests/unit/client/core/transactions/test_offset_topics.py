@@ -132,7 +132,7 @@ def test_a_broker_without_version_6_gets_names() -> None:
     assert (sent.version, [topic.name for topic in sent.message.topics]) == (5, ["a"])
 
 
-def test_ids_that_are_not_known_yet_are_asked_for_once() -> None:
+def test_topic_ids_that_are_not_known_yet_are_requested_once() -> None:
     world = World()
     result = world.send(A)
     assert world.wire.count(TXN_OFFSET_COMMIT) == 0
@@ -178,7 +178,7 @@ def test_an_unknown_id_is_compared_with_new_metadata_and_repeated() -> None:
     assert result.value is None
 
 
-def test_a_deleted_topic_is_waited_for() -> None:
+def test_a_commit_for_a_deleted_topic_waits_for_the_topic() -> None:
     world = World(a=FIRST)
     result = world.send(A)
     for _ in range(3):

@@ -274,7 +274,7 @@ def test_a_fenced_producer_can_do_nothing_any_more() -> None:
             call()
 
 
-def test_concurrent_transactions_are_waited_for_20_ms_at_a_time() -> None:
+def test_concurrent_transactions_is_retried_every_20_ms() -> None:
     core = v1()
     core.txn.begin()
     core.send(b"v")

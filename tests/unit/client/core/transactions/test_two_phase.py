@@ -133,7 +133,7 @@ def test_a_record_that_fails_fails_prepare() -> None:
     assert txn.state is ClientTxnState.ABORTABLE_ERROR
 
 
-def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_same_epoch() -> None:
+def test_an_empty_transaction_has_no_token_because_the_next_one_has_the_same_epoch() -> None:
     core, txn = started()
     txn.begin()
     assert txn.prepare().value is None

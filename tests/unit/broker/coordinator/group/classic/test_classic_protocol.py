@@ -70,7 +70,7 @@ def test_an_empty_group_id_is_refused(host: MemoryGroupHost) -> None:
     assert g.leave(("m", None)).value.error_code == Error.INVALID_GROUP_ID
 
 
-def test_the_first_rebalance_waits_for_more_members_and_longer_while_they_come() -> None:
+def test_the_first_rebalance_waits_for_more_members_while_they_keep_joining() -> None:
     host = MemoryGroupHost({"t": 3}, {"group.initial.rebalance.delay.ms": "3000"})
     g = GroupClient(host)
     _, first = g.joined(rebalance_timeout_ms=10_000)
@@ -181,7 +181,7 @@ def test_a_new_member_is_waited_for_five_minutes_at_most() -> None:
     assert member_id not in group_of(g).members
 
 
-def test_a_group_takes_no_more_members_than_allowed() -> None:
+def test_a_group_accepts_no_more_members_than_allowed() -> None:
     host = MemoryGroupHost({"t": 3}, {"group.max.size": "2"})
     g = GroupClient(host)
     g.stable(2)
@@ -274,7 +274,7 @@ def test_a_member_that_never_syncs_is_removed_after_the_rebalance_timeout(g: Gro
     assert g.heartbeat(lead, 1) == Error.REBALANCE_IN_PROGRESS
 
 
-def test_a_member_without_a_rebalance_timeout_has_the_time_to_sync(g: GroupClient) -> None:
+def test_a_member_with_a_rebalance_timeout_of_0_still_has_a_second_to_sync(g: GroupClient) -> None:
     lead, _ = g.joined(session_timeout_ms=300_000, rebalance_timeout_ms=0)
     g.host.pass_time(0)
     g.host.pass_time(500)
@@ -287,7 +287,7 @@ def test_a_member_without_a_rebalance_timeout_has_the_time_to_sync(g: GroupClien
 # Sessions
 
 
-def test_a_member_that_is_not_heard_of_is_removed_and_the_group_rebalances(g: GroupClient) -> None:
+def test_a_member_without_heartbeats_is_removed_and_the_group_rebalances(g: GroupClient) -> None:
     lead, follower = g.stable(2, session_timeout_ms=10_000)
     for _ in range(3):
         g.host.pass_time(5000)
@@ -327,7 +327,7 @@ def test_the_last_member_that_goes_leaves_an_empty_group_of_the_next_generation(
     assert g.sync(lead, 2).value.error_code == Error.UNKNOWN_MEMBER_ID
 
 
-def test_heartbeats_are_welcome_while_members_sync(g: GroupClient) -> None:
+def test_heartbeats_are_accepted_while_members_sync(g: GroupClient) -> None:
     """Check 60."""
     lead, _ = g.joined()
     g.host.pass_time(0)
@@ -335,7 +335,7 @@ def test_heartbeats_are_welcome_while_members_sync(g: GroupClient) -> None:
     assert g.heartbeat(lead, 2) == Error.ILLEGAL_GENERATION
 
 
-def test_a_waiting_member_outlives_its_session(g: GroupClient) -> None:
+def test_a_member_that_waits_for_an_answer_does_not_expire(g: GroupClient) -> None:
     lead, follower = g.stable(2, session_timeout_ms=10_000)
     answer = g.join(lead, session_timeout_ms=10_000)
     for _ in range(4):
@@ -363,7 +363,7 @@ def test_several_members_leave_at_once_each_with_its_own_outcome(g: GroupClient)
     assert set(group_of(g).members) == {lead}
 
 
-def test_leaving_an_unknown_group_is_each_members_error(g: GroupClient) -> None:
+def test_leaving_an_unknown_group_returns_an_error_for_each_member(g: GroupClient) -> None:
     answer = g.leave(("m", None)).value
     assert (answer.error_code, [m.error_code for m in answer.members]) == (0, [25])
 
@@ -440,7 +440,7 @@ def test_a_group_with_zero_rebalance_timeouts_waits_without_a_busy_timer(g: Grou
     assert again.value.generation_id == 2
 
 
-def test_a_static_member_that_comes_back_is_waited_for_when_storing_it(g: GroupClient) -> None:
+def test_a_returning_static_member_is_answered_when_its_record_is_durable(g: GroupClient) -> None:
     _, old = stable_static(g)
     g.host.sync_at_once = False
     answer = g.join(instance_id="i")

@@ -201,7 +201,7 @@ def test_a_member_that_does_not_give_up_its_partitions_in_time_is_removed(g: Gro
     assert (answer.member_epoch, g.assigned(answer)) == (4, {"t": [0, 1, 2, 3]})
 
 
-def test_a_member_that_is_not_heard_of_is_removed(g: GroupClient) -> None:
+def test_a_member_without_heartbeats_is_removed(g: GroupClient) -> None:
     two_members(g)
     g.host.pass_time(30_000)
     g.beat("a", 3)
@@ -230,7 +230,7 @@ def test_an_epoch_that_is_not_the_members_is_fenced(g: GroupClient) -> None:
     assert g.beat("a", 2).value.error_code == Error.FENCED_MEMBER_EPOCH
 
 
-def test_the_previous_epoch_is_good_from_a_member_whose_answer_was_lost(g: GroupClient) -> None:
+def test_the_previous_epoch_is_accepted_from_a_member_whose_answer_was_lost(g: GroupClient) -> None:
     two_members(g)
     answer = g.beat("a", 2, owned={"t": [0, 1]}).value
     assert (answer.error_code, answer.member_epoch) == (Error.NONE, 3)
@@ -384,7 +384,7 @@ def test_the_assignor_most_members_ask_for_is_used(g: GroupClient) -> None:
     assert [sorted(group_of(g).target(m)[g.host.id_of("t")]) for m in "abc"] == [[0, 1], [2], [3]]
 
 
-def test_a_group_that_elects_another_assignor_begins_an_epoch(g: GroupClient) -> None:
+def test_a_group_that_elects_another_assignor_starts_a_new_epoch(g: GroupClient) -> None:
     epoch = g.beat("a", 0).value.member_epoch
     assert g.beat("a", epoch, assignor="uniform").value.member_epoch == epoch
     assert g.beat("a", epoch, assignor="range").value.member_epoch == epoch + 1
@@ -442,7 +442,7 @@ def test_a_regular_expression_subscribes_to_what_it_matches_now_and_later(g: Gro
     assert set(group_of(g).regexes) == {"u"}
 
 
-def test_names_come_first_and_the_expression_adds_to_them_at_the_next_heartbeat(g: GroupClient) -> None:
+def test_named_topics_come_first_and_the_expression_adds_topics_at_the_next_heartbeat(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["u"], regex="t").value
     assert (answer.member_epoch, set(g.assigned(answer) or ())) == (2, {"u"})
     answer = g.beat("a", 2).value

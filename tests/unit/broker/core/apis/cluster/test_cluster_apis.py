@@ -44,7 +44,7 @@ def ports() -> ClusterFakes:
     return ClusterFakes()
 
 
-def test_each_key_has_its_coordinator_and_the_internal_topic_is_made_for_it(ports: ClusterFakes) -> None:
+def test_each_key_has_its_coordinator_and_the_internal_topic_is_created_for_it(ports: ClusterFakes) -> None:
     answer = ports.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["a", "b"]), 4)
     found = [(one.key, one.node_id, one.host, one.port, one.error_code) for one in answer.coordinators]
     assert found == [("a", 2, "two.example", 9093, 0), ("b", 2, "two.example", 9093, 0)]

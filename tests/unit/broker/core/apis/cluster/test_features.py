@@ -74,7 +74,7 @@ def test_levels_and_epoch_survive_a_restart(tmp_path: Path) -> None:
     again.broker.stop(NOW_MS)
 
 
-def test_validate_only_changes_no_feature(admin: Admin) -> None:
+def test_validate_only_does_not_change_a_feature(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 0, SAFE), validate_only=True).error_code == 0
     assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
 

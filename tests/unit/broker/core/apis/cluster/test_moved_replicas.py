@@ -65,7 +65,7 @@ def ports() -> ClusterFakes:
     return ClusterFakes()
 
 
-def test_a_partition_gets_the_replicas_that_are_asked_for(ports: ClusterFakes) -> None:
+def test_a_partition_gets_the_requested_replicas(ports: ClusterFakes) -> None:
     assert ports.move(1, [3, 2]) == (Error.NONE, None)
     assert ports.moved == [(TopicPartition("orders", 1), [3, 2])]
     ports.refusal = KafkaError(Error.NOT_CONTROLLER, "another node is")
@@ -104,7 +104,7 @@ def test_one_node_needs_no_election(ports: ClusterFakes) -> None:
     assert ports.elect(CLEAN) == {"orders": []}, "of all partitions, only those that needed one are told"
 
 
-def test_an_election_of_several_nodes_says_what_came_of_it(ports: ClusterFakes) -> None:
+def test_an_election_among_several_nodes_reports_its_outcome(ports: ClusterFakes) -> None:
     asked: list[tuple[int, bool]] = []
 
     def elect(name: TopicPartition, *, unclean: bool) -> Error:

@@ -127,7 +127,7 @@ def test_an_invalid_quota_filter_is_refused(admin: Admin, parts: tuple[Part, ...
     assert (answer.error_code, answer.error_message, answer.entries) == (error, message, None)
 
 
-def test_the_default_of_addresses_is_found_among_them(admin: Admin) -> None:
+def test_a_filter_for_addresses_finds_their_default_quota_too(admin: Admin) -> None:
     entities = ({"ip": "127.0.0.1"}, {"ip": None})
     request = setting(entities)
     for entry in request.entries:

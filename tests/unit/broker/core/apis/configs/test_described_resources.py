@@ -141,7 +141,7 @@ def test_listeners_of_several_nodes_do_not_change(several: Admin) -> None:
     )
 
 
-def test_a_group_waits_longer_for_a_heartbeat_than_its_members_wait() -> None:
+def test_the_session_timeout_of_a_group_must_exceed_its_heartbeat_interval() -> None:
     made = Admin(
         **{"group.consumer.min.session.timeout.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "1000"}
     )

@@ -197,12 +197,12 @@ def test_an_invalid_broker_setting_is_refused(
     assert admin.broker.config.dynamic == {}
 
 
-def test_a_bad_setting_of_every_broker_is_refused_though_this_one_has_its_own(admin: Admin) -> None:
+def test_a_bad_cluster_wide_setting_is_refused_even_if_this_broker_overrides_it(admin: Admin) -> None:
     assert alter(admin, BROKER, "1", ("log.retention.ms", SET, "1")) == (0, None)
     assert alter(admin, BROKER, "", ("log.retention.ms", SET, "x"))[0] == Error.INVALID_REQUEST
 
 
-def test_the_least_replicas_in_sync_are_one_setting_for_all_brokers_and_always_set(admin: Admin) -> None:
+def test_min_insync_replicas_is_one_cluster_wide_setting_and_always_set(admin: Admin) -> None:
     name, own, every = "min.insync.replicas", "Broker-level", "Cluster-level"
     assert alter(admin, BROKER, "", (name, SET, "2")) == (0, None)
     refusals = {
@@ -340,12 +340,12 @@ def test_from_version_4_on_the_size_of_the_volume_is_reported_if_there_is_one(
     assert reported(4) == reported(5) == (1000, 30)
 
 
-def test_a_partition_that_is_asked_for_twice_is_reported_once(with_topic: Admin) -> None:
+def test_a_partition_that_is_requested_twice_is_reported_once(with_topic: Admin) -> None:
     (folder,) = with_topic.ask(DescribeLogDirsRequest([DescribableLogDirTopic("t", [1, 1])])).results
     assert [part.partition_index for topic in folder.topics for part in topic.partitions] == [1]
 
 
-def test_a_quota_that_nobody_knows_may_be_removed(admin: Admin) -> None:
+def test_removing_a_quota_with_an_unknown_key_succeeds(admin: Admin) -> None:
     def asked(remove: bool) -> Any:
         ops = [quotas.OpData(key="nope", value=1.0, remove=remove)]
         (answer,) = admin.ask(

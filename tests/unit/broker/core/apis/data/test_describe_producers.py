@@ -77,7 +77,7 @@ def test_many_producers_are_described_in_chunks() -> None:
     ],
     ids=["empty", "characters"],
 )
-def test_a_name_that_no_topic_can_have_is_refused_as_such(admin: Admin, name: str, reason: str) -> None:
+def test_an_illegal_topic_name_is_refused_as_invalid(admin: Admin, name: str, reason: str) -> None:
     found = describe(admin, name)
     assert (found.error_code, found.error_message) == (
         Error.INVALID_TOPIC_EXCEPTION,

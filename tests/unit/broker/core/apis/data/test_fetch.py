@@ -293,7 +293,7 @@ def test_data_that_arrives_while_many_partitions_are_read_ends_the_wait() -> Non
     assert sizes(answers[0])[0] == SIZE
 
 
-def test_many_partitions_with_enough_are_answered_at_once() -> None:
+def test_a_fetch_of_many_partitions_with_enough_data_is_answered_at_once() -> None:
     ports = FetchFakes(MANY)
     ports.append(MANY - 1)
     assert sizes(ports.fetch(request_for(asked(*range(MANY)), max_wait_ms=500)))[MANY - 1] == SIZE

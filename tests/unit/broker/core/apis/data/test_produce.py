@@ -66,7 +66,7 @@ def transactional(*producer_ids: int) -> list[PartitionProduceData]:
     return [PartitionProduceData(at, bytes(batch(pid=pid, seq=0, txn=True))) for at, pid in enumerate(producer_ids)]
 
 
-def test_each_partition_is_answered_with_what_became_of_its_batch(ports: ProduceFakes) -> None:
+def test_each_partition_is_answered_with_the_outcome_of_its_batch(ports: ProduceFakes) -> None:
     ports.refusals = {1: Error.NOT_LEADER_OR_FOLLOWER}
     request = request_for(
         TopicProduceData("a", partition_data=entries(0, 1)), TopicProduceData("b", partition_data=entries(2))

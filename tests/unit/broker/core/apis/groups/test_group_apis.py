@@ -268,7 +268,7 @@ def test_offsets_of_partitions_that_do_not_exist_are_not_deleted(broker: FakeBro
     assert broker.ask(OffsetDeleteRequest("absent", rows), 0).error_code == Error.GROUP_ID_NOT_FOUND
 
 
-def test_the_operations_on_a_group_are_reported_to_whoever_asks(broker: FakeBroker) -> None:
+def test_authorized_operations_of_a_group_are_reported_on_request(broker: FakeBroker) -> None:
     GroupClient(broker.host).stable(1)
     GroupClient(broker.host, "k").beat("a", 0)
     assert broker.ask(DescribeGroupsRequest(["g"], True), 5).groups[0].authorized_operations == 3400

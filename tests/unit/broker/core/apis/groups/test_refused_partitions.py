@@ -49,7 +49,7 @@ def test_partitions_of_one_topic_are_together() -> None:
     ]
 
 
-def test_many_refused_topics_are_not_searched_for() -> None:
+def test_adding_many_refused_topics_does_not_search_them_each_time() -> None:
     topics = [topic("known", 0)]
     refused = [topic(f"unknown-{number}", 0) for number in range(1000)]
     Name.compared = 0

@@ -207,7 +207,7 @@ def test_credentials_that_were_set_are_described() -> None:
     ]
 
 
-def test_a_user_without_credentials_and_one_named_twice_are_refused_by_name() -> None:
+def test_a_user_without_credentials_and_one_named_twice_are_named_in_the_refusal() -> None:
     asker = SecurityAsker()
     asker.alter(setting("alice"))
     users = [UserName(name) for name in ("alice", "carol", "bob", "bob")]

@@ -93,6 +93,6 @@ def test_a_topic_that_is_named_twice_is_refused_and_the_others_are_changed(ports
     assert answer == [("u", Error.INVALID_REQUEST, "Duplicate topic name."), ("t", Error.NONE, None)]
 
 
-def test_a_disk_that_refuses_is_reported(ports: TopicFakes) -> None:
+def test_a_disk_that_refuses_new_partitions_is_reported(ports: TopicFakes) -> None:
     ports.refusal = StorageError("no such device")
     assert ports.create(CreatePartitionsTopic("t", 3, None)) == [("t", Error.KAFKA_STORAGE_ERROR, "no such device")]

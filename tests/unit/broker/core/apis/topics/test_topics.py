@@ -198,7 +198,7 @@ def test_missing_topics_up_to_the_limit_are_created_by_one_request(
     assert [found.error_code for found in metadata(admin, "there", "a", "b", "c", auto=True).topics] == [0] * 4
 
 
-def test_an_internal_topic_is_made_with_its_own_settings(admin: Admin) -> None:
+def test_an_internal_topic_is_created_with_its_own_settings(admin: Admin) -> None:
     (made,) = metadata(admin, "__consumer_offsets", auto=True).topics
     assert (made.error_code, made.is_internal, len(made.partitions)) == (0, True, 50)
     info = admin.broker.metadata.topic("__consumer_offsets")

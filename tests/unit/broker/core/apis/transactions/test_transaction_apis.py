@@ -102,7 +102,7 @@ def test_init_answers_the_producer_in_every_version(asker: Asker, version: int) 
 
 
 @pytest.mark.parametrize(("version", "error"), [(3, Error.INVALID_PRODUCER_EPOCH), (4, Error.PRODUCER_FENCED)])
-def test_init_names_fencing_as_the_version_knows_it(asker: Asker, version: int, error: Error) -> None:
+def test_init_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
     asker.init()
     response = asker.init(version, producer_id=77, epoch=0)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (error, -1, -1)
@@ -123,7 +123,7 @@ def test_add_answers_every_partition(asker: Asker, version: int) -> None:
     ("version", "error"),
     [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED), (5, Error.PRODUCER_FENCED)],
 )
-def test_add_names_fencing_as_the_version_knows_it(asker: Asker, version: int, error: Error) -> None:
+def test_add_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
     asker.init()
     assert asker.add(version, 4, topic()) == {("t", 0): error}
 
@@ -146,7 +146,7 @@ def test_verify_only_adds_nothing(asker: Asker) -> None:
     assert asker.add(5, 0, topic("t", 1), verify=True) == {("t", 1): Error.TRANSACTION_ABORTABLE}
 
 
-def test_several_transactions_of_a_batch_are_answered_each(asker: Asker) -> None:
+def test_each_transaction_of_a_batched_request_is_answered(asker: Asker) -> None:
     asker.init()
     transactions = [
         AddPartitionsToTxnTransaction("id", 1000, 0, False, [topic()]),
@@ -160,7 +160,9 @@ def test_several_transactions_of_a_batch_are_answered_each(asker: Asker) -> None
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(3, 0), (4, 1)])
-def test_version_of_the_add_sets_the_rules_of_an_implicit_marker(asker: Asker, version: int, epoch: int) -> None:
+def test_the_version_that_added_the_partition_decides_the_epoch_of_an_implicit_marker(
+    asker: Asker, version: int, epoch: int
+) -> None:
     """Kafka records the transaction version with which a partition was added; EndTxn's own version decides the end."""
     asker.init()
     asker.add(version, 0, topic())
@@ -178,14 +180,14 @@ def test_add_offsets_to_txn_adds_the_partition_of_the_group(asker: Asker, versio
 
 
 @pytest.mark.parametrize(("version", "error"), [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED)])
-def test_offsets_name_fencing_as_the_version_knows_it(asker: Asker, version: int, error: Error) -> None:
+def test_adding_offsets_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
     asker.init()
     request = AddOffsetsToTxnRequest("id", 1000, 4, "group")
     assert asker.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code == error
 
 
 @pytest.mark.parametrize(("version", "error"), [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED)])
-def test_end_names_fencing_as_the_version_knows_it(asker: Asker, version: int, error: Error) -> None:
+def test_end_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
     asker.init()
     assert end(asker, version, 4).error_code == error
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks [--quick] [--only NAME]... [--rounds N] [--json FILE]
 
-Servers take turns in each round, so that what else the machine does falls on all of them; medians are shown. Client and
+Servers take turns in each round, so that other load on the machine affects all of them; medians are shown. Client and
 server share the machine: compare within a run, not across machines. Progress goes to standard error.
 """
 
@@ -74,7 +74,7 @@ SERVERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka, 
 
 
 def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
-    """All servers up, one of them under load at a time."""
+    """All servers run, and one of them at a time is under load."""
     if "requests" in names:
         try:
             raw_client()
@@ -87,7 +87,7 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
         servers = [stack.enter_context(running(server)) for server in (SERVERS[w]() for w in servers_wanted)]
         for server in servers if names != ["requests"] else []:  # "requests" warms up before each of its measurements
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
-            throughput(server, QUICK)  # a JVM compiles while it works
+            throughput(server, QUICK)  # a JVM compiles its code during the load
         for round_number in range(run.rounds):
             works = [(name, WORKS[name]) for name in names if name != "requests"]
             works += requests.cells(run.size).items() if "requests" in names else ()
@@ -108,7 +108,7 @@ def flush_policies(run: Run) -> None:
 
 
 def recoveries(run: Run) -> None:
-    """Without a sync before each commit, as Apache Kafka runs by default."""
+    """Measure recoveries without a sync before each commit, as Apache Kafka runs by default."""
     for work in (recovery, recovery_of_small_batches, recovery_of_many_partitions):
         for server in (Oncelog("none"), Kafka()):
             with running(server):

@@ -3,8 +3,8 @@
     python -m benchmarks.atomic [--records N] [--size BYTES]
 
 An embedded broker and clients in one process. The outbox is written in transactions of 100 records and relayed in
-batches of 1,000; the inbox takes what the relay has sent, up to 500 records in a transaction, each as a row.
-PostgreSQL's programs must be there, as for the tests; it runs without fsync, SQLite with ``synchronous = NORMAL``.
+batches of 1,000; the inbox reads the records that the relay has sent, up to 500 in a transaction, and writes each as a
+row. PostgreSQL's programs must be there, as for the tests; it runs without fsync, SQLite with ``synchronous = NORMAL``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m benchmarks.avro [--rows N] [--rounds N]
 
-All read the same values from the same cached DataFrame and give every column away; the first round is a warm-up, and
+All read the same values from the same cached DataFrame and discard every column; the first round is a warm-up, and
 medians of the others, rows a second, are printed as JSON. Spark's own function has its jar from Maven Central and is
 given the schema; it ignores the id.
 """
@@ -96,7 +96,12 @@ def measured(spark: SparkSession, url: str, shape: str, rows: int, rounds: int) 
         "fastavro": lambda: _fastavro(schema, values, url, subject),
     }
     found = {}
-    for name, way in ways.items():  # not in turns: a function for each row ends Spark's workers, which then start again
+    for (
+        name,
+        way,
+    ) in (
+        ways.items()
+    ):  # not in turns: Spark ends its workers for a function per row, and would have to start them again
         seconds = []
         part, factor = (values.limit(rows // 20), 20) if name == "fastavro" else (values, 1)
         for _ in range(rounds + 1):

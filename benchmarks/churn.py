@@ -1,8 +1,8 @@
-"""Clients that come and go: what makes a broker grow if it keeps something of each. The load of ``soak``.
+"""Clients that come and go: a broker that keeps something of each of them would grow. The load of ``soak``.
 
 Transactional producers under 220 ids, idempotent producers, groups of both protocols under 120 ids, five topics that
-are made, written, read and deleted every two seconds, admins, and a topic whose oldest segments retention removes. Each
-kind has a thread of its own.
+are created, written, read and deleted every two seconds, admins, and a topic whose oldest segments retention removes.
+Each kind has a thread of its own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from oncelog.errors import OncelogError
 
 TRANSACTIONAL_IDS, GROUP_IDS, TOPICS_AT_ONCE, PAUSE_S = 220, 120, 5, 2.0
 STAYS, SHORT = "stays", "short"
-"""A topic that clients come and go at, and one whose segments retention removes."""
+"""A topic that short-lived clients use, and a topic whose segments retention removes."""
 PARTITIONS = 6
 
 
 class Churn:
-    """Clients of one broker, until :meth:`stop`.
+    """Short-lived clients of one broker, until :meth:`stop`.
 
     :ivar done: how often each kind of client has done each action.
     """

@@ -1,8 +1,8 @@
-"""Python clients beside each other: records a second, CPU a record and memory, on ours and on Apache Kafka, in one run.
+"""Compares Python clients: records a second, CPU a record and memory, on our broker and on Apache Kafka, in one run.
 
     python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only PATTERNS]
 
-Each figure is one client process of its own; the clients take turns, so that what else the machine does falls on all
+Each figure comes from a separate client process; the clients take turns, so that other load on the machine affects all
 of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process,
 work before the first record (imports, connecting, the topic) left out of time and CPU. aiokafka and kafka-python run
 with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and confluent-kafka fill
@@ -35,9 +35,9 @@ from oncelog.client.core.admin.admin_types import NewTopic
 
 BATCH = 131_072
 ROWS = 10_000
-"""Rows of one call of a batch interface."""
+"""Number of rows in one call of a batch interface."""
 IN_TRANSACTION = 10
-"""Records of one transaction."""
+"""Number of records in one transaction."""
 
 
 class Task(NamedTuple):
@@ -440,7 +440,7 @@ class Case(NamedTuple):
     work: Work
     partitions: int = 1
     share: int = 1
-    """A slow client sends only one of this many records."""
+    """A slow client sends one record for this many records of the others."""
 
 
 CASES = [
@@ -506,7 +506,7 @@ def measure(case: Case, task: Task) -> tuple[float, float, int]:
 
 
 def _ours() -> Server:
-    """Without the initial rebalance delay: otherwise a join would measure only that delay."""
+    """Our broker without the initial rebalance delay: otherwise a join would measure only that delay."""
     return Oncelog(properties={"group.initial.rebalance.delay.ms": "0"})
 
 
@@ -566,7 +566,9 @@ def run(
         admin.create_topics([NewTopic(filled, 1, 1)])
     fill = next(case for case in CASES if case.work is produce_many)
     measure(fill, Task(server.bootstrap_servers, filled, records, size))
-    measure(CASES[0], Task(server.bootstrap_servers, filled, records, size))  # the first one would meet a cold broker
+    measure(
+        CASES[0], Task(server.bootstrap_servers, filled, records, size)
+    )  # the first client would meet a cold broker
     for case in CASES:
         if not any(chosen(f"{case.kind} {case.client}", pattern) for pattern in only.split(";")):
             continue

@@ -2,9 +2,10 @@
 
     python -m benchmarks.console [--loads N]
 
-"document" is from the question to the last byte of the page, "drawn" to the first contentful paint, each in ms;
-"empty" is a picture of three rectangles from the same console, which is what this browser takes for anything. The loads
-of both take turns, in a tab that is open. "script", "layout" and "style" are the browser's own durations of one load.
+"document" is the time from the request to the last byte of the page, "drawn" to the first contentful paint, each in ms;
+"empty" is a picture of three rectangles from the same console, the least time that this browser takes for any page. The
+loads of both take turns, in a tab that is open. "script", "layout" and "style" are the browser's own durations of one
+load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writing from a standalone Spark cluster: oncelog's executors' path beside Spark's own connector, on both brokers.
+"""Writing from a standalone Spark cluster: oncelog's executors compared with Spark's own connector, on both brokers.
 
     python -m benchmarks --only executors                          all of it: some minutes
     python -m benchmarks.executors --executors 1 2 4 --rounds 2    the table, some twelve minutes
@@ -58,7 +58,9 @@ def speeds(
     brokers: Sequence[str] = ("oncelog", "kafka"),
     rows: int = ROWS,
 ) -> None:
-    """For each count of executors; every contender writes the same rows in each round, the first ones to warm up."""
+    """Measure each count of executors; every contender writes the same rows in each round, and the first rounds warm
+    up.
+    """
     rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:

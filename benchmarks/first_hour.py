@@ -44,7 +44,7 @@ BROKER = "import oncelog; broker = oncelog.Broker(); broker.start(); broker.stop
 
 
 def _needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> Iterator[Distribution]:
-    """A distribution and whatever it needs, each once for each set of extras."""
+    """A distribution and its requirements, each once for each set of extras."""
     key = name.lower().replace("_", "-"), extras
     if key in seen:
         return
@@ -113,7 +113,7 @@ def first_answer(rounds: int) -> tuple[float, float]:
 
 
 def plugin_ms(rounds: int) -> float:
-    """CPU that the plugin adds to a run of pytest whose one test uses no broker."""
+    """CPU time that the plugin adds to a pytest run whose only test uses no broker."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_nothing.py").write_text("def test_nothing():\n    pass\n")
         run = "import pytest, sys; sys.exit(pytest.main({!r}))"
@@ -125,7 +125,7 @@ def plugin_ms(rounds: int) -> float:
 
 
 def steps(rounds: int) -> dict[str, float]:
-    """Milliseconds of what the first programs do, against a broker in memory with default settings."""
+    """Milliseconds of the steps of a first program, against a broker in memory with default settings."""
     found = {
         "start and stop a broker in memory, imports included": _least_ms(
             lambda _: (subprocess.run([sys.executable, "-c", BROKER], env=COMPILED, check=True), None)[1], rounds

@@ -1,4 +1,4 @@
-"""Does one produce or fetch cost more where the broker holds much? Counted in instructions, in one process:
+"""Does one produce or fetch cost more if the broker holds much data? Counted in instructions, in one process:
 
     python -m benchmarks.flat [partitions|producers|connections ...]
 
@@ -33,14 +33,14 @@ COUNTED, ROUNDS, AT_ONCE = 100, 7, 100
 PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
 FIRST_PRODUCER = 1_000_000
 LONG_LOG = 6_000
-"""Batches appended in advance: in a longer log a fetch looks up where a batch ends."""
+"""How many batches are appended in advance: in a longer log a fetch has to look up where a batch ends."""
 SETTLED = 20_000_000
-"""Instructions in 2 s without a request."""
+"""A broker that executes fewer instructions than this in 2 s without a request has settled."""
 FILLINGS = ("partitions", "producers", "connections")
 
 
 class Dumped(Counted):
-    """Counts the instructions of each stretch separately."""
+    """Counts the instructions of each measured section separately."""
 
     def counted(self, work: Callable[[], None]) -> int:
         before = set(self._dumps())
@@ -79,7 +79,7 @@ def partitions(server: Dumped, caller: Caller, topic: str) -> None:
 
 
 def producers(server: Dumped, caller: Caller, topic: str) -> None:
-    """Make ``PRODUCERS`` producers known to the partition that is measured: each writes a batch there."""
+    """Add ``PRODUCERS`` producers to the state of the measured partition: each writes a batch there."""
     write_many(caller, topic, [{"pid": FIRST_PRODUCER + n, "epoch": 0, "sequence": 0} for n in range(PRODUCERS)])
 
 
@@ -98,7 +98,7 @@ def write_many(caller: Caller, topic: str, producers: Sequence[Mapping[str, int]
 
 @contextlib.contextmanager
 def connected(caller: Caller) -> Iterator[None]:
-    """With many more connections, each of which has asked once."""
+    """Measure with many more connections, each of which has sent one request."""
     with contextlib.ExitStack() as stack:
         question = encode(ApiVersionsRequest(), 0)
         for _ in range(CONNECTIONS):

@@ -1,10 +1,11 @@
-"""One hostile request after the other, and what a neighbour notices of each: the table of the limits page.
+"""Sends one hostile request after the other, and measures the effect of each on another client: the table of the limits
+page.
 
     python -m benchmarks.hostile [--kafka] [WORD ...]
 
-For each row: for how long the attack took, the longest that a neighbour waited meanwhile until a small record was
-acknowledged (``acks=all``), and by how much the broker's resident memory grew. A broker that does not answer its
-neighbour within a minute is started again for the next row.
+For each row: how long the attack took, the longest time that the other client waited for the acknowledgement of a small
+record (``acks=all``), and by how much the broker's resident memory grew. A broker that does not answer its neighbour
+within a minute is started again for the next row.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def wait_on(address: str) -> None:
 
 
 def same_offset(address: str) -> None:
-    """Eight million records that all claim the same place."""
+    """Eight million records that all claim the same offset."""
     count = 8_000_000
     one = record(None)
     packed = zstandard.compress(one * count)
@@ -132,7 +133,7 @@ def nothing(address: str) -> None:
 
 
 def halves(address: str) -> None:
-    """Ten thousand requests of 60,000 bytes of which half has come."""
+    """Ten thousand requests of 60,000 bytes, of each of which only half arrives."""
     host, _, port = address.rpartition(":")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -170,7 +171,7 @@ class Unreachable(Exception):
 
 
 def acknowledge(client: RawConnection) -> None:
-    """Write a record, again and again while the broker asks for it."""
+    """Write a record, and retry while the broker answers with a retriable error."""
     deadline = time.perf_counter() + TIMEOUT_S
     while error := client.produce("work", batch(b"x" * 100)).error:
         if time.perf_counter() > deadline:

@@ -25,9 +25,9 @@ from benchmarks.servers import Oncelog, running
 
 TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 NOTABLE_PERCENT = 5.0
-"""Two counts of one build differ by less."""
+"""Two counts of the same build differ by less than this."""
 FEWEST_OF_A_CONNECTION = 100
-"""Its first request takes the general path, whose price must not weigh."""
+"""The first request takes the general path, whose cost must not affect the figure."""
 
 
 class Cell(NamedTuple):
@@ -55,7 +55,7 @@ class Cell(NamedTuple):
 class Counted(Oncelog):
     """Our broker under callgrind, which counts nothing until it is switched on.
 
-    :param checkout: whose sources and compiled modules to run; default: the installed ones.
+    :param checkout: the checkout whose sources and compiled modules run; by default the installed ones.
     """
 
     def __init__(self, *, properties: Mapping[str, str] | None = None, checkout: Path | None = None) -> None:
@@ -72,7 +72,9 @@ class Counted(Oncelog):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
 
     def instructions(self) -> tuple[int, Path]:
-        """Counted so far, once the process has ended; and where callgrind wrote of which function."""
+        """How many instructions were counted, once the process has ended, and the file in which callgrind divides
+        them among functions.
+        """
         path = max(self.folder.glob("callgrind.out*"), key=lambda path: path.stat().st_size)
         return max((int(number) for number in TOTAL.findall(path.read_text())), default=0), path
 

@@ -1,16 +1,16 @@
-"""The longest iteration of the broker's loop: for how long one client's request keeps all others waiting.
+"""The longest iteration of the broker's loop: how long one client's request keeps all others waiting.
 
     python -m benchmarks.iterations [WORD ...]
 
-One client asks for as much as it may, of a broker in a process of its own that takes the CPU time of each iteration; a
-neighbour writes one record after another meanwhile. First each API with each array that its request has
-(``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000 partitions, topics or names, and with
-the most that is allowed; then what grows with the broker's state. Shown are the CPU time of the longest iteration
-(the median of a few requests; iterations that only read a client's bytes count too), the longest time that the
-neighbour waited, and what the request was answered with: a refusal may be a short iteration. The limits of elements
-(``registry``) follow from the CPU time. The exit code is 1 if an iteration takes more than 100 ms for 5,000 elements or
-400 ms for the most that is allowed. Other load on the machine lengthens the neighbour's waits; they are shown for a
-silent client too.
+One client sends the largest requests that are allowed to a broker in a separate process, which measures the CPU time of
+each iteration; meanwhile another client, the neighbour, writes one record after another. First, each API with each
+array of its request is measured (``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000
+partitions, topics or names, and with the most that is allowed; then requests whose cost grows with the broker's state.
+Shown are the CPU time of the longest iteration (the median of a few requests; iterations that only read a client's
+bytes count too), the longest time that the neighbour waited, and what the request was answered with: a refusal may be a
+short iteration. The limits of elements (``registry``) follow from the CPU time. The exit code is 1 if an iteration
+takes more than 100 ms for 5,000 elements or 400 ms for the most that is allowed. Other load on the machine lengthens
+the neighbour's waits; they are shown for a silent client too.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def serve(folder: str, pipe: Pipe) -> None:
 
 
 def accepted(client: RawConnection, request: Message, version: int) -> Any:
-    """Ask, and read the answer: a case that was refused would be measured as a short one."""
+    """Send the request and check its answer: a refused request would be measured as a short iteration."""
     answer = client.ask(request, version)
     found = Counter(holder.error_code for holder in holders_of_errors(answer))
     if refused := {Error(code).name: count for code, count in found.items() if code}:
@@ -162,8 +162,9 @@ CASES: dict[str, Case] = {
 
 
 def neighbour(address: str, pipe: Pipe) -> None:
-    """In a process of its own: writes one record after another; on request it sends the longest wait since the last
-    request, in milliseconds."""
+    """Runs in a separate process: writes one record after another; on request it sends the longest wait since the last
+    request, in milliseconds.
+    """
     one, longest = batch(b"v" * 100), 0.0
     with RawConnection(address, timeout_s=600) as client:
         while True:
@@ -198,14 +199,14 @@ class Measured(NamedTuple):
 
 
 class Meter:
-    """Measures what one client does to the loop and to its neighbour."""
+    """Measures the effect of one client on the loop and on its neighbour."""
 
     def __init__(self, address: str, broker: Pipe, beside: Pipe) -> None:
         self.address = address
         self._pipes = (broker, beside)
 
     def longest(self) -> Measured:
-        """Since the last call."""
+        """The longest iteration, and the neighbour's longest wait, since the last call."""
         for pipe in self._pipes:
             pipe.send(True)
         return Measured(*(float(pipe.recv()) for pipe in self._pipes))
@@ -221,7 +222,7 @@ class Meter:
 
 
 def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequence[str]) -> list[str]:
-    """Measure each shape; what exceeds its bound."""
+    """Measure each shape of request; returns those that exceed their bounds."""
     exceeded = []
     for shape in shapes():
         label = str(shape)
@@ -240,7 +241,7 @@ def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequ
 
 
 def ask_wide(meter: Meter, client: RawConnection, shape: Shape, world: World, entries: int) -> tuple[Measured, str]:
-    """What one request did, and what it was answered with."""
+    """The measurements of one request, and its answer."""
     precede(shape, client, world)
     body = build(shape, world, entries).encode(shape.version)
     answers: list[str] = []

@@ -3,7 +3,7 @@
     python -m benchmarks --only json-columns [--quick]
 
 ``to_json`` of ten columns that are cached, and ``from_json`` of every record, to a sink that drops the rows. The same
-to and from nothing shows what Spark's own work on JSON takes: the same for every connector.
+queries without a source or sink show the cost of Spark's own work on JSON, which is the same for every connector.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ QUESTIONS = {
         "        if False:\n            return"
     ),
 }
-"""The checks that ``oncelog.broker.core.broker`` makes for each request, and the code without the kit."""
+"""The checks that ``oncelog.broker.core.broker`` makes for each request, each with the code that replaces it."""
 
 _WITHOUT = f"""
 import importlib.util, sys
@@ -57,7 +57,7 @@ class Kitless(Oncelog):
 
 
 class Kitted(Oncelog):
-    """With options of the kit."""
+    """A server with options of the kit."""
 
     def __init__(self, name: str, *options: str) -> None:
         super().__init__("none")
@@ -69,7 +69,9 @@ class Kitted(Oncelog):
 
 
 def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:
-    """Each round a short cell on all, the order turning: drifts of the machine fall on each."""
+    """Measure a short cell on all servers in each round, in turning order: a drift of the machine affects each of
+    them.
+    """
     kitless, plain = Kitless(), Kitted("as it is")
     servers = [kitless, plain, Kitted("serve --faults", "--faults", f"127.0.0.1:{free_port()}")]
     seconds, turns = (0.5, 2) if quick else (1.0, 8)

@@ -1,13 +1,13 @@
-"""Measures the capacity of one broker: memory, start, stop and single requests beside the number of partitions,
-connections, transactional ids, producers of one partition, groups and gigabytes of log. ``docs/reference/limits.md``
-shows a run.
+"""Measures the capacity of one broker: memory, start, stop and single requests as functions of the number of
+partitions, connections, transactional ids, producers of one partition, groups and gigabytes of log.
+``docs/reference/limits.md`` shows a run.
 
     python -m benchmarks.limits [partitions|connections|transactional-ids|producers|groups|gigabytes|holes] [COUNT ...]
 
 Single requests are measured twice in each run, before the broker is filled and after, so that they can be compared.
 
 ``holes`` are gigabytes that take next to no disk: batches of zeros, whose pages the files do not have. The broker's own
-log appends them while no broker runs; to whoever reads them they are what a client has written.
+log code appends them while no broker runs; readers cannot distinguish them from a client's batches.
 
 Figures of the broker's process: CPU time (user and system) where it says CPU, which other load on the machine changes
 little, else the time that passed.
@@ -68,7 +68,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid: int, *, loop: bool = False) -> float:
-    """User and system time of a process in seconds; ``loop``: of the thread that serves requests alone."""
+    """User and system time of a process in seconds; with ``loop`` only that of the thread that serves requests."""
     stat = f"/proc/{pid}/task/{pid}/stat" if loop else f"/proc/{pid}/stat"
     fields = Path(stat).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
@@ -91,8 +91,9 @@ def create(client: RawConnection, name: str, partitions: int) -> None:
 
 
 def per_request_us(node: ServeProcess, work: Callable[[int], object]) -> float:
-    """The loop's CPU time for one of many like requests, in microseconds: the least of some rounds, because other load
-    on the machine only adds to it."""
+    """The loop's CPU time for one of many equal requests, in microseconds: the minimum of several rounds, because other
+    load on the machine only adds to it.
+    """
     for number in range(200):
         work(number)
     found = []
@@ -120,7 +121,7 @@ def settle(node: ServeProcess) -> None:
 
 
 def single_requests(node: ServeProcess, client: RawConnection, when: str) -> None:
-    """CPU of requests to a topic of one partition, apart from the data that fills the broker."""
+    """CPU time of requests to a topic with one partition that is separate from the data that fills the broker."""
     settle(node)
     one = batch(b"v" * 100)
     show(f"produce, CPU a request, {when}", per_request_us(node, lambda _: client.produce("one", one)), "us")
@@ -320,7 +321,7 @@ def holes(count: int) -> None:
         fill_with_holes(node.data, count)
         show("written", time.perf_counter() - begin, "s")
         node.start()
-        node.stop()  # from here on the checkpoints know all of it
+        node.stop()  # from here on the checkpoints cover all partitions
         show("start after a stop", node.start(), "s")
         show("start after a stop, CPU", cpu_s(node.pid), "s")
         with connect(node) as again:

@@ -29,7 +29,9 @@ class BenchmarkError(Exception):
 
 
 class Frame(NamedTuple):
-    """An encoded request, and where in its answer (behind the size) the error code is; 0: its answer has none."""
+    """An encoded request, and the position of the error code in its answer (after the size); 0 if its answer has no
+    error code.
+    """
 
     data: bytes
     error_at: int = 0
@@ -41,7 +43,7 @@ def cache_folder() -> Path:
 
 
 def _built(source: Path, *libraries: Path) -> Path:
-    """The program made of a C file, built again where the file or a library changed."""
+    """The program built from a C file; it is built again if the file or a library has changed."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         raise BenchmarkError(f"a C compiler is needed to build the load generator {source.name}")

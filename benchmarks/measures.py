@@ -61,7 +61,7 @@ def new_topic(server: Server, partitions: int) -> str:
 
 
 def produce(server: Server, partitions: int, size_bytes: int, records: int) -> tuple[Figures, str]:
-    """Idempotent, acks=all, librdkafka's default batches."""
+    """Measure producing: idempotent, acks=all, librdkafka's default batches."""
     topic = new_topic(server, partitions)
     usage = Usage(server)
     found = run_client("produce", server.bootstrap_servers, topic, partitions, size_bytes, records)
@@ -83,7 +83,7 @@ def consume(server: Server, topic: str, partitions: int, size_bytes: int, record
 
 
 def throughput(server: Server, size: Size) -> Figures:
-    """Producing and consuming, from the page cache."""
+    """Measure producing, and consuming from the page cache."""
     figures: Figures = {}
     for partitions in (1, 8):
         found, _ = produce(server, partitions, 100, size.small_records)
@@ -96,7 +96,7 @@ def throughput(server: Server, size: Size) -> Figures:
 
 
 def produce_only(server: Server, size: Size) -> Figures:
-    """The part of `throughput` in which flush policies differ."""
+    """The measurements of `throughput` in which flush policies differ."""
     figures: Figures = {}
     for partitions in (1, 8):
         for size_bytes, records in ((100, size.small_records), (1000, size.large_records)):
@@ -105,7 +105,7 @@ def produce_only(server: Server, size: Size) -> Figures:
 
 
 def latency(server: Server, size: Size) -> Figures:
-    """One record of 100 B at a time, acks=all."""
+    """Latency of one record of 100 B at a time, acks=all."""
     usage = Usage(server)
     topic = new_topic(server, 1)
     found = run_client("latency", server.bootstrap_servers, topic, 1, 100, size.latency_records)
@@ -117,7 +117,7 @@ def latency(server: Server, size: Size) -> Figures:
 
 
 def transactions(server: Server, size: Size, records: int) -> Figures:
-    """Transactions one after the other; a first few measure how many fit into the time."""
+    """Measure transactions one after the other; the first few determine how many fit into the time."""
     topic = new_topic(server, 1)
     work = ("transactions", server.bootstrap_servers, topic, 1, 100, records)
     trial = run_client(*work, 20)
@@ -140,7 +140,7 @@ def both_transactions(server: Server, size: Size) -> Figures:
 
 
 def start_up(server: Server, size: Size) -> Figures:
-    """A clean stop and a start, on what data there is; then memory at rest."""
+    """Measure a clean stop and a start with the existing data; then memory at rest."""
     del size
     server.stop()
     seconds = server.start()
@@ -167,7 +167,7 @@ def produce_one_by_one(server: Server, records: int) -> str:
 
 
 def recovery(server: Server, size: Size) -> Figures:
-    """kill -9 right after the load, then a start that has to read what was not flushed."""
+    """Measures a start after kill -9, which has to read the records that were not flushed."""
     records = size.megabytes_not_flushed * 1000
     _, topic = produce(server, 1, 1000, records)
     return _recovery(server, topic, records, f"{size.megabytes_not_flushed} MB")
@@ -181,7 +181,7 @@ def recovery_of_small_batches(server: Server, size: Size) -> Figures:
 
 
 def recovery_of_many_partitions(server: Server, size: Size) -> Figures:
-    """With partitions of one record each: a start after kill -9, a stop, and the next start."""
+    """Measures, with partitions of one record each, a start after kill -9, a stop, and the next start."""
     topics = [new_topic(server, PARTITIONS_OF_A_TOPIC) for _ in range(size.megabytes_not_flushed // 50)]
     count = len(topics) * PARTITIONS_OF_A_TOPIC
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 3})

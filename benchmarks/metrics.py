@@ -49,7 +49,7 @@ class Observed(Oncelog):
 
 
 def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:
-    """Each round a short cell on both, the order changing: drifts of the machine fall on both."""
+    """Measure a short cell on both servers in each round, in changing order: a drift of the machine affects both."""
     plain, observed = Oncelog(), Observed()
     seconds, pairs = (0.5, 2) if quick else (1.0, 6)
     with ExitStack() as stack:
@@ -156,7 +156,7 @@ async def _reads(servers: str) -> float:
 
 
 def _client_cost(servers: str, work: Callable[[str], Coroutine[Any, Any, float]], pairs: int) -> Figures:
-    """CPU of this process with its counting and without, in turns, the order changing."""
+    """CPU time of this process with and without counting, in alternating order."""
     asyncio.run(work(servers))
     used: dict[bool, list[float]] = {True: [], False: []}
     for number in range(pairs):

@@ -3,11 +3,11 @@
     python -m benchmarks --only micro-batches [--quick]
     python -m benchmarks.micro_batches [--rounds N] [--rows N]... [--table FILE]    the tables of the reference
 
-One Spark session (``local[2]``) runs the queries in short turns of a few batches, in each round in the opposite order,
-so that what else the machine does falls on all of them. Compared is what two queries took in the same round. The times
-are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a transaction are
-those that the sink tells. Batches follow one another without a pause. The last figures are those of queries that find
-nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
+One Spark session (``local[2]``) runs the queries in short turns of a few batches, in reversed order in every other
+round, so that other load on the machine affects all of them. Two queries are compared by their times in the same round.
+The times are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a
+transaction are those that the sink tells. Batches follow one another without a pause. The last figures are those of
+queries that find nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTITIONS = 2
 ROWS = (1, 200, 20_000)
 BATCHES = 12
 SKIPPED = 8
-"""Batches of a turn that are not counted: the query begins."""
+"""How many batches at the start of a turn are not counted, because the query is still starting."""
 WARM_UPS = 1
 """Rounds that are not counted: Java's compiler is busy."""
 
@@ -137,7 +137,7 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
 
 
 def _take_turns(job: Job, turns: Sequence[tuple[int, int, tuple[str, str]]], add: Add) -> None:
-    """The figures of each batch; and of each round, how many times as long one chain took as another."""
+    """The figures of each batch, and for each round the ratio of the times of two chains."""
     took: dict[tuple[int, int, tuple[str, str]], float] = {}
     for number, count, chain in turns:
         found = job.line()
@@ -170,8 +170,9 @@ def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
 
 
 def _filled(server: Server, rows: int, batches: int) -> str:
-    """A topic of this many batches; batches of one row lie in one partition, because Spark's source reads one from
-    each."""
+    """A topic with this many batches; batches of one row are in one partition, because Spark's source reads a row from
+    each partition.
+    """
     topic, partitions, records = new_topic(server, min(PARTITIONS, rows)), min(PARTITIONS, rows), rows * batches
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "queue.buffering.max.messages": 1_000_000})
     for number in range(records):

@@ -1,11 +1,12 @@
-"""A bad neighbour: one process sends the worst that one client can, others work. What do they notice?
+"""A bad neighbour: one process sends the worst requests that one client can send while other clients work. How are they
+affected?
 
     python -m benchmarks.neighbour [--seconds N] [--attack NAME ...] [--each] [--kafka]
 
 A confluent-kafka producer sends one record after the other and a confluent-kafka consumer in a process of its own reads
 them all the while, first quiet and then under fire, with all attacks in turn or each on its own. Shown are the times
 to a record's acknowledgement and to its arrival at the consumer, with the ratio of the 99th percentile to its quiet
-value. One attack sends what costs a broker most of what the fuzzer has: the slowest requests of its corpus and of some
+value. One attack sends the fuzzer's most expensive requests: the slowest requests of its corpus and of some
 thousand new ones; ``--attack spin`` sends nothing, for comparison. The broker's memory is its largest resident size.
 
 The exit code is 1 if our broker breaks a bound: a ratio above 5, memory of 512 MB or more, or a record that is lost.
@@ -84,7 +85,7 @@ def future(address: str) -> None:
 
 
 def announce(address: str) -> None:
-    """Twenty requests of 100 MB that never come."""
+    """Twenty announced requests of 100 MB that never arrive."""
     with contextlib.ExitStack() as stack:
         for _ in range(20):
             stack.enter_context(RawConnection(address, timeout_s=60)).send_bytes(
@@ -206,7 +207,9 @@ def fire(address: str, names: Sequence[str], begins: Event) -> None:
 
 
 def latencies(address: str, seconds: float) -> list[float]:
-    """Milliseconds from ``produce`` to the delivery report, one record after the other; each holds when it was sent."""
+    """Milliseconds from ``produce`` to the delivery report, one record after the other; each record contains the time
+    when it was sent.
+    """
     producer = Producer({"bootstrap.servers": address, "acks": "all", "linger.ms": 0, "message.timeout.ms": 30_000})
     times: list[float] = []
 
@@ -297,7 +300,7 @@ def under_fire(address: str, names: Sequence[str]) -> Iterator[None]:
 
 
 def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence[str]) -> list[str]:
-    """Show what the neighbours notice of these attacks; the bounds that were broken."""
+    """Show the effect of these attacks on the neighbours; returns the bounds that were exceeded."""
     for attack in COMPARED:
         if attack.__name__ in attacks:
             once(attack, address)  # what a broker does only once, such as importing an API, is not measured
@@ -341,7 +344,7 @@ def make_topics(address: str) -> None:
 
 
 def each_on_its_own(name: str, start: Started, seconds: float, rounds: Sequence[Sequence[str]]) -> list[str]:
-    """A broker for each round, so that its memory belongs to that round only, and its end ends no other round."""
+    """A separate broker for each round, so that its memory and its end affect only that round."""
     broken = []
     for attacks in rounds:
         with start() as (address, pid):

@@ -3,8 +3,8 @@
     python -m benchmarks.promotion [--gigabytes N] [--partitions N] [--segment-megabytes N] [--mode link|copy|move]
 
 A broker of ours is filled with batches of 900 KB, spread over the partitions, and stopped. Only closed segments become
-links, so the size of a segment decides how much is copied. CPU time is the command's own; the clock also counts what
-else the machine did. Everything is removed at the end: the run needs twice the given size on disk.
+links, so the size of a segment decides how much is copied. CPU time is that of the command; elapsed time also includes
+other load on the machine. Everything is removed at the end: the run needs twice the given size on disk.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20
 VALUE = os.urandom(900 * 1000)
-"""One record a batch: what is measured is files, not records."""
+"""One record per batch, because files are measured and not records."""
 TIMEOUT_S = 900
 _LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""One plain connection that asks and waits, and the encoded requests that raw loads are made of.
+"""One plain connection that sends a request and waits for its answer, and the encoded requests of raw loads.
 
 Used by ``requests`` (loads of ``requests.c``) and ``reach`` (what is measured with connections of Python's own).
 """
@@ -35,7 +35,7 @@ RETRIED = (3, 6, 14, 15, 16, 51)
 
 
 class Caller:
-    """One connection that asks and waits."""
+    """One connection that sends a request and waits for its answer."""
 
     def __init__(self, server: Server) -> None:
         self.port = int(server.bootstrap_servers.rpartition(":")[2])
@@ -53,7 +53,7 @@ class Caller:
         return self.receive()
 
     def post(self, frame: bytes) -> None:
-        """Ask; :meth:`receive` waits for the answer."""
+        """Send a request; :meth:`receive` waits for its answer."""
         self._socket.sendall(frame)
 
     def fileno(self) -> int:
@@ -69,7 +69,9 @@ class Caller:
         return answer
 
     def check(self, frame: bytes) -> int:
-        """Send a request and read its answer; where in it (behind the size) the error code is, 0 if it has none."""
+        """Send a request and read its answer; returns the position of the error code in it (after the size), 0 if it
+        has none.
+        """
         api_key, version = _KEY_AND_VERSION.unpack_from(frame, 4)
         deadline = time.monotonic() + 30
         while True:
@@ -136,7 +138,7 @@ def batch(
     """About this many bytes before compression, in records of :data:`RECORD_BYTES`."""
     count = max(1, (size_bytes - HEADER_SIZE_BYTES) // RECORD_BYTES)
     now_ms = time.time_ns() // 1_000_000
-    values = random.Random(1)  # words of which half can be packed away
+    values = random.Random(1)  # words that compress to about half their size
     records = [
         Record(offset, now_ms, b"k" * 16, values.randbytes((RECORD_BYTES - 24) // 2).hex().encode())
         for offset in range(count)

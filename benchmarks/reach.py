@@ -31,11 +31,13 @@ BEATS = 10
 QUIET_MS = 500
 IDLE = 1_000
 JOIN, SYNC, BEAT = 3, 2, 2
-"""Versions: the newest that Tansu speaks too, or that asks for no member id first."""
+"""Versions: the newest that Tansu supports, too, or the newest that does not require a member id first."""
 
 
 def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures:
-    """1,000 consumers wait, each on a partition of its own: what that costs, and what an append to one of them does."""
+    """1,000 consumers wait, each on a partition of its own: measures the cost of that, and of an append to one of the
+    partitions.
+    """
     topic = new_topic(server, WAITING)
     with ExitStack() as stack:
         consumers = [stack.enter_context(closing(Caller(server))) for _ in range(WAITING)]

@@ -23,7 +23,7 @@ def medians(results: Results) -> dict[str, dict[str, float]]:
 
 
 def show(results: Results, console: Console) -> None:
-    """One row a figure, one column a server; medians."""
+    """A table of medians: one row per figure, one column per server."""
     table = Table(title="Medians of interleaved rounds", title_justify="left")
     table.add_column("figure")
     found = medians(results)
@@ -43,7 +43,7 @@ def _text(value: float | None) -> str:
 
 
 def write_json(results: Results, path: Path) -> None:
-    """Medians and every round, with what is needed to judge them."""
+    """Medians and every round, with the information needed to judge them."""
     path.write_text(
         json.dumps(
             {
@@ -78,7 +78,7 @@ def _cell(figures: Mapping[str, float], cell: str) -> str:
 
 
 def _rounded(value: float) -> str:
-    """In three digits, or two below 1."""
+    """The value with three digits, or with two if it is below 1."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 

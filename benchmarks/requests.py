@@ -1,8 +1,8 @@
 """Raw requests: where a server ends, not its client. Each cell is a script of encoded requests for `requests.c`.
 
-Called by `__main__` for `--only requests`. What a cell needs of a server (topics, producer ids) is asked for over one
-plain connection with the project's own codec. Each cell first sends a request of each script slowly and reads the
-answer: it must tell no error, and where it would tell one is where the load generator looks in all that follow.
+Called by `__main__` for `--only requests`. Topics and producer ids that a cell needs are requested over one plain
+connection with the project's own codec. Each cell first sends a request of each script slowly and reads the answer: the
+answer must contain no error, and the load generator checks the position of the error code in all later answers.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ Script = Sequence[bytes]
 class Load:
     """``seconds`` of requests over this many connections; ``per`` requests count as one.
 
-    Without ``repeat``, the first ``per`` of each script are the slow round, and the load goes on behind them. If
-    ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one request at a time each.
+    Without ``repeat``, the first ``per`` requests of each script are the slow round, and the load continues after them.
+    If ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one request at a time
+    each.
     """
 
     connections: int
@@ -249,10 +250,9 @@ def _measure(name: str, work: Callable[[Server, Caller, float], Figures], server
 
 
 def touch_memory(max_bytes: int) -> None:
-    """Use up to half of the free memory and give it back, so that a cell meets pages that the machine has.
-
-    A virtual machine's page costs its host several times as much when it is touched for the first time, or again after
-    the host has taken it back; which server pays that would depend on what ran before.
+    """Allocate up to half of the free memory and release it, so that its pages are backed by the host before a cell
+    runs. The first access to a page of a virtual machine costs several times as much, also after the host has reclaimed
+    the page; which server pays for it would depend on what ran before.
     """
     size_bytes = min(max_bytes, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     zeros = bytes(8 * 1024 * 1024)
@@ -300,7 +300,7 @@ def cell(
 
 
 def checked(caller: Caller, script: Script, load: Load) -> list[Frame]:
-    """The frames that the load sends, after a slow round of the first ones."""
+    """The frames that the load sends, after a slow round with the first frames."""
     first = script[: load.per]
     errors_at = [caller.check(frame) for frame in first]
     rest = script if load.repeat else script[load.per :]

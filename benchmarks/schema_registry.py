@@ -3,7 +3,7 @@
     python -m benchmarks --only schema-registry [--quick]
 
 Requests go over kept connections to ``oncelog serve --schema-registry``, a process each for broker and registry. The
-start is that of ``oncelog.Broker()`` in fresh Python processes, in turns with and without a registry.
+start time is that of ``oncelog.Broker()`` in new Python processes, alternately with and without a registry.
 """
 
 from __future__ import annotations

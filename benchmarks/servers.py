@@ -78,7 +78,7 @@ class Server(Protocol):
 
 
 class OwnProcess:
-    """The common part of servers that are a plain command."""
+    """The common part of servers that are started by a plain command."""
 
     name = ""
     keeps_data = True
@@ -191,7 +191,7 @@ class Tansu(OwnProcess):
 
 
 class Kafka:
-    """Apache Kafka, one node, its defaults but for replication factors and with its usual heap of 1 GB."""
+    """Apache Kafka, one node, with its defaults except for replication factors, and with its usual heap of 1 GB."""
 
     name = f"Apache Kafka {KAFKA_VERSION}"
     keeps_data = True

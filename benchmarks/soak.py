@@ -1,4 +1,4 @@
-"""Hours of clients that come and go: what a broker keeps of those that are gone.
+"""Runs clients that come and go for hours, and measures what a broker keeps of those that are gone.
 
     python -m benchmarks --only soak [--quick] [--chart FILE]
 

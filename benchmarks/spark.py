@@ -1,4 +1,6 @@
-"""Spark's own Kafka connector beside ours: rows a second, and what each leaves when the driver is killed."""
+"""Compares Spark's own Kafka connector with ours: rows a second, and the records in the topic after kills of the
+driver.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class Job:
         self.pids = self.line()
 
     def line(self) -> Any:
-        """The next line of the program."""
+        """The next line that the program prints."""
         stdout = self.process.stdout
         text = stdout.readline() if stdout else b""
         if not text:
@@ -92,7 +94,9 @@ def speeds(rounds: int, add: Add, *, quick: bool) -> None:
 
 
 def kills(add: Add, *, quick: bool) -> None:
-    """A query copies a topic in micro-batches, its driver is killed again and again; what readers see in the end."""
+    """A query copies a topic in micro-batches while its driver is killed again and again; returns what readers see in
+    the end.
+    """
     records, batches, times = (4_000, 8, 1) if quick else (100_000, 40, 4)
     for server in (Oncelog(), Kafka()):
         with running(server):

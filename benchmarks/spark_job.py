@@ -1,4 +1,5 @@
-"""Spark's side of the benchmarks, a program of its own: one session, steps as JSON, one line of JSON for each.
+"""Spark's side of the benchmarks, a separate program: one session, steps given as JSON, one line of JSON as the result
+of each step.
 
 Each step has a kind of work and a format: `oncelog` or `kafka`, which is Spark's own connector.
 """

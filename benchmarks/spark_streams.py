@@ -60,7 +60,7 @@ class FloorReader(DataSourceStreamReader):
 
 
 class NoWriter(DataSourceStreamArrowWriter):
-    """Reads its rows and drops them."""
+    """Reads the source's rows and drops them."""
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         for _ in iterator:
@@ -193,7 +193,9 @@ def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Run a query that finds nothing; CPU seconds a second of Spark's driver, with all below it, and of the broker."""
+    """Run a query that finds nothing; returns CPU seconds a second of Spark's driver, with all below it, and of the
+    broker.
+    """
     _register(spark)
     with tempfile.TemporaryDirectory() as folder:
         query = _start(spark, step, folder)
@@ -216,7 +218,7 @@ def _register(spark: SparkSession) -> None:
 
 
 def _await_batch(query: Any, number: int) -> int:
-    """Wait until this batch has been done; the number of the last one."""
+    """Wait until this batch is complete; returns the number of the last complete batch."""
     _await(query, lambda: int(query._jsq.lastProgress().batchId()) >= number)
     return int(query._jsq.lastProgress().batchId())
 
@@ -264,5 +266,5 @@ def cpu_s(pid: int) -> dict[int, float]:
 
 
 def cpu_since(before: dict[int, float], now: dict[int, float]) -> float:
-    """CPU seconds used meanwhile, without processes that have ended."""
+    """CPU seconds used during the block, without processes that have ended."""
     return sum(seconds - before.get(pid, 0.0) for pid, seconds in now.items())

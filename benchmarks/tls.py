@@ -3,7 +3,7 @@
     python -m benchmarks.tls [--megabytes N] [--only oncelog|kafka]
 
 confluent-kafka produces records of 1 KB and reads them back; then connections are made one after the other. Figures are
-the broker's CPU time (user and system), which other load on the machine changes little, and what passed of the clock.
+the broker's CPU time (user and system), which other load on the machine changes little, and elapsed time.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def measured(served: Served, work: Callable[[], None]) -> tuple[float, float]:
 
 def measure(name: str, served: Served, authority: Path, megabytes: int) -> None:
     count = megabytes * 1000
-    for encrypted in (False, True):  # so that what is compiled or imported at first use counts for neither
+    for encrypted in (False, True):  # so that compilation and imports at first use count for neither
         produce(options(served, authority, encrypted=encrypted), f"warm-{encrypted}", 20_000)
         consume(options(served, authority, encrypted=encrypted), f"warm-{encrypted}", 20_000)
         connect(served.encrypted if encrypted else served.plain, authority if encrypted else None)

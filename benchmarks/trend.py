@@ -3,8 +3,8 @@
     python -m benchmarks.trend keep FIGURES.json RUNS.jsonl --commit COMMIT    append the medians of a run as one line
     python -m benchmarks.trend draw RUNS.jsonl PAGE.md                         write the page with the kept runs
 
-Each run has another machine of other speed, so the page draws what is comparable: our figure in relation to Apache
-Kafka's of the same run.
+Each run is on another machine with another speed, so the page draws what is comparable: the ratio of our figure to
+Apache Kafka's in the same run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 OURS: Final = "oncelog (interval)"
-"""Our broker with its default flush policy, by the name that a run gives it."""
+"""The name of our broker with its default flush policy in a run's figures."""
 THEIRS: Final = "Apache Kafka "
 INTRODUCTION: Final = """\
 # Benchmarks over time

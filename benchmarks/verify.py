@@ -39,7 +39,9 @@ status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""Between this process and the measured one: the largest memory of a child process begins with that of its parent."""
+"""A process between this one and the measured one, because the peak memory of a child process starts at that of its
+parent.
+"""
 
 
 def speeds(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:

@@ -1,5 +1,6 @@
-"""Write ``docs/reference/schema-values.md``: what a value of each type becomes, from the samples of the test that asks
-every reader; ``--check`` says whether it is up to date."""
+"""Write ``docs/reference/schema-values.md``: the result of reading a value of each type, from the samples of the test
+that runs every reader; ``--check`` says whether it is up to date.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Draw flows of ``oncelog lab`` for the documentation: ``docs/assets/lab-FLOW.svg``, from a run on a broker of our own.
 
 Run by hand after a change of a flow or of the drawing; ``tests/integration/lab`` says when a drawing is out of date. It
-starts brokers, so it is none of the generators that ``make check`` runs.
+starts brokers, so ``make check`` does not run it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def comments() -> Iterator[Place]:
 
 
 def messages() -> Iterator[Place]:
-    """Texts of at least some words that the package raises, logs or prints; what is filled in stands in braces."""
+    """Texts that the package raises, logs or prints; placeholders stand in braces."""
     for path in sources("src"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         passed = [

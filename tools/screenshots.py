@@ -1,7 +1,7 @@
 """Make the screenshots of the console in ``docs/assets`` again: ``python -m tools.screenshots``.
 
 A broker and a console of its own, filled with the same events each time; Chromium of this machine, as the tests use it.
-Look at what came out before you commit it.
+Look at the pictures before you commit them.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ _RETRIABLE_ONLY_BY_ROW = _NEW_METADATA_ONLY_BY_ROW | {
     "InvalidFetchSessionEpoch",
     "KafkaTimeoutError",
 }
-"""Classes for which the attribute is False in aiokafka, though Kafka's table says otherwise."""
+"""Classes whose attribute is False in aiokafka, although it is True in Kafka's table."""
 
 
 class CodeAttribute(Generic[T]):

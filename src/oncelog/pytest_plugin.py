@@ -93,7 +93,7 @@ def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[E
     transactions and faults are removed before the next test; its settings, quotas and users are not.
 
     Clients connect to ``oncelog_broker.bootstrap_servers``. With the marker ``oncelog`` the test has its own broker.
-    With an existing cluster there is only what the ``TestBroker`` has.
+    With an existing cluster, only the attributes of ``TestBroker`` are available.
     """
     from oncelog.testing.brokers import Embedded
 

@@ -241,7 +241,7 @@ class _Consuming:
 
 
 def _links(records: Iterable[ConsumerRecord[object, object]]) -> list[Link]:
-    """A link for each record that has a context, as many as a span takes."""
+    """A link for each record that has a context, up to the number of links that a span can hold."""
     found: list[Link] = []
     for record in records:
         context = trace.get_current_span(context_of(record)).get_span_context()

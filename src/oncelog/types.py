@@ -94,7 +94,7 @@ def _short_java_hash(name: str) -> int:
 
 @lru_cache(maxsize=8)
 def _long_java_hash(name: str) -> int:
-    """The same for a name of up to 32,767 characters, of which one request may contain hundreds.
+    """The same hash for a name of up to 32,767 characters; one request may contain hundreds of such names.
 
     All units are held in one integer, in which adjacent fields are combined until each field holds the value of 16
     units.

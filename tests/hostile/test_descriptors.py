@@ -16,7 +16,7 @@ PARTITIONS = 20
 NONE, STORAGE_ERROR = 0, 56
 
 
-def test_no_partition_goes_offline_for_want_of_a_descriptor(tmp_path: Path) -> None:
+def test_no_partition_goes_offline_for_lack_of_a_descriptor(tmp_path: Path) -> None:
     node = Node(tmp_path, {"oncelog.flush.policy": "commit"})
     node.start()
     try:

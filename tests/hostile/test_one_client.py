@@ -138,7 +138,7 @@ def test_an_invented_producer_id_does_not_use_up_other_ids(tmp_path: Path) -> No
         node.close()
 
 
-def test_a_peer_that_never_reads_is_closed_when_idle_and_delays_no_stop(tmp_path: Path) -> None:
+def test_a_peer_that_never_reads_is_closed_when_idle_and_does_not_delay_a_stop(tmp_path: Path) -> None:
     node = Node(tmp_path, {"connections.max.idle.ms": "1500"})
     node.start()
     try:

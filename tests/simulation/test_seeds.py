@@ -110,7 +110,7 @@ def test_planted_code_refers_only_to_existing_names() -> None:
         pass
 
 
-def test_an_error_of_the_planted_code_does_not_count_as_a_found_bug() -> None:
+def test_an_error_in_the_planted_code_itself_does_not_count_as_a_found_bug() -> None:
     came = hunt(Mutant("slips", *_FITS, "a.header.gone_since)", scenes=("raw",), one_in=1), range(5))
     assert came.found == []
     assert "no attribute 'gone_since'" in came.slipped

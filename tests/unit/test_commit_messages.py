@@ -18,7 +18,7 @@ from tools.commit_messages import FIRST, MAX_SUBJECT, commits, faults, main
         "\nSubject\n# a comment of git's editor\n\nBody\n",
     ],
 )
-def test_a_short_subject_and_a_body_apart_are_accepted(message: str) -> None:
+def test_a_short_subject_and_a_body_after_a_blank_line_are_accepted(message: str) -> None:
     assert faults(message) == []
 
 

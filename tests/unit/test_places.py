@@ -91,7 +91,7 @@ def test_modules_without_a_test_of_their_own_are_tested_elsewhere() -> None:
     assert [module for module in without_own_file() if not row(module)] == []
 
 
-def test_every_row_of_the_places_is_needed() -> None:
+def test_modules_listed_as_tested_elsewhere_have_no_test_file_of_their_own() -> None:
     assert set(ELSEWHERE) - {row(module) for module in without_own_file()} == set()
 
 

@@ -41,7 +41,9 @@ def test_files_whose_time_is_listed_exist() -> None:
         (3, ["client/b.py", "client/kafka.py", "client/a.py"], "client/kafka.py"),
     ],
 )
-def test_a_worker_takes_its_own_kind_then_unowned_files_then_others(worker: int, files: list[str], taken: str) -> None:
+def test_a_test_worker_takes_files_of_its_own_kind_then_unowned_files_then_others(
+    worker: int, files: list[str], taken: str
+) -> None:
     waiting = {
         f"tests/integration/{file}": [f"{file}::test[{'kafka' if file.endswith('kafka.py') else 'oncelog'}]"]
         for file in files
@@ -49,7 +51,7 @@ def test_a_worker_takes_its_own_kind_then_unowned_files_then_others(worker: int,
     assert choice(waiting, worker) == f"tests/integration/{taken}"
 
 
-def test_files_whose_tests_take_the_shared_session_have_the_worker_that_has_it() -> None:
+def test_files_that_use_the_shared_session_run_on_the_worker_that_has_it() -> None:
     files = [path for path in sorted(TESTS.rglob("test_*.py")) if "unit" not in path.relative_to(TESTS).parts]
     taking = [path for path in files if re.search(r"\bspark: SparkSession\b", path.read_text(encoding="utf-8"))]
     assert taking

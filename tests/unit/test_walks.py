@@ -68,7 +68,7 @@ def test_a_change_without_its_place_is_refused(tmp_path: Path, text: str) -> Non
         change(tmp_path, text)
 
 
-def test_a_change_replaces_what_it_shows(tmp_path: Path) -> None:
+def test_a_documented_change_replaces_the_code_that_it_shows(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a\nb\nc\n")
     change(tmp_path, "--- file\n a\n-b\n+B\n")
     assert (tmp_path / "file").read_text() == "a\nB\nc\n"

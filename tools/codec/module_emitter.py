@@ -186,6 +186,6 @@ def _note(item: Field) -> str:
 
 
 def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
-    """The table of a function for each version."""
+    """The lines of a table that has a function for each version."""
     rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
     return [f"{message.name}.{name} = {{", *rows, "}"]

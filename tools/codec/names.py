@@ -57,7 +57,7 @@ def may_be_null(item: Field) -> bool:
 
 
 def default(item: Field) -> str:
-    """The default's value as an expression; of an array or struct a new one."""
+    """The default as an expression; for an array or struct, an expression that creates a new one."""
     if item.default_is_null:
         return "None"
     if item.is_array:

@@ -21,7 +21,7 @@ class ReadEmitter:
     """Collects the lines of one reader and the names it needs from elsewhere."""
 
     def __init__(self, message: str, layout: Layout, has_records: bool, *, counts: bool = False) -> None:
-        """:param counts: the reader takes a limit of elements."""
+        """:param counts: whether the reader is given an ``ElementLimit``."""
         self.message = message
         self.layout = layout
         self.has_records = has_records
@@ -162,7 +162,7 @@ class ReadEmitter:
         self._line(f"{target}: {type_} = {value}" if declare else f"{target} = {value}")
 
     def _bytes(self, slot: Slot, target: str, declare: bool) -> None:
-        """A string, ``bytes`` or ``records``."""
+        """Emit the reading of a string, ``bytes`` or ``records``."""
         item = slot.field
         self._length(slot, "count", wide=item.type != "string", is_string=item.type == "string")
         null_check = "count" if slot.compact else "count >= 0"

@@ -12,7 +12,7 @@ A table is indented text, one field a line::
 - ``message NAME KIND [key=N] versions=RANGE flexible=RANGE|none [latest-unstable]``
 - ``FIELD TYPE RANGE [nullable=RANGE] [tag=N:RANGE] [default=VALUE] [ignorable] [flexible=none]``; deeper lines
   define the struct that is the field's type. ``struct NAME`` defines one that several fields share.
-- RANGE is ``N``, ``N-M`` or ``N+``. A range that exceeds the message's versions counts only within them.
+- RANGE is ``N``, ``N-M`` or ``N+``. A range that exceeds the message's versions applies only within them.
 - ``default`` is given where it is not zero, false, empty or, for ``records``, null.
 
 The facts are Apache Kafka's 4.4 message definitions.

@@ -31,7 +31,7 @@ from tools.kafka_new import left_out
 from tools.kafka_new.definitions import field_words, released_messages, version_text
 
 OLDEST = (4, 3)
-"""The first release whose classes ``Release.java`` asks."""
+"""The first release whose classes ``Release.java`` can load."""
 SETTINGS = {"broker": broker_properties, "topic": topic_properties, "group": group_properties}
 Value = TypeVar("Value")
 

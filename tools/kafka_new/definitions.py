@@ -1,7 +1,7 @@
 """Kafka's own message definitions, as ``tools.codec.schema`` holds ours, and as the text of our tables.
 
 A release's jars hold each definition as JSON with comments (``common/message/NAME.json``,
-``common/metadata/NAME.json``). Called by the comparison, and by whoever adds a message to our tables.
+``common/metadata/NAME.json``). Called by the comparison, and by hand when a message is added to our tables.
 """
 
 from __future__ import annotations

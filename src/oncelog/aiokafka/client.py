@@ -34,9 +34,9 @@ def check_security(
     sasl_plain_username: str | None,
     sasl_plain_password: str | None,
 ) -> None:
-    """Refuse what aiokafka refuses, naming its arguments.
+    """Refuse the combinations of arguments that aiokafka refuses.
 
-    :raises ConfigError: a ValueError.
+    :raises ConfigError: one of these; also a ValueError.
     """
     if security_protocol not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
         raise ConfigError(

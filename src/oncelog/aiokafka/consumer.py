@@ -204,7 +204,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
         """Like :meth:`Consumer.offsets_for_times`, but a negative time raises ValueError."""
         for name, timestamp in arguments.times(timestamps).items():
             if timestamp < 0:
-                raise ValueError(f"the time {timestamp} for {name} is negative")
+                raise ValueError(f"the timestamp {timestamp} for {name} is negative")
         return await _found(super().offsets_for_times(timestamps))
 
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -231,7 +231,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
             if isinstance(position, OffsetAndMetadata | int):
                 continue
             if not isinstance(position, tuple) or len(position) != 2:
-                raise ValueError(f"the offset of {name} must be a number or (number, text), not {position!r}")
+                raise ValueError(f"the offset of {name} must be a number or (number, string), not {position!r}")
             if position[1] is not None and not isinstance(position[1], str):
                 raise TypeError(f"Metadata should be a string, not {position[1]!r}")
         if self.config.group_id is None:

@@ -35,7 +35,7 @@ class KafkaUnavailableError(KafkaError):
 
 
 class NodeNotReadyError(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
     retriable = True
 
@@ -47,30 +47,30 @@ class KafkaProtocolError(KafkaError):
 
 
 class CorrelationIdError(KafkaProtocolError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
 
 class Cancelled(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
     retriable = True
 
 
 class TooManyInFlightRequests(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
     retriable = True
 
 
 class StaleMetadata(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
     retriable = True
     invalid_metadata = True
 
 
 class MetadataEmptyBrokerList(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
     retriable = True
 
@@ -96,7 +96,7 @@ class UnsupportedCodecError(KafkaError):
 
 
 class QuotaViolationError(KafkaError):
-    """Handled by the client."""
+    """The client handles this case itself."""
 
 
 class StaleLeaderEpochCodeError(BrokerResponseError):
@@ -113,7 +113,7 @@ kafka_errors: dict[int, type[BrokerResponseError]] = {
     for kind in list(globals().values())
     if isinstance(kind, type) and issubclass(kind, BrokerResponseError) and BrokerResponseError in kind.__bases__
 }
-"""The classes by their codes."""
+"""The exception classes by their error codes."""
 
 
 def for_code(error_code: int) -> type[BrokerResponseError]:

@@ -32,7 +32,7 @@ class BatchBuilder(Batch):
         timestamp: int | None = None,
         headers: RecordHeaders = (),
     ) -> int | None:
-        """Add a record; its position in the batch, or None when the batch is full or closed."""
+        """Add a record; returns its position in the batch, or None when the batch is full or closed."""
         if self._serialization is not None:
             key, value, headers = self._serialization("", key, value, headers)
         return super().append(key=key, value=value, timestamp=timestamp, headers=headers)

@@ -32,7 +32,7 @@ Value = str | int | bytes | None
 Row = tuple[Any, ...]
 
 STANDS_STILL_S = 30
-"""A program whose brief transaction takes longer than this counts as stopped or disconnected."""
+"""A program whose short transaction takes longer than this counts as stopped or disconnected."""
 _PLACE = re.compile(r"\?")
 
 
@@ -223,7 +223,7 @@ class Asyncpg:
 
 
 def _check_committed(status: str | None) -> None:
-    """PostgreSQL answers COMMIT of a transaction that had failed with ROLLBACK, and with no error."""
+    """If a statement of the transaction has failed, PostgreSQL answers COMMIT with ROLLBACK and no error."""
     if status != "COMMIT":
         raise AtomicError(_FAILED)
 
@@ -268,7 +268,7 @@ def async_database(connection: object) -> Database:
 
 
 Known = Callable[[object], Database]
-"""The port of a connection, blocking or asyncio."""
+"""Returns the interface to a connection, blocking or asyncio."""
 
 
 def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]], where: str) -> Database:
@@ -280,7 +280,7 @@ def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]]
 
 
 def run(work: Awaitable[Any]) -> Any:
-    """The result of a coroutine that waits for nothing: over a blocking driver and a blocking client, none does."""
+    """The result of a coroutine that never waits, as is the case over a blocking driver and a blocking client."""
     steps = work.__await__()
     try:
         next(steps)

@@ -82,7 +82,7 @@ class InboxReader(Generic[K, V]):
         self._group: str = config.group_id
         self._begin = begin
         self._expected: dict[TopicPartition, int] = {}
-        """The database's position of each partition to which the consumer was moved."""
+        """By partition, the position in the database to which the consumer was moved."""
         self._unshown: dict[TopicPartition, int] = {}
         self._shown_s = 0.0
 
@@ -184,7 +184,7 @@ class InboxReader(Generic[K, V]):
         try:
             await self._consumer.commit(shown)
         except KafkaError as error:
-            log.info("the offsets of group %s were not committed, for tools: %s", self._group, error)
+            log.info("the offsets of group %s, which only tools read, were not committed: %s", self._group, error)
 
 
 __all__ = ["InboxReader"]

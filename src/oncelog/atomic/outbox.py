@@ -28,7 +28,7 @@ _INSERT = (
 class OutboxWriter:
     """Writes rows, and records as rows. Any number of instances may write at once, each with its own connection.
 
-    :param known: how the connection is to be used; by asyncio unless given.
+    :param known: the interface to the connection; by default the one for asyncio.
     """
 
     def __init__(self, database: AnyConnection, *, known: Known = async_database) -> None:

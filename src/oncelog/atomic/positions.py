@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class OnMismatch(Enum):
-    """What to do with the batch that the database noted last, if the log's note does not fit.
+    """What to do with the batch that the database noted last, if the log's note contradicts it.
 
     ``SEND`` never loses a batch, but may send it twice; ``SKIP`` never sends a batch twice, but may lose it.
     """
@@ -45,7 +45,7 @@ class LogPosition(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Why database and log do not fit together."""
+    """Why database and log contradict each other."""
 
     reason: str
 
@@ -57,7 +57,7 @@ def is_sent(note: DatabasePosition, position: LogPosition | None) -> bool | Cont
             return True
         return Contradiction(
             f"the log has batch {position.batch} of an outbox, and the database has relayed none: it is another "
-            "database, or was set back"
+            "database, or one restored to an earlier state"
         )
     if position is None:
         return Contradiction(
@@ -70,11 +70,15 @@ def is_sent(note: DatabasePosition, position: LogPosition | None) -> bool | Cont
         return False
     if position.batch > note.batch:
         return Contradiction(
-            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: it was set back"
+            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: the database was "
+            "restored to an earlier state"
         )
     if position.batch < note.batch - 1:
         return Contradiction(
-            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: the cluster was set "
-            "back, or it is another one"
+            f"the log has batch {position.batch}, and the database has relayed up to {note.batch}: the cluster was "
+            "restored to an earlier state, or it is another one"
         )
-    return Contradiction(f"batch {position.batch} of the log is not batch {position.batch} of this database: a copy?")
+    return Contradiction(
+        f"batch {position.batch} of the log is not batch {position.batch} of this database: is this a copy of another "
+        "database?"
+    )

@@ -6,7 +6,7 @@ from oncelog.errors import OncelogError
 
 
 class AtomicError(OncelogError):
-    """Database and log do not fit together, or the program has broken a rule of this package."""
+    """Database and log contradict each other, or the program has broken a rule of this package."""
 
 
 class Superseded(AtomicError):
@@ -14,4 +14,6 @@ class Superseded(AtomicError):
 
 
 class Mismatch(AtomicError):
-    """The database and the log contradict each other: one of them was set back, or belongs to another."""
+    """The database and the log contradict each other: one of them was restored to an earlier state, or belongs to
+    another.
+    """

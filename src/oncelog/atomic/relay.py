@@ -1,7 +1,7 @@
 """Rows and records on any Kafka, the sending side: each row of the outbox becomes a record, once.
 
-Rows are chosen by whether they have a number of a batch, never by comparing ids: a row that becomes visible late, below
-ids that were sent long ago, still has none. ``docs/internals/atomic.md`` has the reasoning.
+Rows are chosen by whether they have a batch number, never by comparing ids: a row that becomes visible late, below ids
+that were sent long ago, still has no number. ``docs/internals/atomic.md`` has the reasoning.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class OutboxRelay:
         return len(rows)
 
     async def _next(self) -> bool:
-        """Delete sent rows, and number the next ones; False if the outbox is empty."""
+        """Delete sent rows, and number the next ones; returns False if the outbox is empty."""
         waiting = await self._database.look(_WAITING)
         if waiting and not self._note.topic:
             await self._begin(waiting[0][0])

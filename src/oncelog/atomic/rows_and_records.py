@@ -27,7 +27,7 @@ _DECIDE = f"UPDATE {PREPARED} SET token = ? WHERE transactional_id = ? AND write
 class TwoPhase:
     """One instance of a program that writes under a transactional id.
 
-    :param known: how the connection is to be used; by asyncio unless given.
+    :param known: the interface to the connection; by default the one for asyncio.
     """
 
     def __init__(self, database: AnyConnection, producer: PreparingProducer, *, known: Known = async_database) -> None:

@@ -53,7 +53,7 @@ _KNOWN: Mapping[Dialect, str] = {
     Dialect.POSTGRESQL: "SELECT found FROM to_regclass(?) AS found WHERE found IS NOT NULL",
 }
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('oncelog.atomic', 0))"
-"""CREATE TABLE IF NOT EXISTS fails in PostgreSQL if two do it at once."""
+"""In PostgreSQL, CREATE TABLE IF NOT EXISTS fails if two programs execute it at once."""
 
 
 def definition(table: str, dialect: Dialect) -> str:

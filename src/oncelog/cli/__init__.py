@@ -1,4 +1,4 @@
-"""The command line. ``run`` is the entry point of the console script: what takes time to load is loaded by it.
+"""The command line. ``run`` is the entry point of the console script: it loads everything that takes time to load.
 
 Called by the console script and ``python -m oncelog``. It may import everything but ``testing``.
 """
@@ -14,10 +14,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_end_at_once() -> Iterator[None]:
-    """Ctrl-C ends the process silently meanwhile: a module that is being imported would report it as a defect."""
+    """During the imports Ctrl-C ends the process silently: a module that is being imported would report it as a
+    defect.
+    """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield  # somebody else decides: SIGINT is ignored in the background of a shell
+        yield  # SIGINT is ignored, for example in the background of a shell, and stays ignored
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -28,7 +30,9 @@ def interrupts_end_at_once() -> Iterator[None]:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Around imports: nothing that they create is garbage, and later collections do not examine it."""
+    """Suspend garbage collection during imports, and exclude what they create from later collections: none of it is
+    garbage.
+    """
     gc.disable()
     try:
         yield
@@ -39,7 +43,9 @@ def without_collections() -> Iterator[None]:
 
 @contextmanager
 def loading(command: str) -> Iterator[None]:
-    """Around the import of a command. SIGHUP, which would end ``serve`` now, waits until it has its handler."""
+    """The context in which a command is imported. SIGHUP, which would end ``serve`` at this point, is blocked until
+    ``serve`` has a handler for it.
+    """
     if command == "serve" and hasattr(signal, "SIGHUP"):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     with interrupts_end_at_once(), without_collections():

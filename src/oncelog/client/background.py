@@ -61,7 +61,9 @@ class BackgroundLoop:
             raise
 
     def start(self, work: Coroutine[Any, Any, None], stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for a client's start; after an interrupt ``stop`` closes it, however far it has come."""
+        """Wait for a client's start; after an interrupt ``stop`` closes the client, even if it has only partly
+        started.
+        """
         try:
             self.run(work)
         except BaseException:
@@ -88,7 +90,9 @@ class BackgroundLoop:
         self._thread.call_soon(action)
 
     def wait(self, event: threading.Event, seconds: float | None) -> bool:
-        """Whether the event has been set on the loop within this time; None: wait for it."""
+        """Wait until the event is set on the loop, at most for this time (None: without a limit); returns whether it
+        is set.
+        """
         return self._thread.wait(event, seconds)
 
 

@@ -29,7 +29,7 @@ class _UnreadFailure:
 
     __slots__ = ("error",)
     last = ""
-    """The last reason logged: thousands of records may fail for the same one."""
+    """The last reason that was logged: thousands of records may fail for the same reason."""
 
     def __init__(self, error: BaseException) -> None:
         self.error: BaseException | None = error
@@ -130,7 +130,7 @@ class Delivery(Generic[T]):
 
 
 def _after_fork() -> None:
-    """Another thread may have held the lock at the moment of the fork."""
+    """Replace the lock in a forked child: another thread may have held it at the moment of the fork."""
     global _lock
     _lock = threading.Lock()
 

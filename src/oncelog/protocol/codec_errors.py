@@ -8,7 +8,7 @@ class ProtocolError(Exception):
 
 
 class MalformedMessage(ProtocolError):
-    """The bytes are not the message they claim to be: short, over-long, a bad length, invalid UTF-8, bytes left over.
+    """The bytes are not the expected message: too short or too long, a bad length, invalid UTF-8, bytes left over.
 
     ``offset`` is the position in the buffer handed to the decoder at which the named field, or the run of fixed-size
     fields that starts with it, begins or ends early.

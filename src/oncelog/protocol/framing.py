@@ -25,7 +25,7 @@ _pack_response_v1 = Struct(">iix").pack
 _unpack_correlation = Struct(">i").unpack_from
 
 _RANGES: Final = {key: (each.lowest, each.highest, each.flexible_from) for key, each in API_VERSIONS.items()}
-"""Plain tuples, because looking up a named field takes as long as a call."""
+"""Version ranges as plain tuples, because looking up a named field takes as long as a call."""
 _NO_RANGE: Final = (32767, -32768, 32767)
 _FLEXIBLE_FROM: Final = {key: versions.flexible_from for key, versions in API_VERSIONS.items()}
 _ALWAYS_V0: Final = int(ApiKey.API_VERSIONS)

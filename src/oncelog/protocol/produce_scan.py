@@ -69,8 +69,9 @@ class ProduceShape(NamedTuple):
 
 
 class PlainRun(NamedTuple):
-    """One or more requests for one partition: of each its correlation id, its batch (a view of the buffer), the batch's
-    header, and the position after the request."""
+    """One or more requests for one partition: for each, its correlation id, its batch (a view of the buffer), the
+    batch's header, and the position after the request.
+    """
 
     partition: int
     correlation_ids: Sequence[int]

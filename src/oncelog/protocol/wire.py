@@ -20,10 +20,10 @@ Uuid: TypeAlias = bytes
 """Struct format of a UUID: sixteen bytes, most significant first."""
 Append: TypeAlias = Callable[[Buffer], None]
 Reader: TypeAlias = Callable[..., tuple[Any, int]]
-"""Takes ``(data, pos, size)``; of a request also an ``ElementLimit``."""
+"""Called with ``(data, pos, size)``, and for a request also with an ``ElementLimit``."""
 Writer: TypeAlias = Callable[[Append, Any], None]
 MAX_TAGS: Final = 127
-"""In one section; Apache Kafka defines at most five."""
+"""Maximum number of tags in one section; Apache Kafka defines at most five."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -192,7 +192,7 @@ class ElementLimit:
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
-    """``error``, one of ``READ_ERRORS``, with its position."""
+    """The error for ``error``, one of ``READ_ERRORS``, with its position in the message."""
     match error:
         case StructError() | IndexError():
             reason = "ends before the field does"
@@ -288,7 +288,9 @@ def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
 
 
 def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
-    """The position after a tag section of which ``count``, below 128 or the first byte of more, was just read."""
+    """The position after a tag section whose ``count`` was just read; from 128 on ``count`` is only the first byte of
+    the number.
+    """
     if count > 127:
         count, pos = many_tags(data, pos, count)
     for _ in range(count):

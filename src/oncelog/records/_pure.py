@@ -178,7 +178,7 @@ def walk(
 
 
 def longest(area: Buffer, count: int) -> int:
-    """The size in bytes of the longest of ``count`` well-formed records, without the length before it."""
+    """The size in bytes of the longest of ``count`` well-formed records, without its length prefix."""
     data = bytes(area)
     longest_bytes = position = 0
     for _ in range(count):

@@ -136,7 +136,7 @@ class BatchScanner:
         return found._replace(size_bytes=at)
 
     def _check(self, header: HeaderFields, batch: memoryview | None) -> bool:
-        """Whether the batch is valid and complete; None stands for one that continues past the block."""
+        """Whether the batch is valid and complete; None if it continues past the block."""
         offset, length, delta = header[0], header[1], header[6]
         if header[3] != 2:
             raise CorruptBatch(not_version_2(offset, header[3]))

@@ -37,7 +37,7 @@ _MAX_INT64 = 2**63 - 1
 _MIN_RECORD_BYTES = 7
 _MIN_INT64 = -(2**63)
 MAX_MS = _MAX_INT64 // 1000
-"""The latest time in ms that microseconds hold, in the year 294247; the earliest is its negative."""
+"""The latest time in ms that 64-bit microseconds can hold, in the year 294247; the earliest is its negative."""
 _TIMESTAMP = pa.timestamp("ms", tz="UTC")
 
 Int64s = npt.NDArray[np.int64]
@@ -264,7 +264,9 @@ def _decode_with_twin(
 
 
 def in_microseconds(timestamps: pa.Array) -> pa.Array:
-    """Timestamps in ms, without nulls, in microseconds; null for those beyond ``MAX_MS``, which these cannot hold."""
+    """Timestamps in ms, without nulls, in microseconds; null for those beyond ``MAX_MS``, which microseconds cannot
+    hold.
+    """
     rows = len(timestamps)
     held = np.frombuffer(timestamps.buffers()[1], np.int64, rows, timestamps.offset * 8)
     kind = pa.timestamp("us", tz="UTC")

@@ -1,7 +1,7 @@
 """Dates and timestamps of Arrow as text, whatever their year.
 
-Called by what writes text: exports to CSV, tables in SQLite and PostgreSQL. Arrow's own text of a year beyond 32767 is
-another year, or none (``<value out of range: 106751990>``).
+Called by what writes text: exports to CSV, tables in SQLite and PostgreSQL. Arrow itself shows a year beyond 32767 as
+another year, or not at all (``<value out of range: 106751990>``).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def sql_day(year: int, month_and_day: str) -> tuple[str, str]:
 
 
 def moment_texts(column: pa.Array | pa.ChunkedArray, *, between: str = " ", day: DayText = iso_day) -> pa.Array:
-    """A column of date32 or timestamp as text; a timestamp with a time zone in UTC, with ``Z`` behind it.
+    """A column of date32 or timestamp as text; a timestamp with a time zone in UTC, followed by ``Z``.
 
-    :param between: stands between day and time.
+    :param between: the separator of day and time.
     """
     kind = column.type
     if isinstance(column, pa.ChunkedArray):

@@ -65,7 +65,7 @@ HEADER_SIZE_BYTES = 61
 SMALLEST_RECORD_BYTES = 7
 """A length and six empty fields."""
 LOG_OVERHEAD_BYTES = 12
-"""Base offset and batch length: the bytes that the length does not count."""
+"""Base offset and batch length: the bytes that are not part of the length."""
 
 _START = Struct(">qi4xb")
 """Offset, length and format: at the same place in every format."""

@@ -138,7 +138,9 @@ _GZIP_MEMBER_BYTES = 1024
 
 
 def gzip_claims(data: memoryview) -> int:
-    """The decompressed size in bytes that a gzip stream states at its end; of several members, the last one's."""
+    """The decompressed size in bytes that a gzip stream states at its end; with several members, that of the last
+    one.
+    """
     return int.from_bytes(data[-4:], "little")
 
 

@@ -24,7 +24,7 @@ def _compiled() -> tuple[Any, str]:
 
 compiled: Any
 compiled, why_pure = _compiled()
-"""The compiled module or None, and why, for :mod:`oncelog.records.arrow`, whose fallback has other classes."""
+"""The compiled module, or None and the reason, for :mod:`oncelog.records.arrow`, whose fallback has other classes."""
 
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner

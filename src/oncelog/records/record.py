@@ -1,6 +1,7 @@
 """One record in Python, and the arithmetic of sequence numbers.
 
-Used by both twins of the record codec and so below them; callers import it from :mod:`oncelog.records.batch`.
+Used by the compiled and the pure record codec, so it is below both; callers import it from
+:mod:`oncelog.records.batch`.
 """
 
 from __future__ import annotations

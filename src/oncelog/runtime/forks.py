@@ -6,8 +6,8 @@ is
 therefore registered here, and the child closes its duplicates right after the fork.
 
 Invariants
-- A child changes nothing that it shares with its parent: it says nothing on a connection, and removes nothing from an
-  event loop's ``epoll``.
+- A child changes nothing that it shares with its parent: it sends nothing on a connection, and removes nothing from an
+event loop's ``epoll``.
 - A descriptor's number stays taken in the child (by the null device), because the Python objects that the child
   inherited close that number when they are collected.
 """

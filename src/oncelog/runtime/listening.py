@@ -14,8 +14,8 @@ ITERATIONS = 3
 async def close_servers(servers: Iterable[asyncio.Server]) -> None:
     """Accept no more connections, on any of ``servers``.
 
-    A connection accepted in the last iteration gets its transport first: ``asyncio`` would fail to make it once the
-    server is closed, and leave the connection's socket open.
+    A connection accepted in the last iteration gets its transport first: ``asyncio`` would fail to create the transport
+    once the server is closed, and leave the connection's socket open.
     """
     loop, closing = asyncio.get_running_loop(), list(servers)
     sockets = [sock for server in closing for sock in server.sockets]

@@ -69,7 +69,7 @@ class LoopThread:
             raise error(_GREEN.format(what=what))
         self.loop = loop
         self.is_ending = False
-        """Whether its end has been requested."""
+        """Whether the end of the thread has been requested."""
         self.at_death: list[Callable[[], Coroutine[Any, Any, None]]] = []
         """Work to do on the thread before it ends unrequested."""
         self._what, self._not_running, self._error = what, not_running, error
@@ -156,7 +156,9 @@ class LoopThread:
         return done.result()
 
     def wait(self, event: threading.Event, seconds: float | None = None) -> bool:
-        """Whether the event has been set on the thread within this time; None: wait for it."""
+        """Wait until the event is set on the thread, at most for this time (None: without a limit); returns whether
+        it is set.
+        """
         end = None if seconds is None else real_time.monotonic() + seconds
         pulse = _Pulse(self.loop)
         while not event.wait(SIGNAL_SECONDS if end is None else min(SIGNAL_SECONDS, end - real_time.monotonic())):

@@ -19,7 +19,8 @@ NULL = "null"
 def show_bytes(data: bytes | None, null: str = NULL) -> str:
     """Bytes as one line of text: UTF-8 with control characters and invalid bytes escaped.
 
-    :param null: stands for None. Text that reads like it is put into double quotes, so that the two never look alike.
+    :param null: stands for None. A string equal to ``null`` is put into double quotes, so that the two never look
+        alike.
     """
     if data is None:
         return null

@@ -28,7 +28,7 @@ class Timer:
         self.callback: TimerCallback | None = callback
 
     def cancel(self) -> None:
-        """Cancel it; does nothing if it has already fired."""
+        """Cancel the timer; does nothing if it has already fired."""
         self.callback = None
 
     @property
@@ -48,7 +48,7 @@ class Timers:
         self._shifts = self._moved_ms = 0
 
     def schedule(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Call ``callback(now_ms)`` once ``at_ms`` has come."""
+        """Call ``callback(now_ms)`` once the time is ``at_ms``."""
         timer = Timer(at_ms, callback)
         self._sequence += 1
         heapq.heappush(self._heap, (at_ms, self._sequence, timer))
@@ -95,8 +95,8 @@ class Timers:
     ) -> RepeatedTimer:
         """Call ``work`` at ``first_ms``, then repeatedly after the current ``interval_ms()``.
 
-        :param idle: whether ``work`` would do nothing at a time, if nothing else happened until then. What is not idle
-            at one time is not idle later. Asked only if time is skipped.
+        :param idle: returns whether ``work`` would do nothing at a given time if nothing else happened until then. Once
+            it returns False, it must return False for all later times. Called only if time is skipped.
         """
         repeated = RepeatedTimer(self, first_ms, interval_ms, work, idle)
         self._repeated.append(repeated)
@@ -106,7 +106,7 @@ class Timers:
         """Skip repeated work that would do nothing: its next time is the first one after ``now_ms`` at which it has
         something to do, or the first one after ``until_ms``.
 
-        Whoever lets time pass calls this before each timer, because a timer's callback may give others something to do.
+        Code that lets time pass calls this before each timer, because a timer's callback may create work for others.
         """
         for repeated in self._repeated:
             repeated.skip_idle(now_ms, until_ms)

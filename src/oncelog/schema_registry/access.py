@@ -1,7 +1,8 @@
 """Who may use the registry: everyone on this machine, or users of the cluster with their rights on the topic.
 
-Called by the routes. With a login, name and password are the cluster's: they are tried there, and the cluster says
-what the user may do with the topic (READ: look, WRITE: change). Both are remembered for a minute.
+Called by the routes. With a login, name and password are those of a user of the cluster: they are tried there, and the
+cluster's ACLs decide what the user may do with the topic (READ: look, WRITE: change). Both results are cached for a
+minute.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class RequiredOperation(Enum):
 
 
 class AccessControl:
-    """Decides on each request."""
+    """Decides whether a request is permitted."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
@@ -52,7 +53,7 @@ class AccessControl:
         self._asking = asyncio.Lock()
 
     async def enter(self, request: Request) -> int | None:
-        """The operations of the user; None if everyone may do everything.
+        """The user's permitted operations; None if everyone may do everything.
 
         :raises Refused: no or wrong credentials, or a browser sent the request under another site's name.
         """

@@ -1,7 +1,7 @@
 """Chooses the versions that a schema is compared with, and finds schemas that are equal once they are parsed. Pure.
 
-Called by the rules and the answers. A subject with a setting that this registry does not know takes no new version:
-it cannot know what the setting would refuse.
+Called by the rules and the answers. A subject with a setting that this registry does not know accepts no new version,
+because the registry cannot know what the setting would refuse.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_COMPARED = 500
 UNKNOWN_SETTINGS = ("alias", "compatibilityPolicy")
 """Settings of Confluent's registry that change what may be registered, and how."""
 EXPANDED = "resolved"
-"""The form of an Avro schema with those in it that it refers to."""
+"""The form of an Avro schema in which the schemas that it refers to are inlined."""
 ALLOWED = {"compatibilityPolicy": "STRICT"}
 
 
@@ -138,9 +138,9 @@ def find_version(
     """The last of ``versions`` with this content; texts that another registry formatted differently are compared
     parsed.
 
-    An Avro schema may be sent as clients parse it, with the schemas that it refers to written in it.
+    An Avro schema may be sent as clients parse it, with the referenced schemas inlined.
 
-    :param normalized: the content is normalized, and so is what it is compared with.
+    :param normalized: the content is normalized, so the versions are normalized, too, before the comparison.
     """
     for version in reversed(versions):
         if version.content == content:

@@ -14,9 +14,13 @@ from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.schema_records import compact
 
 Contract = Mapping[str, Any]
-"""``metadata`` and ``ruleSet``, each if it is given. An empty one is given: nothing is inherited then."""
+"""``metadata`` and ``ruleSet``, each None if the request leaves it out. An empty one is not left out: nothing is
+inherited then.
+"""
 VERSION = "confluent:version"
-"""The property that Confluent's registry sets to the version's number, where a schema has it or asks for a version."""
+"""The property that Confluent's registry sets to the version's number, if the schema has this property or the request
+names a version.
+"""
 MIGRATIONS = ("UPGRADE", "DOWNGRADE", "UPDOWN")
 CONVERSIONS = ("WRITE", "READ", "WRITEREAD")
 RULES = {"migrationRules": MIGRATIONS, "domainRules": CONVERSIONS, "encodingRules": CONVERSIONS}
@@ -28,14 +32,14 @@ MAX_RULE_NAME = 256
 def contract_of(found: Mapping[str, Any]) -> Contract:
     """The contract in the body of a request.
 
-    :raises Refused: a part is not of its form.
+    :raises Refused: a part of it is malformed.
     """
     given = {"metadata": metadata_of(found.get("metadata")), "ruleSet": rule_set_of(found.get("ruleSet"))}
     return {name: part for name, part in given.items() if part is not None}
 
 
 def metadata_of(value: object) -> dict[str, Any] | None:
-    """:raises Refused: it is not metadata."""
+    """:raises Refused: the value is not metadata."""
     if value is None:
         return None
     try:
@@ -45,13 +49,14 @@ def metadata_of(value: object) -> dict[str, Any] | None:
         shown = {"tags": tags, "properties": properties, "sensitive": _names(found.get("sensitive"))}
     except (TypeError, ValueError) as error:
         raise rest_errors.invalid_schema(
-            f"metadata needs texts as properties and lists of texts as tags and sensitive: {error}"
+            "metadata needs strings as values of properties, and lists of strings as values of tags and of "
+            f"sensitive: {error}"
         ) from None
     return _without_empty(shown)
 
 
 def rule_set_of(value: object) -> dict[str, Any] | None:
-    """:raises Refused: a rule is not one."""
+    """:raises Refused: a rule is malformed."""
     if value is None:
         return None
     try:
@@ -100,8 +105,8 @@ def stored(contract: Contract) -> str:
 
 
 def inherited(given: Contract, previous: str, settings: Callable[[str], Any]) -> Contract:
-    """What a new version gets: a part that the request leaves out is that of the previous version, and the subject's
-    defaults come before, its overrides after it.
+    """The contract of a new version: a part that the request leaves out is inherited from the previous version; the
+    subject's defaults apply before it, the subject's overrides after it.
 
     :param settings: a subject's own setting by its name, or None.
     """
@@ -119,7 +124,9 @@ def inherited(given: Contract, previous: str, settings: Callable[[str], Any]) ->
 
 
 def with_version(contract: Contract, number: int, *, asked: bool) -> Contract:
-    """With the version's number among the properties, if a version was asked for or there is one."""
+    """The metadata with the version's number among its properties, if the request names a version or the property
+    exists.
+    """
     metadata = contract.get("metadata") or {}
     properties = metadata.get("properties") or {}
     if not asked and VERSION not in properties:
@@ -129,7 +136,9 @@ def with_version(contract: Contract, number: int, *, asked: bool) -> Contract:
 
 
 def equal(given: str, there: str, version: int) -> bool:
-    """Whether a version with the contract ``there`` is found by ``given``: only one of them may have its number."""
+    """Whether a version with the contract ``there`` matches ``given``; the version's number may be in only one of
+    them.
+    """
     if given == there:
         return True
     wanted, found = _version_in(given), _version_in(there)
@@ -182,13 +191,13 @@ def _texts(value: object) -> dict[str, str]:
     found = _mapping(value)
     for text in found.values():
         if not isinstance(text, str):
-            raise TypeError(f"{text!r:.100} is not a text")
+            raise TypeError(f"{text!r:.100} is not a string")
     return dict(sorted(found.items()))
 
 
 def _names(value: object) -> list[str]:
     if value is not None and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
-        raise TypeError(f"{value!r:.100} is not a list of texts")
+        raise TypeError(f"{value!r:.100} is not a list of strings")
     return sorted(set(value or ()))
 
 

@@ -26,7 +26,7 @@ _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 
 class ForwardedAnswer(NamedTuple):
-    """What the other registry answered."""
+    """The answer of the other registry."""
 
     status: int
     body: bytes

@@ -49,7 +49,9 @@ WAIT_MS = 500
 OWNER_SECONDS = 5.0
 """The longest time for which a read waits to learn the transactional id's producer."""
 _READING_CHANNEL = 2
-"""A separate connection: the broker answers no other request on it while it waits for records."""
+"""The channel for reads, on a separate connection: while a fetch waits for records, the broker answers no other request
+there.
+"""
 
 
 class TopicRefused(OncelogError):

@@ -18,7 +18,9 @@ MAX_REFERENCES = 1000
 
 
 class Submitted(NamedTuple):
-    """A schema as it was sent, empty for the previous one; ``version`` of a reference may be ``LATEST``."""
+    """A schema in a request; an empty one stands for the subject's previous schema. The ``version`` of a reference
+    may be ``LATEST``.
+    """
 
     schema: str
     schema_type: str = AVRO

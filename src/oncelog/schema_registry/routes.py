@@ -73,7 +73,7 @@ class RestRequest:
         return dict(zip(given, wanted, strict=True))
 
     def part(self, listed: list[Any]) -> list[Any]:
-        """The part of a list that ``offset`` and ``limit`` ask for."""
+        """The part of a list that ``offset`` and ``limit`` select."""
         offset, limit = self._number("offset", 0), self._number("limit", -1)
         return listed[offset:] if limit < 0 else listed[offset : offset + limit]
 
@@ -165,9 +165,9 @@ class App:
 
 
 def _in_default_context(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The address without the context before it, as clients write it whose URL of the registry has one.
+    """The path without its context, for clients whose registry URL contains the default context.
 
-    :raises Refused: it is another one.
+    :raises Refused: the path names another context.
     """
     if path[:1] != ("contexts",) or len(path) == 1:
         return path

@@ -75,7 +75,7 @@ def register(state: RegistryState, checks: Checks, subject: str, submitted: Subm
 
 
 def _completed(state: RegistryState, subject: str, submitted: Submitted, live: Sequence[Version]) -> Submitted:
-    """With what the request leaves out: the last version's schema, metadata and rules, and the subject's settings."""
+    """The request, completed by the last version's schema, metadata and rules, and by the subject's settings."""
     last = live[-1].content if live else None
     if not submitted.schema.strip() and last is not None:
         submitted = submitted._replace(schema=last.schema, schema_type=last.schema_type, references=last.references)
@@ -99,7 +99,9 @@ def _writable(state: RegistryState, subject: str, *, with_id: bool) -> str:
     if mode in READ_ONLY:
         raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
     if with_id and mode != "IMPORT":
-        raise rest_errors.not_permitted(f"Subject {subject} is not in import mode: a schema's id is given to it")
+        raise rest_errors.not_permitted(
+            f"Subject {subject} is not in import mode, so a request may not give the schema's id"
+        )
     if not with_id and mode != "READWRITE":
         raise rest_errors.not_permitted(f"Subject {subject} is not in read-write mode")
     return mode
@@ -113,7 +115,7 @@ def _next_version(state: RegistryState, subject: str, wanted: int | None, mode: 
         )
     if wanted is None or wanted == following or (mode == "IMPORT" and wanted > 0):
         return wanted or following
-    raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
+    raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last version, {following - 1}")
 
 
 def _following(state: RegistryState, subject: str) -> int:

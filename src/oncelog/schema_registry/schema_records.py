@@ -75,7 +75,7 @@ def decode_key(data: bytes | None) -> Key | None:
 
 
 def decode_value(data: bytes | None) -> Value | None:
-    """:raises DamagedRecord: it is not a JSON object."""
+    """:raises DamagedRecord: the value is not a JSON object."""
     return None if data is None else _object(data, "value")
 
 

@@ -318,7 +318,7 @@ class Registry:
             )
 
     async def _write(self, writes: list[Write]) -> bool:
-        """Store records and read them back; False if another registry has taken over and nothing was stored."""
+        """Store records and read them back; returns False if another registry has taken over and nothing was stored."""
         log_ = await self._connected()
         try:
             offset = await log_.write(writes)

@@ -20,7 +20,9 @@ class Login(Enum):
     """Who may use the registry."""
 
     NONE = "none"
-    """Everyone who can reach its address, with the rights of its own connection to the cluster."""
+    """Everyone who can reach the registry's address, with the rights of the registry's own connection to the
+    cluster.
+    """
     KAFKA = "kafka"
     """Users of the cluster, with the rights that its ACLs give them on the topic."""
 

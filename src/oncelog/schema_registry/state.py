@@ -288,7 +288,9 @@ class RegistryState:
                 yield version.record()
 
     def value_of(self, key: Key) -> Value | None:
-        """The current value of a key, with which a takeover overwrites an aborted record."""
+        """The current value of a key; after a takeover it is written again if an aborted record would have changed
+        it.
+        """
         match key.kind:
             case "SCHEMA":
                 version = self.subjects.get(key.subject or "", {}).get(key.version or 0)
@@ -320,7 +322,9 @@ def _is_id(value: object) -> TypeGuard[int]:
 
 
 def _contract(value: Mapping[str, Any]) -> str:
-    """Its metadata and rules; as they are, if another registry knows forms that this one does not."""
+    """A version's metadata and rules; kept unchanged even if another registry wrote them in a form that this registry
+    does not know.
+    """
     kept = {name: value[name] for name in ("metadata", "ruleSet") if value.get(name) is not None}
     try:
         return contracts.stored(contracts.contract_of(kept))

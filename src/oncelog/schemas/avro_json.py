@@ -65,7 +65,7 @@ class AvroJson:
         return self.shown_as(self._types.root, value)
 
     def shown_as(self, schema: Any, value: Any) -> Any:
-        """A part of such a value, of a type of the schema."""
+        """The JSON of a part of a value, by its type in the schema."""
         known = self._types.known(schema)
         if isinstance(known, list):
             return self._union_shown(known, value)
@@ -296,7 +296,7 @@ def _bytes(known: Any, logical: str | None, value: Any, where: str) -> Any:
 
 def _latin(value: Any, where: str) -> bytes:
     try:
-        return str(_checked(value, str, 'a text or {"base64": ...}', where)).encode("latin-1")
+        return str(_checked(value, str, 'a string or {"base64": ...}', where)).encode("latin-1")
     except UnicodeEncodeError:
         what = 'a text with a character for each byte (\\u0000 to \\u00ff) or {"base64": ...}'
         raise _unfit(where, what, value) from None

@@ -82,7 +82,7 @@ class Codecs:
         return found
 
     def make(self, schema: Schema) -> Codec:
-        """The codec of a schema that need not be registered; one of Protobuf in its form ``serialized``.
+        """The codec of a schema that need not be registered; a Protobuf schema in its form ``serialized``.
 
         :raises SchemaMismatch: the schema cannot be used here.
         """

@@ -35,7 +35,7 @@ class Deserializer(ABC):
     GUID, if there is one, else the one before the payload. The consumers of ``oncelog``, kafka-python and
     confluent-kafka hand the headers over; with aiokafka itself there are none.
 
-    :param from_dict: makes a value of what was read.
+    :param from_dict: converts the decoded data to the program's value.
     :param is_key: whether these are keys; ``oncelog``'s and confluent-kafka's consumers say so themselves.
     """
 

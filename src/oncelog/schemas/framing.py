@@ -1,5 +1,5 @@
-"""What names a record's schema: before its payload a zero byte, the schema's id, and in Protobuf which message of the
-file it is; or, in a header, the same, or the schema's GUID behind a byte 1. The header comes first.
+"""How a record names its schema: before the payload, a zero byte, the schema's id, and for Protobuf the path to the
+message in its file; or, in a header, the same, or a byte 1 and the schema's GUID. A header takes precedence.
 
 Source: Confluent's wire format, and its class ``SchemaId``. Pure.
 """
@@ -45,7 +45,7 @@ def header_name(is_key: bool) -> str:
 
 
 def header_of(headers: Iterable[Any] | None, is_key: bool) -> bytes | None:
-    """What a record's headers say of its key's or value's schema: the last one of that name, as for Java's clients."""
+    """The header that names the schema of a record's key or value: the last one of that name, as for Java's clients."""
     if not headers:
         return None
     name = header_name(is_key)
@@ -56,7 +56,7 @@ def header_of(headers: Iterable[Any] | None, is_key: bool) -> bytes | None:
 
 
 def drop_header(headers: Any, is_key: bool) -> None:
-    """Take away what another record's headers say of the schema of a key or value that is written again."""
+    """Remove the headers that name the schema of a key or value, because the key or value is written again."""
     name = header_name(is_key)
     if isinstance(headers, dict):
         headers.pop(name, None)
@@ -65,13 +65,13 @@ def drop_header(headers: Any, is_key: bool) -> None:
 
 
 def guid_header(guid: str, payload: bytes, *, has_indexes: bool) -> tuple[bytes, bytes]:
-    """The header's value, and what is left of a payload whose path to its message moves there."""
+    """The header's value, and the rest of a payload whose path to its message is moved into the header."""
     begin = indexes_of(payload, 0)[1] if has_indexes else 0
     return bytes([GUID_MAGIC]) + UUID(guid).bytes + payload[:begin], payload[begin:]
 
 
 def names_a_schema(data: bytes, header: bytes | None = None) -> bool:
-    """Whether a key or value may be of a registry's schema."""
+    """Whether a key or value may have been written with a registry's schema."""
     return header is not None or (len(data) >= HEADER_BYTES and data[0] == MAGIC)
 
 
@@ -91,7 +91,7 @@ def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
 
 
 def shown_header(name: str, value: bytes | None) -> str | None:
-    """What a header says of its record's schema, in words; None if it says nothing of one."""
+    """The schema that a header names, in words; None if it names none."""
     if name not in (KEY_HEADER, VALUE_HEADER) or value is None:
         return None
     try:

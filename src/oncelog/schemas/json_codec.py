@@ -1,6 +1,6 @@
 """JSON payloads, checked against a JSON Schema by jsonschema. Called by serializers and decoders.
 
-Nothing is fetched from elsewhere: what a schema refers to is in the registry or in the schema itself.
+Nothing is fetched from elsewhere: referenced schemas are in the registry or in the schema itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncelog.schemas.structs import JSON, Schema
 class JsonCodec:
     """Reads and writes the payloads of one schema.
 
-    :param dependencies: what the schema refers to, by name.
+    :param dependencies: the referenced schemas, by name.
     :raises SchemaError: the text is not a JSON Schema.
     """
 

@@ -1,7 +1,8 @@
 """The Protobuf files that every registry and every client has: no reference is registered for them.
 
 Source: ``ProtobufSchema.KNOWN_DEPENDENCIES`` of Confluent's registry. Google's files come with its packages.
-Confluent's, which no package has alone, are made here. Called by the registry, serializers and the codec.
+Confluent's files, which no separate package contains, are built here. Called by the registry, serializers and the
+codec.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class ProtobufCodec:
         raise SchemaError(f"the Protobuf file has no message {name!r}; its messages: {known}")
 
     def _messages(self) -> list[Descriptor]:
-        """The file's messages, then those that stand in them, without those of maps."""
+        """The file's messages and their nested messages, without those generated for maps."""
         found = list(self._file.message_types_by_name.values())
         for descriptor in found:
             found += [one for one in descriptor.nested_types if not one.GetOptions().map_entry]
@@ -153,7 +153,7 @@ def read_message(message_class: type[Message], payload: bytes) -> Message:
 
 
 def file_text(file: FileDescriptor) -> str:
-    """A file as registries take it besides its text: its descriptor in base64."""
+    """A file in the second form that registries accept: its descriptor in base64."""
     return base64.b64encode(file.serialized_pb).decode()
 
 

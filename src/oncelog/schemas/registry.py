@@ -1,7 +1,7 @@
 """A schema registry that speaks Confluent's REST API: ours, Confluent's, Karapace, Apicurio's compatible API.
 
-Called by serializers, commands, the console and Spark's workers, in any thread. What never changes (a schema by its id)
-is kept; the latest version of a subject is kept for a minute, what is missing for some seconds.
+Called by serializers, commands, the console and Spark's workers, in any thread. Schemas by id, which never change, are
+cached for good; the latest version of a subject is cached for a minute, a missing one for some seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.schemas.transport import RegistryAddress, Transport, basic, parse_u
 
 MAX_KEPT = 10_000
 MISSING_S = 10.0
-"""How long an id that the registry does not know is not asked for again."""
+"""How long an id that the registry does not know is not requested again."""
 LATEST_S = 60.0
 MAX_REFERENCES = 1_000
 LATEST = "latest"
@@ -63,7 +63,7 @@ class SchemaRegistry:
         if user is not None:
             credentials = basic(user, password or "")
         if credentials is not None and token is not None:
-            raise ConfigError("a schema registry is asked with a user and a password, or with a token, not with both")
+            raise ConfigError("requests to a schema registry carry a user and a password, or a token, not both")
         tls = tls_context(ca_file, certificate, key)
         self._transport = Transport(RegistryAddress(urls, _authorization(credentials, token), tls, timeout_s, retries))
         self._latest_s = latest_s
@@ -81,7 +81,7 @@ class SchemaRegistry:
         self.close()
 
     def close(self) -> None:
-        """Close its connections; a later request opens a new one."""
+        """Close the registry's connections; a later request opens a new one."""
         self._transport.close()
 
     @property
@@ -225,9 +225,9 @@ class SchemaRegistry:
         return self._deleted(_whole(self.url, answer, "a version"))
 
     def dependencies(self, schema: Schema, form: str = "") -> dict[str, Schema]:
-        """Everything that a schema refers to, directly or not, by name; what another one needs comes before it.
+        """Everything that a schema refers to, directly or not, by name; a schema comes after those that it refers to.
 
-        :raises SchemaRegistryError: one is missing, they go round in a circle, or there are too many.
+        :raises SchemaRegistryError: one is missing, they refer to each other in a circle, or there are too many.
         """
         found: dict[str, Schema] = {}
         self._add_dependencies(schema, form, found, ())
@@ -367,7 +367,7 @@ def _id(url: str, answer: Any) -> int:
 
 
 def _registered(url: str, answer: Any, subject: str, version: int | str = LATEST) -> RegisteredSchema:
-    """The version that was asked for; an answer about another one is not believed."""
+    """The requested version; an answer about another version is refused."""
     schema = _schema(url, answer)
     guid = answer.get("guid")
     found = RegisteredSchema(
@@ -394,6 +394,6 @@ def _writers_rules(rule_set: Any) -> Iterator[str]:
 
 def _mixed_up(url: str, asked: str, answered: str) -> SchemaRegistryError:
     return SchemaRegistryError(
-        f"{url} was asked for {asked} and answers with {answered}, which is not used: see whether a proxy mixes its "
-        "answers up, or whether that is the one to ask for"
+        f"{url} was asked for {asked} and answers with {answered}, which is not used: check whether a proxy confuses "
+        f"its answers, or request {answered} if that is the right one"
     )

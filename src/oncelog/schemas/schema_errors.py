@@ -43,5 +43,5 @@ class OtherType(SchemaMismatch):
 
 
 def reason_of(error: SchemaError) -> str:
-    """The text of an error, to be stored beside other records or in a header."""
+    """The text of an error in the form in which it is stored in a column or a header."""
     return f"{error}: {NOTHING_WRONG}" if isinstance(error, SchemaMismatch) else str(error)

@@ -43,10 +43,10 @@ class RegisteredSchema:
     schema: Schema
     guid: str | None = None
     rules: tuple[str, ...] = ()
-    """The names of its rules that a writer carries out (``ruleSet``)."""
+    """The names of the version's rules that a writer carries out (``ruleSet``)."""
 
     def check_writable(self) -> None:
-        """:raises SchemaMismatch: its rules would change or refuse values, and are not known here."""
+        """:raises SchemaMismatch: the version's rules would change or refuse values, and are not known here."""
         if self.rules:
             raise SchemaMismatch(
                 f"version {self.version} of {self.subject} has rules for writers ({', '.join(self.rules)}), which only "

@@ -47,7 +47,10 @@ class TopicConfig(Settings):
     """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.4."""
 
     cleanup_policy: tuple[str, ...] = setting(
-        "cleanup.policy", ["delete"], "How old records leave: delete, compact, or both.", choices=("compact", "delete")
+        "cleanup.policy",
+        ["delete"],
+        "How old records are removed: delete, compact, or both.",
+        choices=("compact", "delete"),
     )
     compression_type: str = setting(
         "compression.type",
@@ -58,7 +61,7 @@ class TopicConfig(Settings):
     compression_gzip_level: int = setting(
         "compression.gzip.level",
         -1,
-        "Level for gzip; -1 is its default.",
+        "Level for gzip; -1 is gzip's default.",
         low=1,
         high=9,
         also=(-1,),
@@ -116,7 +119,7 @@ class TopicConfig(Settings):
         "local.retention.ms", -2, "Local part of retention.ms under tiered storage.", low=-2, effect=False
     )
     max_compaction_lag_ms: int = setting(
-        "max.compaction.lag.ms", MAX_LONG, "A record is compacted at the latest after this.", low=1, high=MAX_LONG
+        "max.compaction.lag.ms", MAX_LONG, "A record is compacted after this time at the latest.", low=1, high=MAX_LONG
     )
     max_decompressed_message_bytes: int = setting(
         "max.decompressed.message.bytes",
@@ -143,7 +146,10 @@ class TopicConfig(Settings):
         high=MAX_LONG,
     )
     message_timestamp_type: str = setting(
-        "message.timestamp.type", "CreateTime", "Whose clock dates a record.", choices=("CreateTime", "LogAppendTime")
+        "message.timestamp.type",
+        "CreateTime",
+        "Whose clock sets a record's timestamp: the producer's or the broker's.",
+        choices=("CreateTime", "LogAppendTime"),
     )
     min_cleanable_dirty_ratio: float = setting(
         "min.cleanable.dirty.ratio", 0.5, "Share of uncompacted bytes that starts compaction.", low=0, high=1
@@ -152,7 +158,7 @@ class TopicConfig(Settings):
         "min.compaction.lag.ms", 0, "A record stays uncompacted at least this long.", low=0, high=MAX_LONG
     )
     min_insync_replicas: int = setting(
-        "min.insync.replicas", 1, "Replicas in sync that acks=all needs.", low=1, high=MAX_INT
+        "min.insync.replicas", 1, "In-sync replicas that acks=all needs.", low=1, high=MAX_INT
     )
     preallocate: bool = setting("preallocate", False, "Reserve a segment's bytes when it is created.", effect=False)
     remote_copy_lag_bytes: int = setting(
@@ -167,10 +173,13 @@ class TopicConfig(Settings):
         "remote.copy.lag.ms", 0, "Age of a segment before tiered storage takes it.", low=-1, high=MAX_LONG, effect=False
     )
     remote_log_copy_disable: bool = setting(
-        "remote.log.copy.disable", False, "No new segments to tiered storage.", effect=False
+        "remote.log.copy.disable", False, "Copy no new segments to tiered storage.", effect=False
     )
     remote_log_delete_on_disable: bool = setting(
-        "remote.log.delete.on.disable", False, "Empty tiered storage when it is disabled.", effect=False
+        "remote.log.delete.on.disable",
+        False,
+        "Delete the segments in tiered storage when it is disabled.",
+        effect=False,
     )
     remote_storage_enable: bool = setting(
         "remote.storage.enable", False, "Tiered storage, which this broker does not have.", effect=False
@@ -185,8 +194,12 @@ class TopicConfig(Settings):
     segment_index_bytes: int = setting(
         "segment.index.bytes", 10_485_760, "Largest index of a segment.", low=4, high=MAX_INT
     )
-    segment_jitter_ms: int = setting("segment.jitter.ms", 0, "Random part taken off segment.ms.", low=0, high=MAX_LONG)
-    segment_ms: int = setting("segment.ms", 604_800_000, "Record time a segment may span.", low=1, high=MAX_LONG)
+    segment_jitter_ms: int = setting(
+        "segment.jitter.ms", 0, "Largest random time subtracted from segment.ms.", low=0, high=MAX_LONG
+    )
+    segment_ms: int = setting(
+        "segment.ms", 604_800_000, "Longest time that the records of a segment may span.", low=1, high=MAX_LONG
+    )
     unclean_leader_election_enable: bool = setting(
         "unclean.leader.election.enable",
         False,
@@ -278,7 +291,7 @@ class BrokerConfig(Settings):
     group_initial_rebalance_delay_ms: int = setting(
         "group.initial.rebalance.delay.ms",
         3000,
-        "Wait for more members before a group's first rebalance.",
+        "How long a group's first rebalance waits for more members.",
         low=0,
         high=MAX_INT,
     )
@@ -288,9 +301,15 @@ class BrokerConfig(Settings):
     group_max_session_timeout_ms: int = setting(
         "group.max.session.timeout.ms", 1_800_000, "Maximum session timeout.", low=0, high=MAX_INT
     )
-    group_max_size: int = setting("group.max.size", MAX_INT, "Members of a classic group.", low=1, high=MAX_INT)
+    group_max_size: int = setting(
+        "group.max.size", MAX_INT, "Maximum number of members of a classic group.", low=1, high=MAX_INT
+    )
     group_consumer_max_size: int = setting(
-        "group.consumer.max.size", MAX_INT, "Members of a group of the consumer protocol.", low=1, high=MAX_INT
+        "group.consumer.max.size",
+        MAX_INT,
+        "Maximum number of members of a group of the consumer protocol.",
+        low=1,
+        high=MAX_INT,
     )
     group_consumer_assignors: tuple[str, ...] = setting(
         "group.consumer.assignors",
@@ -391,9 +410,9 @@ class BrokerConfig(Settings):
         low=-1,
         high=MAX_LONG,
     )
-    max_connections: int = setting("max.connections", MAX_INT, "Connections served at once.", low=0, high=MAX_INT)
+    max_connections: int = setting("max.connections", MAX_INT, "Maximum number of connections.", low=0, high=MAX_INT)
     max_connections_per_ip: int = setting(
-        "max.connections.per.ip", MAX_INT, "Connections of one address served at once.", low=0, high=MAX_INT
+        "max.connections.per.ip", MAX_INT, "Maximum number of connections of one address.", low=0, high=MAX_INT
     )
     max_connections_per_ip_overrides: str = setting(
         "max.connections.per.ip.overrides", "", "ADDRESS:COUNT pairs that override max.connections.per.ip."
@@ -416,7 +435,11 @@ class BrokerConfig(Settings):
         "fetch.max.bytes", 57_671_680, "Maximum bytes in one Fetch answer.", low=1024, high=MAX_INT
     )
     max_incremental_fetch_session_cache_slots: int = setting(
-        "max.incremental.fetch.session.cache.slots", 1000, "Incremental fetch sessions kept.", low=0, high=MAX_INT
+        "max.incremental.fetch.session.cache.slots",
+        1000,
+        "Maximum number of incremental fetch sessions.",
+        low=0,
+        high=MAX_INT,
     )
 
     transaction_two_phase_commit_enable: bool = setting(
@@ -447,7 +470,9 @@ class BrokerConfig(Settings):
     """The configuration before AlterConfigs; None if there is no change."""
 
     def text(self, name: str) -> str | None:
-        """The effective text of any broker property of Kafka, in force or not; None if it has no value."""
+        """The value, as text, of any broker property of Kafka, whether or not it has an effect; None if it has no
+        value.
+        """
         f = properties(BrokerConfig).get(name)
         if f is not None:
             value = getattr(self, f.name)

@@ -128,14 +128,14 @@ CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
 }
 
 PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
-    "acks": _only("all", "exactly-once writing needs all", "-1"),
+    "acks": _only("all", "exactly-once writing needs every in-sync replica", "-1"),
     "batch.size": _honoured("Bytes of one record batch before packing (524288)."),
     "compression.gzip.level": _honoured("Level for gzip."),
     "compression.lz4.level": _honoured("Level for lz4."),
     "compression.type": _honoured("Codec of the batches (`lz4`)."),
     "compression.zstd.level": _honoured("Level for zstd."),
     "delivery.timeout.ms": _honoured("How long sending a batch is repeated while brokers are away (120000)."),
-    "enable.idempotence": _only("true", "exactly-once writing needs true"),
+    "enable.idempotence": _only("true", "exactly-once writing needs idempotence"),
     "max.block.ms": _honoured("How long the other calls are repeated while brokers are away (60000)."),
     "max.request.size": _honoured("Largest row and largest request; without it, only the broker limits them."),
     "transaction.timeout.ms": _honoured("If a batch's transaction is open for longer, the broker aborts it (60000)."),
@@ -149,7 +149,10 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     **_refused("max.in.flight.requests.per.connection", "the commit sends one batch of each partition at a time"),
     **_refused("metadata.max.idle.ms", "only the metadata of the destinations is kept"),
     **_refused("retries", "kafka.delivery.timeout.ms says how long a batch is sent again"),
-    **_refused("transactional.id", "each query has its own; choose how it begins with transactionalIdPrefix"),
+    **_refused(
+        "transactional.id",
+        "each query has its own transactional id; choose how the id begins with transactionalIdPrefix",
+    ),
     **_refused("key.serializer value.serializer", _COLUMNS),
     **_refused("interceptor.classes", "an interceptor could drop or change records"),
     **_refused(

@@ -1,8 +1,8 @@
 """``format("oncelog")``: the data source.
 
 PySpark finds it through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks. Spark
-starts separate processes to look sources up, to create one, to plan and so on; so imports that only some of them need
-are made where they are needed. Batch reads: :mod:`oncelog.spark.source.batch`; streaming reads:
+starts separate processes to look up sources, to create a source, to plan and so on; so imports that only some of them
+need are made where they are needed. Batch reads: :mod:`oncelog.spark.source.batch`; streaming reads:
 :mod:`oncelog.spark.source.stream`; writes: :mod:`oncelog.spark.sink.writers`; SQL tables: :mod:`oncelog.spark.sql`.
 """
 

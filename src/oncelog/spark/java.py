@@ -57,7 +57,7 @@ def java_version(path: str) -> int | None:
 
 
 def parse_version(text: str) -> int | None:
-    """The feature release in what ``java -version`` prints."""
+    """The feature release of Java (17, for example) from the output of ``java -version``."""
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(match.group(1)) if match else None
 

@@ -60,7 +60,7 @@ class _Translator:
         while self._at < len(self._text):
             self._step()
         if self._depth:
-            raise NotJavaRegex("a group is not closed")
+            raise NotJavaRegex('unclosed group "("')
         return "".join(self._out)
 
     def _step(self) -> None:
@@ -76,7 +76,7 @@ class _Translator:
             case ")":
                 self._depth -= 1
                 if self._depth < 0:
-                    raise NotJavaRegex("a ) closes no group")
+                    raise NotJavaRegex('unmatched ")"')
                 self._out.append(")")
             case "{":
                 match = _QUANTIFIER.match(self._text, self._at - 1)
@@ -163,7 +163,7 @@ class _Translator:
         first = True
         while True:
             if self._at == len(self._text):
-                raise NotJavaRegex("a [ is not closed")
+                raise NotJavaRegex('unclosed character class "["')
             char = self._take()
             if char == "]" and not first:
                 return "".join([*out, "]"])

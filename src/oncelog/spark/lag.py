@@ -38,7 +38,9 @@ Report = Mapping[str, Any]
 
 
 class OffsetsBehind(NamedTuple):
-    """Offsets between a source's position and the ends of its partitions; control records count, as in any lag."""
+    """The number of offsets between a source's position and the ends of its partitions; control records are included,
+    as in any lag.
+    """
 
     average: float
     least: int

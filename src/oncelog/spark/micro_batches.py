@@ -135,7 +135,8 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
         of_rows, of_thread = chosen[0].query_id, chosen[1].query_id
         raise ConfigError(
             f"for_each_batch was called with batch {batch_id} and rows of the session of query {of_rows}, in a thread "
-            f"of query {of_thread}, and both are in that batch: give it rows of its own query's session (in a join, "
+            f"of query {of_thread}, and both queries are in that batch: give it rows of its own query's session (in a "
+            "join, "
             "the left rows decide), and each query threads of its own"
         )
     stream = chosen[0]

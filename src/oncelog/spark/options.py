@@ -28,7 +28,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 T = TypeVar("T")
 
 OptionValue: TypeAlias = str | int | float | bool
-"""The types of values that Spark's ``option`` accepts."""
+"""The Python types of values that Spark's ``option`` accepts."""
 
 
 class OnMissingMarker(Enum):
@@ -40,8 +40,8 @@ class OnMissingMarker(Enum):
 
 
 class OnFullRefresh(Enum):
-    """What a sink does if a flow of a declarative pipeline is refreshed in full and its records are in the topic
-    already.
+    """What a sink does if a flow of a declarative pipeline is fully refreshed although its records are already in the
+    topic.
     """
 
     FAIL = "fail"

@@ -106,7 +106,7 @@ TakeWritten: TypeAlias = Callable[[int], HowWritten | None]
 
 
 class ProgressReader:
-    """The batches of one query not returned before.
+    """Returns the batches of one query that were not returned before.
 
     :param take: returns, once per batch, how it was written, if that is known.
     """

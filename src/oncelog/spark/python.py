@@ -30,7 +30,7 @@ def worker_python(environment: Mapping[str, str] = os.environ) -> str:
 def worker_python_problem(program: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
     """What is wrong with the workers' Python and what to do, in one sentence; None if it is fine.
 
-    :param program: the program, if a running session has already chosen it.
+    :param program: the Python program, if a running session has already chosen it.
     """
     program = program or worker_python(environment)
     advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate the virtual environment"

@@ -124,14 +124,14 @@ class Reporter(Protocol):
 class ReportingListener(StreamingQueryListener):
     """Passes Spark's events of all queries of a session on to a reporter.
 
-    Spark calls a start at once, in the thread that starts the query, and all other events later, in a thread of its
-    own. So the end of a run may come after the start of the next one, and is not reported then.
+    Spark reports a start at once, on the thread that starts the query, and all other events later, on another thread.
+    So the end of a run may come after the start of the next one, and is not reported then.
     """
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._names: dict[str, str] = {}
-        """Of the runs whose end has not come yet, by their ids."""
+        """The runs that have not ended yet, by their ids."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         name = event.name or str(event.id)

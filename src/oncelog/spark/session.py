@@ -1,7 +1,7 @@
 """A Spark session with the settings needed to read and write fast.
 
-Called by the command line, pipelines and users; any other SparkSession works too, only slower. Also has the adapter for
-queries in Update mode, and the lag in a progress report.
+Called by the command line, pipelines and users; any other SparkSession works too, only slower. Also contains the
+adapter for queries in Update mode, and the lag in a progress report.
 """
 
 from __future__ import annotations

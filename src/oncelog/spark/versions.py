@@ -50,7 +50,7 @@ def release(version: str) -> tuple[int, int]:
 
 
 def pyspark_problem(version: str = PYSPARK) -> str | None:
-    """Why this PySpark cannot be used and what to do, in one sentence; None if it can."""
+    """Why this PySpark cannot be used and what to do, in one sentence; None if it can be used."""
     if not version:
         return PYSPARK_MISSING
     if MIN_RELEASE <= release(version) < BELOW:
@@ -213,7 +213,7 @@ def check_connect() -> None:
     """Raises ConfigError if this PySpark cannot write through Spark Connect; call it in a session of Spark Connect."""
     if not HAS_DATA_SOURCES:
         raise ConfigError(
-            f"PySpark {PYSPARK} has no Python data sources, so nothing writes through Spark Connect there: use a "
+            f"PySpark {PYSPARK} has no Python data sources, so it cannot write through Spark Connect: use a "
             "driver of your own, or PySpark 4.0 or later on client and server"
         )
 

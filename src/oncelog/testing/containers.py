@@ -37,7 +37,7 @@ class KafkaBroker(Broker):
     ``from oncelog.testing import KafkaBroker as KafkaContainer`` is then all that changes in a test.
 
     :param image: ignored, as are ``wait_strategy_check_string`` and :meth:`with_kraft`: there is no container.
-    :param port: what :meth:`get_exposed_port` is asked for; the broker itself listens on a free port.
+    :param port: the port to pass to :meth:`get_exposed_port`; the broker itself listens on a free port.
     :param listener_name: with ``security_protocol``, as for the container; :meth:`with_env` takes their settings.
     :param env: variables as for :meth:`with_env`.
     :param settings: properties of Apache Kafka's broker by their names.
@@ -58,7 +58,7 @@ class KafkaBroker(Broker):
         **container: object,
     ) -> None:
         if not isinstance(image, str):
-            raise ConfigError(f"image={image!r} is not text; properties of the broker are settings={{NAME: VALUE}}")
+            raise ConfigError(f"image={image!r} is not a string; properties of the broker are settings={{NAME: VALUE}}")
         if container:
             raise ConfigError(
                 f"KafkaBroker takes no {', '.join(sorted(container))}: there is no container, leave them out"
@@ -70,7 +70,7 @@ class KafkaBroker(Broker):
         self.with_envs(**(env or {}))
 
     def with_kraft(self) -> Self:
-        """There is nothing else."""
+        """Does nothing: the broker has no other mode."""
         return self
 
     def with_env(self, key: str, value: object) -> Self:
@@ -94,7 +94,7 @@ class KafkaBroker(Broker):
         return self
 
     def with_exposed_ports(self, *ports: int | str) -> Self:
-        """Every port is the broker's."""
+        """Does nothing: every port is the broker's."""
         return self
 
     def with_bind_ports(self, container: int | str, host: int | str | None = None) -> Self:
@@ -108,7 +108,7 @@ class KafkaBroker(Broker):
         return super().start()
 
     def stop(self, force: bool = True, delete_volume: bool = True) -> None:
-        """Stop it; its records are in memory, and end with it."""
+        """Stop the broker; its records are in memory, and end with it."""
         super().stop()
 
     def get_bootstrap_server(self) -> str:

@@ -1,4 +1,6 @@
-"""A database or a cluster that was set back, copied or cleaned: nothing is sent until somebody decides."""
+"""A database or a cluster that was restored to an earlier state, copied or cleaned: nothing is sent until somebody
+decides.
+"""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_a_missing_feature_is_reported_with_the_release_that_has_it(servers: str
     assert "since 3.8" in reported and "cannot be encoded" not in reported
 
 
-def test_groups_of_kip_848_are_reported_with_what_they_need(servers: str) -> None:
+def test_groups_of_kip_848_are_reported_with_the_release_that_they_need(servers: str) -> None:
     with (
         oncelog.Consumer("orders", bootstrap_servers=servers, group_id="g", group_protocol="consumer") as consumer,
         pytest.raises(

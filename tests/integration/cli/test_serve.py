@@ -99,7 +99,7 @@ def test_sighup_rereads_changeable_settings_and_reports_the_others(serve: Serve,
     first, second = logged(broker), logged(broker)
     assert first["message"] == "settings reread; changed: log.retention.ms"
     assert set(first) == {"time", "level", "logger", "message"} and first["level"] == "warning"
-    assert second["message"] == "not changed before a restart: node.id"
+    assert second["message"] == "only a restart changes these settings: node.id"
     described = broker.run("configs", "describe", "topic", "t", "--json").done().out
     assert "200000" in described and "100000" not in described
     config.write_text("log.retention.ms=soon\n")

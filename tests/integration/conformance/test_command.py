@@ -243,7 +243,7 @@ def test_conformance_runs_with_a_login() -> None:
     assert wrong(report) == []
 
 
-def test_a_wrong_broker_is_reported_with_what_it_did_and_the_kip(three: str) -> None:
+def test_a_failed_check_reports_what_the_broker_did_and_the_kip(three: str) -> None:
     with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "UNKNOWN_SERVER_ERROR", times=None):
         name = "the_end_is_seen_on_every_partition_soon_after_the_answer"
         arguments = ("conformance", "--bootstrap-server", proxy.bootstrap_servers, "--check", name)

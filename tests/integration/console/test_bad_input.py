@@ -168,7 +168,7 @@ def started(free_port: int, tmp_path: Path) -> Iterator[list[Process]]:
         one.kill()
 
 
-def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
+def test_pages_report_an_unreachable_broker_and_recover_by_themselves(
     page: Page, started: list[Process], free_port: int, tmp_path: Path
 ) -> None:
     servers = f"127.0.0.1:{free_port}"

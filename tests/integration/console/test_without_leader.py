@@ -43,7 +43,7 @@ def test_topics_are_listed_without_the_offsets_of_a_leaderless_partition(console
     assert page.text.count("1 without a leader") == 2
 
 
-def test_a_topics_page_shows_a_partition_without_a_leader(console: RunningConsole) -> None:
+def test_the_page_of_a_topic_shows_a_partition_without_a_leader(console: RunningConsole) -> None:
     for topic in ("t", "lone"):
         page = get(console, f"/topic?name={topic}")
         assert page.status == 200

@@ -131,7 +131,7 @@ def test_lost_and_repeated_markers_change_nothing(broker: oncelog.Broker, kind: 
 
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize("after", ["prepare", "first-marker", "markers", "AddPartitionsToTxn", "EndTxn"])
-def test_a_coordinator_that_crashes_is_taken_over(after: str, nodes: int) -> None:
+def test_another_coordinator_takes_over_after_a_crash(after: str, nodes: int) -> None:
     """Every partition has all or nothing, and the producer continues."""
     with oncelog.Broker(nodes=nodes, settings=QUICK) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:

@@ -203,7 +203,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_exists(tmp_pat
     assert "hold_markers needs an embedded broker" in shown
 
 
-def test_a_fault_of_a_test_is_gone_for_the_next_test() -> None:
+def test_a_fault_of_a_test_is_removed_before_the_next_test() -> None:
     """A disk that a test has filled would refuse every transactional id of the next one."""
     with Embedded({}) as shared:
         with RawConnection(shared.bootstrap_servers) as client:

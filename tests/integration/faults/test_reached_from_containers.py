@@ -37,7 +37,7 @@ def test_clients_get_the_advertised_host_and_the_port_that_was_free(listen: str)
 
 
 @pytest.mark.parametrize("nodes", [1, 3])
-def test_each_listener_gives_its_clients_its_own_host(nodes: int) -> None:
+def test_each_listener_reports_its_own_host_to_its_clients(nodes: int) -> None:
     with oncelog.Broker(**TWO, nodes=nodes, schema_registry="0.0.0.0:0") as broker:  # type: ignore[arg-type]
         for name, host in (("HOST", "127.0.0.1"), ("DOCKER", "localhost")):
             servers = broker.bootstrap_servers_for(name).split(",")
@@ -55,7 +55,7 @@ def test_each_listener_gives_its_clients_its_own_host(nodes: int) -> None:
         assert (broker.schema_registry_url, broker.bootstrap_servers_for("DOCKER")) == (url, before)
 
 
-def test_a_proxy_gives_its_clients_the_advertised_host() -> None:
+def test_a_proxy_reports_the_advertised_host_to_its_clients() -> None:
     with oncelog.Broker() as broker:
         with pytest.raises(ProxyError, match=r"cannot connect to 0\.0\.0\.0:0: name one address, or the host"):
             FaultProxy(broker.bootstrap_servers, listen="0.0.0.0:0")

@@ -238,7 +238,7 @@ def test_a_stop_during_a_scrape_logs_no_error(caplog: pytest.LogCaptureFixture) 
     assert caplog.text == ""
 
 
-def test_an_answer_that_a_slow_reader_does_not_take_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_a_slow_peer_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.metrics import endpoint as module
     from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
     from oncelog.spark.pipeline.series import PipelineSource

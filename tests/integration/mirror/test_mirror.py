@@ -274,7 +274,7 @@ def test_a_second_mirror_of_the_name_fences_the_first_and_continues(play: Callab
     play(flow)
 
 
-def test_partitions_and_settings_follow(play: Callable[[Flow], None]) -> None:
+def test_changes_of_partitions_and_settings_reach_the_target(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         resource = ConfigResource(ConfigResourceType.TOPIC, made.topic)
         await made.source.alter_configs(

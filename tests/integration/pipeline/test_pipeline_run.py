@@ -205,7 +205,7 @@ def test_pipeline_that_fails_says_why_in_one_sentence(
 
 
 @pytest.mark.soak
-def test_nothing_that_spark_prints_comes_before_the_sentence(
+def test_no_output_of_spark_precedes_the_error_sentence(
     oncelog_broker: RunningBroker, unique_name: str, cold_pipeline: PipelineCommand
 ) -> None:
     sql = "select cast(raise_error('too late') as string) as value from source"
@@ -253,6 +253,7 @@ def test_misspelt_sink_topic_is_refused_and_another_one_is_reported(
     corrected = pipeline.run(file(right), *at)
     assert corrected.returncode == 0, corrected.stderr
     assert (
-        f"copied: batch 0 went to topic {wrong!r}; later ones go to topic {right!r}, and those stay where they are\n"
+        f"copied: batch 0 went to topic {wrong!r}; later batches go to topic {right!r}, and the earlier records stay "
+        "where they are\n"
         "copied: nothing new to process\n"
     ) in corrected.stderr

@@ -319,7 +319,7 @@ def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_a_valid_record_that_does_not_fit_the_readers_schema_is_never_skipped(
+def test_a_valid_record_that_the_readers_schema_cannot_hold_is_never_skipped(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers

@@ -121,7 +121,7 @@ class Everywhere:
 
 @pytest.mark.parametrize("order", ["tables-first", pytest.param("topics-first", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_topic_and_tables_of_one_pipeline_have_each_row_once(
+def test_topic_and_tables_of_one_pipeline_contain_each_row_once(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, postgres: Postgres, order: str
 ) -> None:
     address, url = broker.bootstrap_servers, postgres.new_database()

@@ -114,7 +114,7 @@ def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
-def test_hidden_broker_settings_count_as_the_default_offsets_retention(
+def test_the_default_offsets_retention_is_assumed_if_broker_settings_are_hidden(
     unique_name: str,
 ) -> None:
     offered = {key: row.high for key, row in SERVED.items() if key is not ApiKey.DESCRIBE_CONFIGS}

@@ -42,7 +42,9 @@ WRONG: list[tuple[Answer, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "printed"), WRONG, ids=[printed[:20] for _, printed in WRONG])
-def test_an_invalid_answer_of_a_registry_is_one_clear_error(stand_in: StandIn, answer: Answer, printed: str) -> None:
+def test_an_invalid_answer_of_a_registry_raises_one_clear_error(
+    stand_in: StandIn, answer: Answer, printed: str
+) -> None:
     stand_in.misbehave = lambda target: answer
     with pytest.raises(SchemaRegistryError, match=printed):
         SchemaRegistry(stand_in.url, retries=1).schema(1)
@@ -186,7 +188,7 @@ def test_an_unknown_id_is_requested_only_now_and_then(stand_in: StandIn) -> None
     assert len(stand_in.requests) == 1
 
 
-def test_circular_references_are_one_error(stand_in: StandIn) -> None:
+def test_circular_references_raise_one_clear_error(stand_in: StandIn) -> None:
     references = [{"name": "a.B", "subject": "s", "version": 1}]
     body = {"schema": '"a.B"', "references": references, "subject": "s", "version": 1, "id": 1}
     stand_in.misbehave = lambda target: (200, JSON_ANSWER, json.dumps(body).encode())
@@ -195,7 +197,7 @@ def test_circular_references_are_one_error(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"type": "record"}', '"nothing"', "[" * 5000 + "]" * 5000])
-def test_an_invalid_schema_is_one_error_and_not_fetched_again(stand_in: StandIn, text: str) -> None:
+def test_an_invalid_schema_raises_one_clear_error_and_is_not_fetched_again(stand_in: StandIn, text: str) -> None:
     stand_in.answer("POST", "/subjects/s/versions", {"schema": text})
     codecs = Codecs(SchemaRegistry(stand_in.url))
     for _ in range(2):
@@ -204,7 +206,7 @@ def test_an_invalid_schema_is_one_error_and_not_fetched_again(stand_in: StandIn,
     assert len(stand_in.requests) == 1
 
 
-def test_a_truncated_payload_is_one_error(stand_in: StandIn) -> None:
+def test_a_truncated_payload_raises_one_clear_error(stand_in: StandIn) -> None:
     schema = json.dumps(
         {
             "type": "record",

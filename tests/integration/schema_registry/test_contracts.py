@@ -92,7 +92,7 @@ def configure(url: str, **settings: Any) -> Answer:
     return call(url, "PUT", "/config/x", settings)
 
 
-def test_defaults_come_before_what_a_request_says_and_overrides_after_it(url: str) -> None:
+def test_a_subjects_defaults_apply_before_a_requests_rules_and_its_overrides_after(url: str) -> None:
     configure(
         url,
         defaultMetadata={"properties": {"owner": "nobody", "stage": "test"}},

@@ -226,7 +226,7 @@ def test_the_latest_or_a_given_version_is_used(url: str) -> None:
         AvroSerializer(registry, use_latest=True, auto_register=True)
 
 
-def test_a_value_that_does_not_fit_is_named_in_the_refusal(url: str) -> None:
+def test_a_value_that_does_not_match_the_schema_is_named_in_the_refusal(url: str) -> None:
     registry = SchemaRegistry(url)
     with pytest.raises(SchemaError, match=r"does not fit the Avro schema shop\.Order"):
         AvroSerializer(registry, ORDER, topic="t")({"id": 1})

@@ -183,7 +183,7 @@ def test_an_option_overrides_the_file_and_the_file_overrides_the_environment(
         ({"ssl_ca_location": "/nowhere.pem"}, "TLS for the schema registry cannot be set up with /nowhere.pem"),
         ({"ssl_key_location": "x"}, "needs its certificate"),
         ({"basic_auth_user_info": "alice"}, "basic.auth.user.info takes USER:PASSWORD"),
-        ({"basic_auth_user_info": "a:b", "bearer_auth_token": "t"}, "not with both"),
+        ({"basic_auth_user_info": "a:b", "bearer_auth_token": "t"}, "or a token, not both"),
         (
             {"basic_auth_credentials_source": "SASL_INHERIT"},
             "takes USER_INFO with basic.auth.user.info or URL with url",

@@ -234,7 +234,7 @@ def _by_name(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("given", ["struct<b: int, c: int>", "struct<b: int>", "struct<b: int, a: string>"])
-def test_struct_with_other_fields_gets_no_advice_that_loses_a_value(
+def test_a_struct_with_other_fields_gets_no_advice_that_would_lose_a_value(
     spark: SparkSession, write: Write, tmp_path: Path, given: str
 ) -> None:
     table = str(tmp_path / "lake")

@@ -60,7 +60,7 @@ def thrift_server(folder: Path) -> Iterator[str]:
         server.wait(60)
 
 
-def test_table_of_spark_sql_lasts_and_is_used_through_the_thrift_server(
+def test_a_spark_sql_table_persists_and_is_used_through_the_thrift_server(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = oncelog_broker.bootstrap_servers

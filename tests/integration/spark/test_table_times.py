@@ -115,7 +115,7 @@ def written(
 
 @pytest.mark.parametrize("kind", list(TYPES))
 @pytest.mark.parametrize("form", list(TableFormat), ids=lambda form: str(form.value))
-def test_years_1_to_9999_are_in_the_table_as_they_were_in_the_rows(
+def test_years_1_to_9999_are_stored_unchanged(
     spark: SparkSession, utc: None, tmp_path: Path, form: TableFormat, kind: str, request: pytest.FixtureRequest
 ) -> None:
     days = list(PLACES.values())

@@ -65,7 +65,7 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.mark.parametrize("form", list(TableFormat), ids=lambda form: str(form.value))
-def test_values_are_read_as_they_were_written(
+def test_values_are_read_back_unchanged(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, form: TableFormat, request: pytest.FixtureRequest
 ) -> None:
     schema = spark.createDataFrame([], DDL).schema

@@ -257,7 +257,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     (
         "interval year",
         texts("1 year 2 months"),
-        r'which drops what it has no field for: ALTER COLUMN "c" TYPE interval',
+        r'which drops the fields of an interval that it lacks: ALTER COLUMN "c" TYPE interval',
     ),
     (
         "price",

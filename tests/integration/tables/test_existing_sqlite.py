@@ -158,13 +158,13 @@ START: list[tuple[str, dict[str, DataType], dict[str, Any], str]] = [
         {"mode": Mode.UPSERT, "key": ("id",)},
         r'no unique index .* make one, CREATE UNIQUE INDEX one_row_per_key ON "o" \("id"\), or',
     ),
-    ("CREATE VIEW o AS SELECT 1 AS c", {"c": LONG}, {}, "is a view, to which SQLite binds no index"),
-    ("CREATE VIRTUAL TABLE o USING fts5(c)", {"c": TEXT}, {}, "is a virtual table, to which SQLite binds no index"),
+    ("CREATE VIEW o AS SELECT 1 AS c", {"c": LONG}, {}, "is a view, which can have no index in SQLite"),
+    ("CREATE VIRTUAL TABLE o USING fts5(c)", {"c": TEXT}, {}, "is a virtual table, which can have no index in SQLite"),
     (
         "CREATE TABLE p (x INTEGER); CREATE TABLE o (c INTEGER REFERENCES p (x))",
         {"c": LONG},
         {},
-        'does not take such rows: foreign key mismatch - "o" referencing "p"',
+        'does not accept such rows: foreign key mismatch - "o" referencing "p"',
     ),
     ("CREATE TABLE o (a TEXT)", {"a": TEXT, "c": TEXT}, {}, "has no column c: set evolve to true"),
 ]

@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> IcebergWorld:
     return found
 
 
-def test_upsert_beside_equality_deletes_is_refused(world: IcebergWorld) -> None:
+def test_upsert_into_a_table_with_equality_deletes_is_refused(world: IcebergWorld) -> None:
     """pyiceberg writes none; a snapshot says how many a table has."""
     upserts = replace(world.options, mode=Mode.UPSERT, key=("id",))
     with pytest.raises(

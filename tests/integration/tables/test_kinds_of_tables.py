@@ -81,7 +81,7 @@ START: list[tuple[str, dict[str, DataType], dict[str, Any], str]] = [
         "CREATE TABLE o (id bigint UNIQUE DEFERRABLE, a text)",
         {"id": LONG, "a": TEXT},
         {"mode": Mode.UPSERT, "key": ("id",)},
-        r"is DEFERRABLE.*: make it again, ALTER TABLE \"o\" DROP CONSTRAINT \"o_id_key\", ADD UNIQUE",
+        r"is DEFERRABLE.*: recreate it, ALTER TABLE \"o\" DROP CONSTRAINT \"o_id_key\", ADD UNIQUE",
     ),
     (
         "CREATE MATERIALIZED VIEW o AS SELECT 1::bigint AS id",
@@ -106,7 +106,8 @@ START: list[tuple[str, dict[str, DataType], dict[str, Any], str]] = [
         "CREATE RULE r AS ON INSERT TO o DO ALSO INSERT INTO t VALUES (1)",
         {"id": LONG, "a": TEXT},
         {"mode": Mode.UPSERT, "key": ("id",)},
-        "takes no upserts: INSERT with ON CONFLICT clause cannot be used with table that has INSERT or UPDATE rules",
+        "does not support upserts: INSERT with ON CONFLICT clause cannot be used with table that has INSERT or UPDATE "
+        "rules",
     ),
     (
         "CREATE EXTENSION file_fdw; CREATE SERVER f FOREIGN DATA WRAPPER file_fdw; "

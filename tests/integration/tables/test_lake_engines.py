@@ -91,7 +91,7 @@ SPECS = (
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_rows_are_in_the_partitions_in_which_iceberg_puts_them(engine: LakeEngine, spec: str) -> None:
+def test_rows_are_in_the_partitions_that_iceberg_chooses(engine: LakeEngine, spec: str) -> None:
     """And filters that let readers skip partitions find them."""
     name = f"p{SPECS.index(spec)}"
     for table in (name, f"{name}_theirs"):

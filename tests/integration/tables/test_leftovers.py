@@ -187,7 +187,7 @@ def test_missing_rights_are_reported(world: World, query: Query) -> None:
             "the role has no right to INSERT",
             "the role has no right to INSERT",
             "the role has no right to UPDATE",
-            "the role has no right to CREATE in the schema that is current",
+            "the role lacks the privilege CREATE on the schema that is current",
         ]
         connection.execute("GRANT INSERT, UPDATE ON flights, oncelog_batches TO examined")
         (missing,) = examined(query).missing_rights
@@ -196,4 +196,4 @@ def test_missing_rights_are_reported(world: World, query: Query) -> None:
         assert examined(query).missing_rights == []
         connection.execute("DROP TABLE flights")
         (missing,) = examined(query).missing_rights
-        assert missing.startswith("the role has no right to CREATE in the schema")
+        assert missing.startswith("the role lacks the privilege CREATE on the schema")

@@ -51,7 +51,7 @@ def test_columns_and_keys_match_the_tables_regardless_of_case(spark: SparkSessio
 
 
 @LAKES
-def test_new_columns_are_added_beside_columns_that_match_regardless_of_case(spark: SparkSession, world: World) -> None:
+def test_only_columns_that_match_none_regardless_of_case_are_added(spark: SparkSession, world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, evolve=True))
     query.write_frame(0, spark.sql("SELECT 1L AS id, 'a' AS text, named_struct('City', 'x', 'Zip', 1) AS place"))
     more = "SELECT 2L AS ID, 'b' AS text, named_struct('city', 'y', 'zip', 2) AS Place, 7 AS n"

@@ -90,7 +90,7 @@ def test_a_role_without_create_permission_is_handled(existing: Existing, role: s
     """The page says which table another role makes for it."""
     sink = as_role(existing, role, "driver")
     rows = {"id": numbers(1), "t": texts("a")}
-    with pytest.raises(TableRefused, match=r'CREATE in the schema public, for "public"."oncelog_batches"$'):
+    with pytest.raises(TableRefused, match=r'CREATE on the schema public, for "public"."oncelog_batches"$'):
         sink.write(rows, driver_writes=True)
     page = (Path(__file__).parents[3] / "docs/how-to/tables-in-detail.md").read_text()
     existing.run(page.partition("```sql\n")[2].partition("```")[0].replace("TO loader", f"TO {role}"))

@@ -152,7 +152,7 @@ def test_row_security_that_hides_the_batches_is_refused(existing: Existing) -> N
     existing.write({"id": numbers(2)})
 
 
-def test_batch_that_waited_for_another_run_sees_what_that_has_written(existing: Existing) -> None:
+def test_a_batch_that_waited_for_another_run_sees_the_rows_of_that_run(existing: Existing) -> None:
     """With the default isolation of repeatable read the look would show the table as it was before the wait."""
     existing.run(
         "CREATE TABLE o (id bigint, isolation text); CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS "

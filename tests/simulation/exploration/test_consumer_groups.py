@@ -46,7 +46,7 @@ def test_every_reachable_state_keeps_every_promise(bounds: Bounds) -> None:
     assert not found.promise, str(found)
 
 
-def test_a_heartbeat_that_arrives_late_lets_two_clients_commit_for_one_partition() -> None:
+def test_a_late_heartbeat_lets_two_clients_commit_for_one_partition() -> None:
     """Apache Kafka's coordinator answers the same: it takes what the late heartbeat reports for what the member owns
     now, and the member's next heartbeat, at the epoch before, raises its epoch without telling its partitions."""
     found = explore(Groups(Bounds(late=1)), limit=LIMIT)

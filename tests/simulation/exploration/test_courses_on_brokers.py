@@ -13,7 +13,7 @@ from oncelog.protocol.generated.consumer_group_heartbeat_request import Consumer
 from tests.conftest import RunningBroker
 
 
-def test_a_produce_of_the_older_protocol_that_arrives_late_has_the_next_transaction_refused(
+def test_a_late_produce_of_the_older_protocol_makes_the_next_transaction_fail(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """It is known as repeated, and yet the lowest sequence that waits for verification is its own from then on."""
@@ -31,7 +31,7 @@ def test_a_produce_of_the_older_protocol_that_arrives_late_has_the_next_transact
         assert connection.read_committed(unique_name) == [b"one", b"three"]
 
 
-def test_a_heartbeat_that_arrives_late_raises_the_epoch_of_a_member_without_telling_its_partitions(
+def test_a_late_heartbeat_raises_the_epoch_of_a_member_without_reporting_its_partitions(
     broker: RunningBroker, unique_name: str
 ) -> None:
     one, other = "A" * 22, "B" * 22

@@ -38,7 +38,7 @@ def test_sqlite_that_is_always_in_a_transaction_is_refused() -> None:
         blocking_database(connection)
 
 
-def test_a_transaction_that_is_open_already_is_not_taken_over() -> None:
+def test_a_block_is_refused_if_a_database_transaction_is_already_open() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (x)")
     outbox = atomic.Outbox(connection)

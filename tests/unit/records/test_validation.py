@@ -187,7 +187,7 @@ def test_lengths_below_a_header_are_corrupt() -> None:
         {"records_count": 2**31 - 1, "last_offset_delta": 2**31 - 2},
     ],
 )
-def test_counts_must_be_those_of_the_records(fields: dict[str, int]) -> None:
+def test_the_record_count_of_a_batch_must_be_correct(fields: dict[str, int]) -> None:
     assert refused(with_header(batch_of(NOW, NOW), **fields)).error_code is Error.INVALID_RECORD
 
 

@@ -123,7 +123,7 @@ def test_times_move_with_the_clock_for_resumed_work() -> None:
 @pytest.mark.parametrize("events", [[], [35], [7, 300], [299, 300, 301], [5, 64, 65, 900, 990]])
 @pytest.mark.parametrize("interval_ms", [1, 10, 64, 2000])
 @pytest.mark.parametrize("first_ms", [1, 15, 500])
-def test_skipped_repetitions_do_what_all_of_them_would_do_at_the_same_times(
+def test_skipping_repetitions_has_the_same_effects_at_the_same_times(
     events: list[int], interval_ms: int, first_ms: int
 ) -> None:
     """An event makes something that is to be done 40 ms later by repeated work."""

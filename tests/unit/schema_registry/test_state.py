@@ -138,13 +138,13 @@ def test_the_id_of_an_aborted_record_is_not_given_again() -> None:
     assert state.value_of(Key(SCHEMA, "x", 2)) is None
 
 
-def test_versions_that_come_late_are_in_order() -> None:
+def test_versions_that_arrive_late_are_inserted_in_order() -> None:
     state = folded(version("x", 3, 1), version("x", 1, 2, '"string"'))
     assert [one.version for one in state.versions("x")] == [1, 3]
 
 
 @pytest.mark.parametrize("number", [2**31, 10**30, -1, True])
-def test_an_id_or_a_version_that_no_record_could_carry_is_damage(number: int) -> None:
+def test_an_id_or_a_version_out_of_range_is_reported_as_damage(number: int) -> None:
     """One of them would make every later id too high to be framed."""
     with pytest.raises(DamagedRecord):
         folded(version("x", 1, number))

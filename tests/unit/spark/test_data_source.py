@@ -53,7 +53,7 @@ def test_spark_connect_is_named_in_the_refusal_where_there_are_no_data_sources(
 ) -> None:
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
     monkeypatch.setattr(versions, "HAS_DATA_SOURCES", False)
-    with pytest.raises(ConfigError, match=r"nothing writes through Spark Connect there: use a driver of your own"):
+    with pytest.raises(ConfigError, match=r"it cannot write through Spark Connect: use a driver of your own"):
         use()
 
 

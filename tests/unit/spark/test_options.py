@@ -130,7 +130,10 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"kafka.acks": "1"}, r"kafka\.acks cannot be '1', but only 'all': exactly-once writing needs all"),
+        (
+            {"kafka.acks": "1"},
+            r"kafka\.acks cannot be '1', but only 'all': exactly-once writing needs every in-sync replica",
+        ),
         ({"kafka.enable.idempotence": "false"}, r"kafka\.enable\.idempotence cannot be 'false', but only 'true'"),
         ({"kafka.transactional.id": "x"}, r"kafka\.transactional\.id is not supported, .*transactionalIdPrefix"),
         ({"kafka.compression.gzip.level": "0"}, r"'0' for option kafka\.compression\.gzip\.level"),
@@ -158,7 +161,7 @@ def test_wrong_sink_option_is_refused_with_its_name(options: dict[str, str], tex
         parse_sink_options(SINK | options, streaming=False)
 
 
-def test_streaming_query_takes_no_batch_id() -> None:
+def test_a_streaming_query_refuses_a_batch_id() -> None:
     with pytest.raises(ConfigError, match="batchId is for batch writes"):
         parse_sink_options(SINK | {"batchId": "3", "transactionalIdPrefix": "x"}, streaming=True)
 

@@ -39,7 +39,7 @@ def test_lag_is_the_sum_of_latest_minus_reached_over_all_partitions() -> None:
     assert progress.reached == {"t-0": 5, "t-1": 7}
 
 
-def test_reports_of_other_sources_and_rates_of_empty_batches_count_as_none() -> None:
+def test_reports_of_other_sources_and_rates_of_empty_batches_are_none() -> None:
     source = {"endOffset": 17, "latestOffset": None}
     progress = read_progress("p", report(0, sources=[source], processedRowsPerSecond=float("nan")))
     assert (progress.lag, progress.rows_per_second, progress.watermark) == (None, 0.0, "")
@@ -59,7 +59,7 @@ def test_state_rows_and_late_rows_are_summed() -> None:
     assert (progress.state_rows, progress.late_rows, progress.watermark) == (7, 1, "2013-01-01T00:00:00Z")
 
 
-def test_progress_survives_its_json() -> None:
+def test_progress_is_the_same_after_a_round_trip_through_json() -> None:
     progress = read_progress("p", report(1, sources=[{"endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 5}}}]))
     assert Progress.from_json(progress.as_json()) == progress
 

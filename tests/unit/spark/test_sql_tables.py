@@ -170,7 +170,7 @@ def test_table_with_other_columns_is_refused() -> None:
         OncelogDataSource({"includeHeaders": "true"}).reader(made(topic="a"))
 
 
-def test_stream_into_a_table_is_refused_with_what_writes_it() -> None:
+def test_a_stream_into_a_table_is_refused_with_the_call_to_use_instead() -> None:
     with pytest.raises(ConfigError, match=r"toTable has nothing of CREATE TABLE: write with writeStream\.format"):
         OncelogDataSource({"checkpointLocation": "x"}).streamWriter(SCHEMA, False)
 

@@ -30,7 +30,7 @@ def same(found: object, expected: object) -> None:
 
 
 def among(found: object, allowed: Collection[object]) -> None:
-    """Check that one is in the other."""
+    """Check that the value is one of those expected."""
     if found not in allowed:
         first = next(iter(allowed), None)
         raise CheckFailed(f"expected one of {_shown(allowed, allowed)}, found {_shown(found, first)}")
@@ -50,7 +50,7 @@ def there(value: T | None, what: str) -> T:
 
 
 def _shown(value: object, like: object) -> str:
-    """A value for messages: an error code by its name if the expected value has an error in that place."""
+    """A value as messages show it: an error code is shown by its name where the expected value is an error."""
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         inner = ", ".join(_shown(item, other) for item, other in zip(value, like, strict=True))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"

@@ -35,7 +35,7 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise.
+    """A check of one promise.
 
     :ivar kip: where the promise is documented.
     :ivar assumes: a setting of the broker that must have its default.

@@ -2,8 +2,8 @@
 
 Called by ``oncelog conformance``. Every name that a check uses begins with the run's own prefix. Topics are deleted
 after each check, groups at the end; a transactional id cannot be deleted, but expires. Transactions that failed checks
-left open in the topic of offsets are aborted at the end, because a broker may have accepted them without a coordinator
-that knows them.
+left open in ``__consumer_offsets`` are aborted at the end, because a broker may have accepted them without a
+coordinator that knows them.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ def _one(address: str, world: TestedCluster, name: str, check: Check, case: Mapp
 
 def _delete_topics(address: str, world: TestedCluster) -> Sequence[str]:
     """Delete the topics of the last check; returns those that could not be deleted."""
-    names = list(world.topics)  # they stay listed until they are deleted, so that an interruption repeats this
+    names = list(
+        world.topics
+    )  # they stay in the list until they are deleted, so that an interrupted deletion is repeated
     if not names:
         return []
     try:
@@ -154,7 +156,9 @@ def _delete_topics(address: str, world: TestedCluster) -> Sequence[str]:
 
 
 def _end_transactions(config: AdminConfig, world: TestedCluster) -> Sequence[str]:
-    """Abort what producers of the run have open in the topic of offsets; returns what is open still."""
+    """Abort the transactions that producers of the run have open in ``__consumer_offsets``; returns those that are
+    still open.
+    """
     if not world.producer_ids or DescribeProducersRequest.API_KEY not in world.offered:
         return []
     try:

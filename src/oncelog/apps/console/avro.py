@@ -26,7 +26,7 @@ class PastedSchema:
 
     @classmethod
     def parse(cls, text: str) -> PastedSchema:
-        """:raises ConfigError: it is not an Avro schema, or its values could be endless."""
+        """:raises ConfigError: the text is not an Avro schema, or its values could be endless."""
         try:
             json.loads(text)
         except RecursionError as error:
@@ -39,7 +39,7 @@ class PastedSchema:
             raise ConfigError(str(error)) from error
 
     def read(self, data: bytes) -> Any:
-        """The value as JSON types, whether or not a schema's id stands before it.
+        """The value as JSON types, whether or not a schema id precedes it.
 
         :raises NotAvro: the bytes do not fit.
         """

@@ -30,7 +30,7 @@ def number(value: int | float | None) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 group``, ``2 groups``."""
+    """A number with its noun: ``1 group``, ``2 groups``."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 

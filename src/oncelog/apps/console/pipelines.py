@@ -103,7 +103,7 @@ class Pipelines:
         return sorted(found, key=lambda one: (one.state != "running", one.name, one.session))
 
     def take(self, report: object, now_ms: int) -> None:
-        """:raises ConfigError: it is not a valid report."""
+        """:raises ConfigError: the report is not valid."""
         if not isinstance(report, dict) or not isinstance(report.get("progress"), dict | None):
             raise ConfigError("a report is a JSON object with session, state and progress")
         progress: Mapping[str, Any] = report.get("progress") or {}
@@ -144,7 +144,7 @@ def _add(one: PipelineRow, progress: Mapping[str, Any], now_ms: int) -> None:
 
 
 def _tables(sinks: object) -> tuple[str, ...]:
-    """The tables among the sinks of a batch: topics are named as such."""
+    """The tables among the sinks of a batch: the names of all others begin with "topic" or "topics"."""
     names = [name[:200] for name in sinks if isinstance(name, str)] if isinstance(sinks, dict) else []
     return tuple(name for name in names[:MAX_TABLES] if not name.startswith(("topic ", "topics ", "the topics ")))
 

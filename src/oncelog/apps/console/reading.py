@@ -27,7 +27,7 @@ SEARCH_SECONDS = 1.5
 LOOK_SECONDS = 0.5
 YIELD_AFTER_SECONDS = 0.02
 MAX_TRIES = 6
-"""Attempts to find a window of offsets that contains records, but not too many bytes."""
+"""How often the console tries to find a window of offsets that contains records, but not too many bytes."""
 MAX_PARTITIONS = 64
 """The most partitions read together; with more, the visitor chooses one."""
 
@@ -280,7 +280,7 @@ def encode_positions(positions: Mapping[int, int]) -> str:
 
 
 def decode_positions(text: str) -> Positions:
-    """Positions from an address; invalid ones are left out."""
+    """Positions from the query string of a page; invalid ones are left out."""
     found: Positions = {}
     for part in text.split(",")[: 4 * MAX_PARTITIONS]:
         partition, _, offset = part.partition(":")

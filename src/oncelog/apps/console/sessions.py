@@ -49,7 +49,7 @@ class Link:
         """The transactional ids of producers, cached."""
         await self.admin()
         if self._producers is None:
-            raise RuntimeError("the connection was closed while its producers were asked for")
+            raise RuntimeError("the connection was closed while its producers were listed")
         return self._producers
 
     async def close(self) -> None:

@@ -47,7 +47,7 @@ def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
 
 
 def _until_alone(stop: threading.Event) -> None:
-    """Stop when the demo has ended, which holds the other end of standard input."""
+    """Stop when the demo, which holds the other end of standard input, has ended."""
     sys.stdin.read()
     stop.set()
 

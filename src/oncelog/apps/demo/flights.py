@@ -84,7 +84,7 @@ def hour_ms(text: str) -> int:
 
 
 def read_flights(count: int = TOTAL) -> list[Flight]:
-    """The first ``count`` departures in scheduled order, those of the same minute as in the file."""
+    """The first ``count`` departures in scheduled order; those of the same minute keep the file's order."""
     with zipfile.ZipFile(data_folder() / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
         rows = csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         columns = tuple(next(rows))

@@ -1,4 +1,5 @@
-"""oncelog's sink with an observer, which records each step of each commit and can wait at one to be killed.
+"""oncelog's sink with an observer, which records each step of each commit and can wait at a step until the process is
+killed.
 
 As a data source (the driver writes) registered by :mod:`oncelog.apps.demo.driver` and used by the worker that runs
 ``commit()``; as an observer (the executors write) used by driver and writers. Read by :mod:`oncelog.apps.demo.run`.
@@ -18,7 +19,7 @@ from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import BatchStep
 
 LONGEST_PAUSE_S = 120.0
-"""A commit that is not killed continues after this time, or as soon as the order is cancelled."""
+"""A commit that waits and is not killed continues after this time, or as soon as it is told to."""
 
 
 class CommitStep(NamedTuple):
@@ -33,7 +34,9 @@ class CommitStep(NamedTuple):
 
 
 class Journal:
-    """A file with the steps of one pipeline's commits, and next to it the order to stop at one."""
+    """A file that records the steps of one pipeline's commits, and a file beside it that names the step at which to
+    wait.
+    """
 
     def __init__(self, folder: Path, pipeline: str) -> None:
         self.path = folder / f"{pipeline}.jsonl"

@@ -155,7 +155,7 @@ class BrokerProcess:
         return self._child
 
     def start(self, timeout_s: float = 60) -> None:
-        """Start it, and return once it is listening."""
+        """Start the broker, and return once it is listening."""
         self._listening.clear()
         arguments = ["-m", "oncelog", "serve", "--listen", self._address, "--data", str(self._folder), "--json"]
         self._child = Child("the broker", arguments, self._log, self._heard)

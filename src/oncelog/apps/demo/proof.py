@@ -90,8 +90,8 @@ def end_offsets(bootstrap_servers: str, topic: str) -> dict[int, int]:
 class TopicProof:
     """The content of a topic, and how it differs from what is expected.
 
-    ``offsets`` counts all there are; ``records`` those with data, aborted ones included; the rest mark the ends of
-    transactions.
+    ``offsets`` counts all offsets; ``records`` counts those with data, aborted records included; the others are
+    transaction markers.
     """
 
     topic: str

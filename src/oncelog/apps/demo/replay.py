@@ -70,7 +70,7 @@ class ReplayControl:
 class Replay:
     """Writes flights as transactions.
 
-    :param abort_every: each such transaction is aborted halfway and sent again; 0 aborts none.
+    :param abort_every: every transaction with this distance is aborted halfway and sent again; 0 aborts none.
     :param seconds: about how long to take for all, 0 as fast as it goes.
     """
 

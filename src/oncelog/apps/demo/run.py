@@ -54,7 +54,7 @@ class DemoSettings:
     """The settings of ``oncelog demo``.
 
     :param compare: whether Spark's own sink copies the flights, too, with one kill of its driver.
-    :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only where it is ours.
+    :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only if the demo started it.
     :param seconds: about how long the replay takes when nothing holds it up.
     """
 
@@ -321,8 +321,8 @@ class Demo:
     def _close_windows(self, expected: ExpectedTopics) -> None:
         """Once all flights are read, write one more record, which moves the watermark past the end of the last window.
 
-        Only then: a pipeline that saw it before some partition's last flights would take those for late. A real stream
-        needs no such record, its next flights do the same.
+        Only then: a pipeline that saw it before some partition's last flights would treat those as late. A real stream
+        needs no such record: its next flights move the watermark.
         """
         topic = self._topic(FLIGHTS)
         ends = {f"{topic}-{number}": end for number, end in end_offsets(self._outcome.servers, topic).items()}

@@ -37,7 +37,7 @@ class Display(Protocol):
     def bar(self, name: str, done: int, total: int) -> None: ...
 
     def waiting(self, what: str) -> None:
-        """Called all the time while the demo waits for this; shows it if nothing was shown for a few seconds."""
+        """Called repeatedly while the demo waits for ``what``; shows it if nothing was shown for a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,7 @@ class SparkSinkProof:
 
 
 class SparkSinkCrashes:
-    """One run of Spark's own sink.
-
-    :param source: topic with ``flights`` flights, and the copy's name.
-    """
+    """One run of Spark's own sink, which copies the topic ``source`` with ``flights`` flights to the topic ``sink``."""
 
     def __init__(self, servers: str, folder: Path, source: str, sink: str, flights: int, partitions: int) -> None:
         self._servers = servers
@@ -69,7 +66,9 @@ class SparkSinkCrashes:
         self._checkpoint = folder / "checkpoints" / "sparks-own-sink"
 
     def run(self, display: Display) -> SparkSinkProof:
-        """Kill it once, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
+        """Run the sink, kill its driver once, let the next driver finish, and count. Raises OncelogError if the sink
+        makes no progress or gives up.
+        """
         try:
             spark_connector_jars()
         except DownloadFailed as error:
@@ -96,7 +95,7 @@ class SparkSinkCrashes:
         return Child("Spark's own sink", arguments, self._folder / "logs" / "sparks-own-sink.log", lambda line: None)
 
     def _wait(self, admin: Admin, child: Child, display: Display, *, to_end: bool) -> bool:
-        """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
+        """Wait until a batch is halfway written (returns True), or until the driver has ended by itself."""
         deadline = real_time.monotonic() + _TIMEOUT_S
         ended, stored = self._ended(), self._stored(admin)
         while child.ended is None:

@@ -60,7 +60,7 @@ class Export:
         self._uncommitted = 0
         self.exported = 0
         self.beyond = 0
-        """Records whose timestamp became null."""
+        """How many records' timestamps became null."""
         self.deleted = 0
 
     def begun(self) -> ExportProgress | None:
@@ -131,7 +131,7 @@ class Export:
         return sum(self._ends[name] - position for name, position in self._positions.items())
 
     def round(self) -> bool:
-        """Read the available records, and commit them if they are enough; False at the end."""
+        """Read the available records, and commit them if they are enough; returns False at the end."""
         waiting = [name for name in self._ends if self._positions[name] < self._ends[name]]
         if waiting:
             for name, table in self._consumer.getmany_arrow(*waiting, timeout_ms=_POLL_MS, headers=True).items():
@@ -160,15 +160,15 @@ class Export:
         self._uncommitted += table.num_rows
 
     def _timestamps(self, name: TopicPartition, table: pa.Table) -> pa.ChunkedArray:
-        """:raises ExportError: one is beyond what a table holds."""
+        """:raises ExportError: a timestamp is beyond those that a table can hold."""
         given = table["timestamp"]
         found = pa.chunked_array([in_microseconds(chunk) for chunk in given.chunks])
         if found.null_count and not self._nulls:
             first = found.is_null().index(True).as_py()
             raise ExportError(
                 f"The record {name}:{table['offset'][first]} has the timestamp {given[first].value} ms, and timestamps "
-                f"of a table end at {MAX_MS} ms, in the year 294247: its producer gives another unit than "
-                "milliseconds, as it seems; --malformed null exports the record with null as its timestamp"
+                f"of a table end at {MAX_MS} ms, in the year 294247: its producer seems to use another unit than "
+                "milliseconds; --malformed null exports the record with null as its timestamp"
             )
         self.beyond += found.null_count
         return found
@@ -204,8 +204,8 @@ def _schema(typed: Mapping[str, TypedColumn]) -> pa.Schema:
 
 
 def schema_ids(registry: Any, topic: str, begun: ExportProgress | None) -> dict[str, int]:
-    """The schemas whose columns key and value get: those that the export began with, otherwise the newest of the
-    subjects ``TOPIC-key``, if there is one, and ``TOPIC-value``.
+    """The schemas whose columns key and value get: those that the export began with, otherwise the newest versions of
+    the subjects ``TOPIC-key``, if it exists, and ``TOPIC-value``.
 
     :raises SchemaRegistryError: there is no subject for the values.
     """

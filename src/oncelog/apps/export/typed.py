@@ -41,7 +41,7 @@ class TypedColumn:
 
         :param headers: the records' headers, which may name their schemas.
         :param place: names the record of a row.
-        :raises ExportError: one cannot be read.
+        :raises ExportError: a value cannot be read.
         """
         found = self._columns.read(data.combine_chunks(), headers.combine_chunks(), is_key=self._part == "key")
         for row, problem in sorted(found.problems.items()):
@@ -53,7 +53,8 @@ class TypedColumn:
         if isinstance(problem, SchemaMismatch) and not is_other:
             raise ExportError(
                 f"The {self._part} of record {where} cannot be read into the columns: {problem}; nothing is wrong with "
-                "the record: register a version that can take it, such as with a default, and export to another name; "
+                "the record: register a version that can read it, for example one with a default, and export to "
+                "another name; "
                 f"{_WITHOUT}"
             ) from problem
         if self._nulls:

@@ -116,7 +116,7 @@ class FlowContext:
         return self._watcher.topic_id(self.topic)
 
     def make_topic_again(self) -> None:
-        """Delete the topic, and make another one of its name."""
+        """Delete the topic, and create a new one of the same name."""
         self._admin.delete_topics([self.topic])
         eventually(lambda: self.topic_id() == ZERO_UUID, _TIMEOUT_S)
         self._create_topic()
@@ -170,7 +170,7 @@ class FlowContext:
         return group
 
     def committed(self, group: str) -> int | None:
-        """The group's offset in the partition, once no transaction holds another one."""
+        """The group's offset in the partition, once no transaction has a pending offset for it."""
         found = committed_once_stable(self._watcher, group, self.topic)
         return None if found < 0 else found
 

@@ -137,8 +137,8 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "topic-made-again",
             "A topic is deleted and recreated",
-            "Offsets in a transaction name their topics by id: one of a deleted topic is not committed for another "
-            "of its name.",
+            "Offsets in a transaction name their topics by id: an offset of a deleted topic is not committed for a "
+            "new topic of the same name.",
             ("producer", "copier", "coordinator", "orders-0"),
             transactions.topic_made_again,
         ),
@@ -161,7 +161,7 @@ def run(flow: Flow, cluster: AdminConfig | None = None) -> Trace:
     try:
         return _run(flow, cluster)
     except (NotOffered, UnsupportedVersionError) as error:
-        raise LabError(f"this cluster cannot show it: {error}; leave --bootstrap-server out") from error
+        raise LabError(f"this cluster cannot show this flow: {error}; leave --bootstrap-server out") from error
 
 
 def _run(flow: Flow, cluster: AdminConfig | None) -> Trace:

@@ -22,7 +22,7 @@ from oncelog.records.batch import BatchHeader, decode_records, iter_headers
 from oncelog.types import IsolationLevel, encode_uuid
 
 ApiFields = tuple[str, dict[str, object]]
-"""A text, and its content as fields."""
+"""What an event shows: its text, and the same content as fields."""
 
 
 class _PendingRequest(NamedTuple):

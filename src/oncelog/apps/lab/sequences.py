@@ -96,9 +96,9 @@ def more_than_the_cache(context: FlowContext) -> None:
         number = _send(second, context, pid, sequence)
         errors.append(second.receive_produce(number)[context.topic, 0].error)
     context.recorder.wait(lambda recorder: recorder.events[-1].kind is TraceKind.ANSWER)
-    context.promise("the last five are recognized, and acknowledged with their offsets", errors[2:] == [0] * 5)
+    context.promise("the last five batches are recognized, and acknowledged with their offsets", errors[2:] == [0] * 5)
     context.promise(
-        "the broker no longer knows whether it has the first two: OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "the broker no longer knows whether it has the first two batches: OUT_OF_ORDER_SEQUENCE_NUMBER",
         errors[:2] == [45, 45],
     )
     context.promise("still, nothing is stored twice", _values(context) == list("abcdefg"))
@@ -123,7 +123,7 @@ def restarted(context: FlowContext) -> None:
     context.recorder.wait(lambda recorder: recorder.events[-1].delivery is TraceDelivery.ARRIVED)
     log = context.log()
     context.promise(
-        "the two have different PIDs, so the broker cannot see that it is the same record",
+        "the two producers have different PIDs, so the broker cannot recognise the record as the same",
         len({entry.producer_id for entry in log}) == 2,
     )
     context.promise(

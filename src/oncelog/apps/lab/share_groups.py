@@ -42,12 +42,14 @@ def redelivery(context: FlowContext) -> None:
     context.note(SLOW, "its connection breaks while it handles b: its records become available")
     slow.connection.close()
     again = _gets(context, OTHER, other.fetch())
-    context.promise("a was accepted, and does not come again", accepted == 0 and b"a" not in again)
-    context.promise("b comes again, to another worker, as its second delivery", again == {b"b": 2})
+    context.promise("a was accepted, and is not delivered again", accepted == 0 and b"a" not in again)
+    context.promise("b is delivered again, to another worker, as its second delivery", again == {b"b": 2})
     back = _worker(context, SLOW, group, topic_id)
     context.note(SLOW, "reconnects, has handled b, and accepts it")
     late = back.acknowledge(1, 1, ACCEPT)
-    context.promise("it is refused: b belongs to the other worker now", late == Error.INVALID_RECORD_STATE)
+    context.promise(
+        "the acknowledgement is refused: b belongs to the other worker now", late == Error.INVALID_RECORD_STATE
+    )
     with context.faults.lose_answer("ShareAcknowledge", group=group) as fault:
         context.note(OTHER, "has done b too; the network will lose the answer to its acknowledgement")
         try:
@@ -58,6 +60,6 @@ def redelivery(context: FlowContext) -> None:
     producer.send_and_wait(context.topic, b"c")
     last = _gets(context, SLOW, back.fetch())
     context.promise("the acknowledgement counts, although its answer was lost", lost == 1)
-    context.promise("so b does not come a third time: the next one is c", last == {b"c": 1})
+    context.promise("so b is not delivered a third time: the next record is c", last == {b"c": 1})
     back.acknowledge(2, 2, ACCEPT)
     back.end()

@@ -18,7 +18,9 @@ class TraceKind(Enum):
     REQUEST = "request"
     ANSWER = "answer"
     LOG = "log"
-    """Read from a log afterwards: messages between coordinator and partition never cross a client's connection."""
+    """The event was read from a log afterwards: messages between coordinator and partition never cross a client's
+    connection.
+    """
     NOTE = "note"
     """Something that an actor did or found, or that the lab did to it."""
 

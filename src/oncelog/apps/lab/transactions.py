@@ -28,7 +28,7 @@ def commit(context: FlowContext) -> None:
     context.ended("transfer-1")
     after = context.read(READER)
     context.promise("before the commit a read_committed reader gets nothing", before == [])
-    context.promise("after it the reader gets both a and b", after == ["a", "b"])
+    context.promise("after the commit the reader gets both a and b", after == ["a", "b"])
     context.promise(
         "a commit marker ends the transaction in the partition", context.log()[-1].outcome == "commit marker"
     )
@@ -46,7 +46,7 @@ def abort(context: FlowContext) -> None:
     context.ended("transfer-1")
     committed = context.read(READER)
     everything = context.read(READER, committed=False)
-    context.promise("a read_committed reader gets only b: the answer says what to skip", committed == ["b"])
+    context.promise("a read_committed reader gets only b: the answer lists the transaction to skip", committed == ["b"])
     context.promise("a stays in the log, and a read_uncommitted reader gets it", everything == ["a", "b"])
 
 
@@ -83,7 +83,7 @@ def coordinator_dies(context: FlowContext) -> None:
         producer.commit_transaction()
         fault.wait(60)
     coordinator = context.lane("coordinator")
-    context.note(coordinator, "crashed after PrepareCommit, before any marker; the next one read its log")
+    context.note(coordinator, "crashed after PrepareCommit and before any marker; the next coordinator read its log")
     context.ended("transfer-1")
     read = context.read(READER)
     context.promise("the coordinator crashed between the two phases", fault.hits == 1)
@@ -124,7 +124,9 @@ def hanging(context: FlowContext) -> None:
     context.note("operator", f"oncelog transactions abort --start-offset {start}")
     operator.abort_transaction(where, start_offset=start)
     context.look()
-    context.promise("after it was ended the reader gets b, but not the late batch", context.read(READER) == ["b"])
+    context.promise(
+        "after the transaction was ended the reader gets b, but not the late batch", context.read(READER) == ["b"]
+    )
 
 
 def held_back(context: FlowContext) -> None:
@@ -141,9 +143,11 @@ def held_back(context: FlowContext) -> None:
     )
     slow.commit_transaction()
     context.ended("slow-1")
-    context.promise("while the slow one is open, a read_committed reader gets nothing, not even b", committed == [])
+    context.promise(
+        "while the slow transaction is open, a read_committed reader gets nothing, not even b", committed == []
+    )
     context.promise("a read_uncommitted reader gets both", everything == ["a", "b"])
-    context.promise("then it gets both, in the order of the log", context.read(READER) == ["a", "b"])
+    context.promise("then the reader gets both, in the order of the log", context.read(READER) == ["a", "b"])
 
 
 def topic_made_again(context: FlowContext) -> None:
@@ -151,7 +155,7 @@ def topic_made_again(context: FlowContext) -> None:
     group, read_from = context.group("copies"), context.topic_id()
     context.producer(PRODUCER).send_and_wait(context.topic, b"a")
     read = context.read(COPIER)
-    context.note(context.lane(PARTITION), "the topic is deleted, and another one of its name is made")
+    context.note(context.lane(PARTITION), "the topic is deleted, and a new topic of the same name is created")
     context.make_topic_again()
     context.producer(PRODUCER).send_and_wait(context.topic, b"b")
     copier = _raw_producer(context, COPIER, "copy-1")

@@ -1,8 +1,8 @@
-"""The end of a mirror's round: a vector of offsets that splits no transaction of A. Pure.
+"""The end of a mirror's round: a vector of offsets that splits no transaction of the source. Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`. A transaction is *below* a cut on a partition if all its records there are,
 *above* if none is. A cut is consistent if each transaction is below it wherever it has records, and decided, or above
-it everywhere. Facts about A:
+it everywhere. Facts about the source:
 
 - Offsets are read partition by partition, never all at one moment. But a transaction that was decided when the first
   look ended (one of its markers lies below that look's offsets) had already written all its records, so a second look,
@@ -14,7 +14,7 @@ it everywhere. Facts about A:
   moment. If it had no open transaction then, everything it had written was complete; if it had one open wherever it
   wrote, everything except that was complete. Such moments divide its records into blocks, and a block is treated as
   one transaction. On a single partition each transaction is identified by itself.
-- A group's offset is carried over only with all records before it, so that it points to the same record on B.
+- A group's offset is carried over only with all records before it, so that it points to the same record on the target.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CutTransaction:
         self.last = last
         self.marker = UNDECIDED
         self.same_epoch = False
-        """Whether its marker shows that the epoch stays the same, as in the older protocol."""
+        """Whether the transaction's marker shows that the epoch stays the same, as in the older protocol."""
         self._more: array[int] | None = None
 
     def extend(self, base_offset: int, last_offset: int) -> None:
@@ -73,7 +73,7 @@ class CutTransaction:
 
 
 class OffsetDependency(NamedTuple):
-    """A batch of group offsets: it may be below a cut only with these offsets' records."""
+    """A batch of group offsets: it may be below a cut only together with the records before these offsets."""
 
     offset: int
     partition: TopicPartition
@@ -81,7 +81,7 @@ class OffsetDependency(NamedTuple):
 
 
 class PartitionView:
-    """The scanned part of a partition of A, from ``position`` (mirrored up to there) to ``scanned``."""
+    """The scanned part of a partition of the source, from ``position`` (mirrored up to there) to ``scanned``."""
 
     def __init__(self, name: TopicPartition, position: int) -> None:
         self.name = name
@@ -119,7 +119,7 @@ class PartitionView:
             current.same_epoch = epoch == current.epoch
 
     def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
-        """Take a group's offset ``end`` of another partition, from the batch at ``offset``."""
+        """Note that the batch at ``offset`` stores a group's offset ``end`` in another partition."""
         self.needs.append(OffsetDependency(offset, partition, end))
 
     def settle(self, last_stable_offset: int) -> None:
@@ -247,7 +247,7 @@ def _units(
 
 
 def _decided(parts: _Parts, decided: Offsets) -> bool:
-    """Whether one of the markers lies below the ends of the first look."""
+    """Whether one of the markers is below the ends that were read first."""
     return any(item.marker != UNDECIDED and item.marker < decided.get(name, 0) for name, (item, *_) in parts.items())
 
 

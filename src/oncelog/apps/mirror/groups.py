@@ -1,4 +1,5 @@
-"""Offsets of A's groups: reads them from ``__consumer_offsets``, translates them, and decides which to set on B.
+"""Offsets of the source's groups: reads them from ``__consumer_offsets``, translates them, and decides which to set on
+the target.
 
 Called by :mod:`oncelog.apps.mirror.reading` and :mod:`oncelog.apps.mirror.run`.
 """
@@ -22,8 +23,10 @@ _OFFSET_KEYS = (b"\0\0", b"\0\1")
 _AT_REST = ("Empty", "Dead")
 
 GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
-"""An offset below 0 is not a position but the marker of a Spark sink, which counts by its metadata: it goes to B as it
-is, in the transaction of the batch that it describes, so the sink on B knows which batches are written."""
+"""An offset below 0 is not a position but the marker of a Spark sink, which counts by its metadata: it goes to the
+target as it is, in the transaction of the batch that it describes, so the sink on the target knows which batches are
+written.
+"""
 
 
 class OffsetCommit(NamedTuple):
@@ -56,7 +59,8 @@ def kept_of(position: OffsetAndMetadata) -> OffsetAndMetadata:
 async def asked_offsets(
     admin: Admin, mirrored: Container[TopicPartition], *, markers: bool
 ) -> tuple[GroupPositions, list[str]]:
-    """Every group's position in a mirrored partition, as A reports it now, without positions in open transactions.
+    """Every group's position in a mirrored partition, as the source reports it now, without positions in open
+    transactions.
 
     Also the groups that may not be described.
 
@@ -80,11 +84,11 @@ async def asked_offsets(
 
 
 class LateOffsets:
-    """Positions that A reported at a start, for groups whose commits may lie below the mirror's position.
+    """Positions that the source reported at a start, for groups whose commits may lie below the mirror's position.
 
-    These are groups of topics that were chosen later, and groups whose offsets B has deleted since. Their positions are
-    due when everything that A had then (``ends``) is on B: records written in a transaction with one of them exist
-    there, too. A position that ``__consumer_offsets`` delivers before that is newer.
+    These are groups of topics that were chosen later, and groups whose offsets the target has deleted since. Their
+    positions are due when everything that the source had then (``ends``) is on the target: records written in a
+    transaction with one of them exist there, too. A position that ``__consumer_offsets`` delivers before that is newer.
     """
 
     def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:
@@ -105,7 +109,7 @@ class LateOffsets:
 
 
 class GroupsOnB(NamedTuple):
-    """Positions that may be set on B, and the groups that are left alone, each with the reason."""
+    """Positions that may be set on the target, and the groups that are left alone, each with the reason."""
 
     positions: dict[str, dict[TopicPartition, OffsetAndMetadata]]
     left_alone: dict[str, str]
@@ -116,7 +120,7 @@ async def settable(
     wanted: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
     written: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
 ) -> GroupsOnB:
-    """The translated positions whose group is inactive on B and has not moved there by itself.
+    """The translated positions whose group is inactive on the target and has not moved there by itself.
 
     :param written: what the mirror set last (:func:`kept_of`).
     """
@@ -147,7 +151,7 @@ async def _moved(
     positions: Iterable[TopicPartition],
     written: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
 ) -> list[TopicPartition]:
-    """Partitions in which the group's offset on B differs from the one that the mirror set."""
+    """Partitions in which the group's offset on the target differs from the offset that the mirror set."""
     moved: list[TopicPartition] = []
     for stable in (False, True):  # the offsets of the mirror's last transaction may not be in force yet
         try:

@@ -22,7 +22,7 @@ class MirrorRefused(OncelogError):
 
 
 class RangeGone(MirrorRefused):
-    """A has removed records that had not been mirrored yet."""
+    """The source has removed records that had not been mirrored yet."""
 
     def __init__(self, name: TopicPartition, position: int, first: int) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class RangeGone(MirrorRefused):
 
 
 class MirrorFenced(MirrorRefused):
-    """B has fenced this mirror."""
+    """The target has fenced this mirror."""
 
     def __init__(self, name: str, timeout_ms: int) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ class MirrorFenced(MirrorRefused):
 
 
 class MirrorIncomplete(MirrorRefused):
-    """B cannot be reported complete, because some chosen topics are not mirrored."""
+    """The target cannot be reported complete, because some chosen topics are not mirrored."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(

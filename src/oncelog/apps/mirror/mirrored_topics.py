@@ -1,4 +1,4 @@
-"""Chooses the topics of A to mirror, and creates them on B with their partitions and settings.
+"""Chooses the topics of the source to mirror, and creates them on the target with their partitions and settings.
 
 Called by :mod:`oncelog.apps.mirror.run`.
 """
@@ -77,7 +77,9 @@ async def settings_of(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str
 
 
 async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDescription]) -> None:
-    """Create each of these topics on B with A's partitions and settings; additional partitions on B are kept."""
+    """Create each of these topics on the target with the source's partitions and settings; additional partitions on
+    the target are kept.
+    """
     there = {topic.name: topic for topic in await target.describe_topics()}
     wanted = await settings_of(source, sorted(topics))
     for name, topic in sorted(topics.items()):
@@ -115,7 +117,7 @@ async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[
 
 
 def keeps_timestamps(source: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str]:
-    """Settings with which B's topic accepts each record of A's with its timestamp."""
+    """Settings with which the target's topic accepts each record of the source's with its timestamp."""
     changes = {} if target[_TYPE] == "CreateTime" else {_TYPE: "CreateTime"}
     for name in _LIMITS:
         allowed = int(source.get(name, _NO_LIMIT))

@@ -1,15 +1,15 @@
-"""The position on B of each record of A: runs of offsets, and the records that store them in a compacted topic of B.
-Pure.
+"""The position on the target of each record of the source: runs of offsets, and the records that store them in a
+compacted topic of the target. Pure.
 
-Called by :mod:`oncelog.apps.mirror.run`. A run says that a number of records from an offset of A on are, without gaps,
-at an offset of B and after it. A's markers, aborted records and gaps, and B's markers, end a run. Runs are kept in
-chapters of at most ``CHAPTER`` runs: only a partition's last chapter is rewritten when it grows, so a round writes
-little, and chapters whose records A no longer has are deleted.
+Called by :mod:`oncelog.apps.mirror.run`. A run says that a number of records from an offset of the source on are,
+without gaps, at an offset of the target and after it. The source's markers, aborted records and gaps, and the target's
+markers, end a run. Runs are kept in chapters of at most ``CHAPTER`` runs: only a partition's last chapter is rewritten
+when it grows, so a round writes little, and chapters whose records the source no longer has are deleted.
 
 Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"kind": "position", "topic",
-"partition"}``: how far A is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic", "partition",
-"chapter"}``: A's offset, B's offset and the number of records, alternating. ``{"kind": "group", "group", "topic",
-"partition"}``: the offset last set on B.
+"partition"}``: how far the source is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic",
+"partition", "chapter"}``: the source's offset, the target's offset and the number of records, alternating. ``{"kind":
+"group", "group", "topic", "partition"}``: the offset last set on the target.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class MapError(OncelogError):
 
 
 class Run(NamedTuple):
-    """``records`` consecutive records, from offset ``source`` of A and offset ``target`` of B on."""
+    """``records`` consecutive records, which begin at offset ``source`` on the source and at offset ``target`` on
+    the target.
+    """
 
     source: int
     target: int
@@ -63,9 +65,9 @@ class PartitionMap:
         self.changed.add(number)
 
     def translate(self, offset: int) -> int | None:
-        """B's offset of the first mirrored record at or after A's ``offset``.
+        """The target's offset of the first mirrored record at or after the source's ``offset``.
 
-        If there is none, the offset on B after the last mirrored record; None if nothing is mirrored.
+        If there is none, the offset on the target after the last mirrored record; None if nothing is mirrored.
         """
         numbers = sorted(number for number, runs in self.chapters.items() if runs)
         if not numbers:
@@ -86,7 +88,7 @@ class PartitionMap:
         return run.target + run.records
 
     def forget_before(self, offset: int) -> list[int]:
-        """Delete chapters whose records A no longer has, except the last one; returns their numbers."""
+        """Delete chapters whose records the source no longer has, except the last one; returns their numbers."""
         numbers = sorted(self.chapters)
         gone = [
             number
@@ -106,7 +108,7 @@ NO_ID = bytes(16).hex()
 def is_replaced(known_id: str, topic_id: str) -> bool:
     """Whether a topic differs from the topic with the id known before.
 
-    A cluster that is upgraded gives ids to the topics that it has: an id in the place of none says nothing.
+    A cluster that is upgraded gives ids to the topics that it has: an id where there was none says nothing.
     """
     return known_id != topic_id and NO_ID not in (known_id, topic_id)
 

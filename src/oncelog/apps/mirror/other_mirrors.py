@@ -41,7 +41,7 @@ async def _recorded(admin: Admin, name: TopicPartition) -> MirrorState:
 
 
 async def holding_others(admin: Admin, names: Iterable[TopicPartition]) -> dict[str, str]:
-    """The topics of B in ``names`` that already contain records, each with what to do."""
+    """The topics of the target in ``names`` that already contain records, each with what to do."""
     asked = sorted(names)
     begins = await admin.list_offsets(dict.fromkeys(asked, EARLIEST))
     ends = await admin.list_offsets(dict.fromkeys(asked, LATEST))

@@ -74,7 +74,8 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
 async def _fetch(
     admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel
 ) -> FetchedRecords:
-    """Records from ``offset`` on; waits until a new leader knows everything that the last one reported, up to ``end``.
+    """Records from ``offset`` on; waits until a new leader's high watermark reaches ``end``, which the former leader
+    had reported.
 
     :raises MirrorRefused: nothing can be read there, see :func:`_out_of_range`.
     """
@@ -140,7 +141,9 @@ async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -
 
 
 class CombinedBatch(NamedTuple):
-    """A batch for B, and where its records come from in A: pairs of first offset and count, in order."""
+    """A batch for the target, and where its records come from in the source: pairs of first offset and count, in
+    order.
+    """
 
     batch: ReadyBatch
     ranges: list[tuple[int, int]]
@@ -201,7 +204,9 @@ def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> I
 
 
 def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
-    """Whether B accepts the batch as it is: without gaps, with timestamps of its producer, and nothing to leave out."""
+    """Whether the target accepts the batch as it is: without gaps, with timestamps of its producer, and nothing to
+    leave out.
+    """
     return (
         header.records_count == header.last_offset_delta + 1
         and header.timestamp_type is TimestampType.CREATE_TIME

@@ -111,7 +111,7 @@ class Mirror:
         known = self._state.source_cluster
         if known is not None and known != source:
             raise MirrorRefused(
-                f"the mirror {self._settings.name!r} of this target mirrors the cluster {known}, not {source}: take "
+                f"the mirror {self._settings.name!r} of this target mirrors the cluster {known}, not {source}: use "
                 "another --name"
             )
         if known is None:
@@ -130,7 +130,8 @@ class Mirror:
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def held_back_by(self, now_s: float) -> str | None:
-        """The reason why the target does not have everything, once it has lasted; each reason is returned once.
+        """The reason why the target does not have everything, once that has been so for some time; each reason is
+        returned once.
 
         :param now_s: a monotonic time.
         """
@@ -174,8 +175,9 @@ class Mirror:
             return True
         self._stop(
             name,
-            f"topic {name!r} was deleted and recreated on the source: it is no longer mirrored; for the new one, "
-            "delete it on the target and take another --name",
+            f"topic {name!r} was deleted and recreated on the source: it is no longer mirrored; to mirror the new "
+            "topic, "
+            "delete it on the target and use another --name",
         )
         return False
 
@@ -233,7 +235,7 @@ class Mirror:
         return new
 
     async def _write_named(self, named: Mapping[TopicPartition, MirroredPosition]) -> None:
-        """Keep the ids that topics have only now, so that one that is recreated from here on is noticed."""
+        """Store the ids of topics that had none before, so that a topic that is recreated from now on is detected."""
         if named:
             await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
             await self._target.transactions.end(commit=True)
@@ -412,7 +414,9 @@ class Mirror:
 
     async def give_up(self) -> None:
         """Abort the open transaction on the target, so that its readers need not wait for the timeout."""
-        with suppress(KafkaError):  # the reason for giving up is reported, and the timeout has the same effect
+        with suppress(
+            KafkaError
+        ):  # the caller reports why the mirror gave up, and the transaction's timeout would abort it as well
             await self._target.transactions.end(commit=False)
 
     async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:

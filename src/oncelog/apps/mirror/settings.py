@@ -37,7 +37,7 @@ class MirrorProgress:
     groups: int
     lag: Mapping[str, int]
     caught_up: bool
-    """Whether B had everything of A when the round began."""
+    """Whether the target had everything of the source when the round began."""
 
     @property
     def total_lag(self) -> int:

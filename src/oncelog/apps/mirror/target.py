@@ -1,7 +1,7 @@
-"""The mirror's access to B: its transactions, and its own topic, written in them and read back at a start.
+"""The mirror's access to the target: its transactions, and its own topic, written in them and read back at a start.
 
 Called by :mod:`oncelog.apps.mirror.run`. Opening it fences an older mirror of the same name, and ends its open
-transaction, before the topic is read: what the topic says then stays true.
+transaction, before the topic is read: nobody changes its content after that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REQUEST_BYTES = 8 * 1024 * 1024
 class Target:
     """The transactional id and the map topic of one mirror.
 
-    :param timeout_ms: the transactions' timeout; None for the longest that B allows.
+    :param timeout_ms: the transactions' timeout; None for the longest that the target allows.
     """
 
     def __init__(self, admin: Admin, name: str, timeout_ms: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Open transactions of A for which a mirror waits before it ends; one of them may hang. Pure.
+"""Open transactions of the source for which a mirror waits before it ends; one of them may hang. Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`, after rounds that have copied nothing.
 """

@@ -1,7 +1,7 @@
 """Completes the decided transactions in a copy of a data folder: writes the markers and the ``Complete`` records that a
 broker left to be written when it was killed.
 
-Called by ``promotion``. The broker's own core recovers the copy, takes up its coordinators' decisions, and stops.
+Called by ``promotion``. The broker's own core recovers the copy, carries out its coordinators' decisions, and stops.
 As no time passes meanwhile, nothing times out or expires and no retention runs: an open transaction stays open. After
 an unclean stop, parts of transactions that no coordinator knows are aborted first, as at any such start.
 """

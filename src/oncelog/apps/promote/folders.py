@@ -40,7 +40,7 @@ def check_partial(partial: Path, names: Collection[str]) -> None:
         strange = sorted(name for name, final in found.items() if final not in made)
     if strange:
         raise PromotionError(
-            f"{partial}, where the target would be built, is not what a promotion has left ({strange[0]}): "
+            f"{partial}, where the target would be built, contains {strange[0]}, which no promotion has left there: "
             f"move it away, or remove it"
         )
 
@@ -56,7 +56,9 @@ def is_node_of(target: Path, source: Path) -> bool:
 
 
 def promoted_of(source: Path) -> Path:
-    """The temporary name of a source being removed: a broker started on the old name finds nothing, not a part."""
+    """The temporary name of a source being removed: a broker started on the old name finds nothing, rather than a part
+    of the folder.
+    """
     return source.with_name(f"{source.name}.promoted")
 
 

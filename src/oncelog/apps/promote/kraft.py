@@ -47,11 +47,12 @@ EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500
 METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 33}
 """By release, its ``metadata.version``. An older Apache Kafka does not start with it; a newer one does, and
-``kafka-features upgrade`` raises it. Eligible leader replicas, a feature of its own, stay off: with them a partition
-without a leader would never get one."""
+``kafka-features upgrade`` raises it. Eligible leader replicas, a separate feature, stay off: with them a partition
+without a leader would never get a leader.
+"""
 NEWEST: Final = "4.4"
 SHARE_LEVELS: Final[Mapping[int, int]] = {METADATA_VERSIONS["4.2"]: 1, METADATA_VERSIONS["4.4"]: 2}
-"""By ``metadata.version``, the highest level of ``share.version`` from there on."""
+"""The highest level of ``share.version`` from each ``metadata.version`` on."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""

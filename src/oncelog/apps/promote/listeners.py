@@ -42,7 +42,7 @@ _REPLACED: Final = re.compile(
     r"|sasl\.mechanism\.(inter\.broker|controller)\.protocol|listener\.name\.(internal|controller)\..*",
     re.IGNORECASE,
 )
-"""Settings for the node's own logins, which are generated here whatever was given."""
+"""Settings for the node's own logins, which are generated here even if the user has given them."""
 _PKCS8: Final = re.compile(r"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----")
 
 
@@ -55,7 +55,7 @@ class NodeListeners:
     user: str
     """The node's own user at INTERNAL and CONTROLLER; empty if everything is plain text."""
     replaced: tuple[str, ...]
-    """Given settings that are generated again."""
+    """Settings of the user that are generated again."""
     notes: tuple[str, ...]
     """The remaining steps for the person who starts Kafka."""
 
@@ -152,7 +152,7 @@ def _check(
         if lost and all(listener.protocol is SecurityProtocol.PLAINTEXT for listener in clients):
             raise ConfigError(
                 f"--listen {listen} is plain text, and clients had {lost[0].name} ({lost[0].protocol.value}): leave "
-                f"--listen out, write it as {lost[0].name}://HOST:PORT, or leave security behind with --plain"
+                f"--listen out, write it as {lost[0].name}://HOST:PORT, or drop the security settings with --plain"
             )
     for listener in clients:
         if listener.protocol in _ENCRYPTED:
@@ -172,7 +172,7 @@ def _check_key(tls: TlsSettings) -> None:
         )
     if bool(found[1]) != bool(tls.get("ssl.key.password")):
         what = "has no ssl.key.password, and is encrypted" if found[1] else "is not encrypted, and has ssl.key.password"
-        raise ConfigError(f"the key of listener {tls.listener} {what}: Apache Kafka wants both or neither")
+        raise ConfigError(f"the key of listener {tls.listener} {what}: Apache Kafka requires both or neither")
 
 
 def _stores(settings: Mapping[str, str]) -> dict[str, str]:

@@ -187,8 +187,8 @@ def planned(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         if is_node_of(target, source):
             raise PromotionError(
-                f"the target {target} is the node of the data folder {source} already: start Kafka on it and remove "
-                f"the data folder, or remove the target to make it again"
+                f"the target {target} is already the promoted node of the data folder {source}: start Kafka on it "
+                f"and remove the data folder, or remove the target to make it again"
             )
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
     if mode == "move" and promoted_of(source).exists():
@@ -208,7 +208,8 @@ def planned(
 def _locked_metadata(source: Path) -> Iterator[Path]:
     """A copy of the source's metadata, made and used under the lock that a running broker holds.
 
-    The bytes are read through the descriptor that holds the lock: closing another one of this file would end it.
+    The bytes are read through the descriptor that holds the lock: closing any other descriptor of this file would
+    release the lock.
     """
     import fcntl
 
@@ -233,7 +234,7 @@ def _locked_metadata(source: Path) -> Iterator[Path]:
 
 
 def _opened(path: Path) -> int | None:
-    """A descriptor for the lock; None if nothing may be written there: a snapshot of a volume, or another program's."""
+    """A descriptor for the lock; None if this user may not write there, as on a read-only snapshot of a volume."""
     try:
         return os.open(path, os.O_RDWR)
     except FileNotFoundError as error:

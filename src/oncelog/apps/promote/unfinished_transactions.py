@@ -34,16 +34,16 @@ class UnfinishedTransaction(NamedTuple):
 
     @property
     def decided(self) -> bool:
-        """Whether its outcome is certain, and markers or the record that they are all written may be missing."""
+        """Whether the outcome is certain, while markers, or the record that all of them are written, may be missing."""
         return self.state != TransactionState.ONGOING.label
 
     @property
     def two_phase_commit(self) -> bool:
-        """Whether a database decides about it."""
+        """Whether a database decides the transaction's outcome."""
         return self.timeout_ms == NO_TIME_LIMIT
 
     def times_out(self, now_ms: int) -> bool:
-        """Whether a coordinator starting now would abort it at once."""
+        """Whether a coordinator that starts now would abort the transaction at once."""
         timed = not self.decided and not self.two_phase_commit
         return timed and self.started_ms + self.timeout_ms <= now_ms
 

@@ -73,7 +73,7 @@ class ProxyObserver(Protocol):
         ...
 
     def delivered(self, number: int, arrived: bool) -> None:
-        """The answer was sent to the client, or was lost."""
+        """Called when the answer was sent to the client, or was lost."""
         ...
 
 
@@ -469,7 +469,7 @@ class FaultProxy:
 
     @property
     def why_closed(self) -> str:
-        """Why a broker could not be reached, or refused the login, the last time that happened; else empty."""
+        """Why a broker last could not be reached or refused the login; empty if neither has happened."""
         return self._upstream.why_closed
 
     def start(self) -> Self:

@@ -37,7 +37,7 @@ class Upstream:
         self.writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
         """The streams to brokers."""
         self.why_closed = ""
-        """Why a broker could not be reached, or refused the login, the last time that happened."""
+        """Why a broker last could not be reached or refused the login."""
         if config is not None:
             self._tls = ssl_context(config) if config.security_protocol.endswith("SSL") else None
             self._tokens = Tokens(config)

@@ -1,4 +1,4 @@
-"""Decides about a dead letter: it is sent back as it was, parked, skipped or passed over. Pure.
+"""Decides about a dead letter: it is sent back as it was, parked, skipped by the transform, or not selected. Pure.
 
 Called by :mod:`oncelog.apps.redrive.redriving`.
 """
@@ -67,7 +67,7 @@ Transform = Callable[[DeadLetter], DeadLetter | None]
 
 
 class DeadLetterOutcome(StrEnum):
-    """The outcome of a dead letter."""
+    """What a redrive does with a dead letter."""
 
     SENT = "sent"
     PARKED = "parked"

@@ -79,7 +79,7 @@ class Redrive:
         self._stored: dict[TopicPartition, int] = {}
         """Positions of all partitions: they are stored together, so they expire together."""
         self._keeps = False
-        """Whether the group has positions that were not stored again since the start."""
+        """Whether the group has positions that this run has not stored again yet."""
         self._ends: Mapping[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._partitions: dict[str, int] = {}
@@ -99,8 +99,8 @@ class Redrive:
         selection = self._plan.selection
         if any(position.metadata != selection for position in committed.values()):
             raise RedriveError(
-                f"Group {self._group} was begun with another --where or --error, and has passed over dead letters that "
-                "these may choose: repeat those, or give this redrive a --name of its own"
+                f"Group {self._group} was begun with another --where or --error, and has skipped dead letters that "
+                "the new options may select: repeat the earlier options, or give this redrive a --name of its own"
             )
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
         ends = await self._admin.settled_ends(names)
@@ -129,7 +129,7 @@ class Redrive:
     ) -> None:
         """Refuse a group without positions if an earlier run may have sent some of the dead letters.
 
-        These are older than positions are kept.
+        Those dead letters are older than the retention of positions.
         """
         if committed and self._first_run:
             raise RedriveError(f"Group {self._group} has positions: this is not its first run, leave --first-run out")

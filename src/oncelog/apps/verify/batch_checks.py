@@ -47,7 +47,7 @@ class BatchChecks:
         self._append_ms = NO_TIMESTAMP
 
     def take(self, header: BatchHeader, data: Buffer) -> bool:
-        """Check the next batch; False if its contents cannot be trusted."""
+        """Check the next batch; returns False if its contents cannot be trusted."""
         if not self._has_sound_header(header):
             return False
         self._check_offsets(header)

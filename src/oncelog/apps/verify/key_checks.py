@@ -58,7 +58,7 @@ class KeyChecks:
         self._store.close()
 
     def cleaned_to(self, offset: int) -> None:
-        """The cleaner has compacted everything below ``offset``."""
+        """Called when the cleaner has compacted everything below ``offset``."""
         self._clean_to = max(self._clean_to, offset)
         below = [twice for twice in self._twice if twice.later < self._clean_to]
         if below:
@@ -87,7 +87,7 @@ class KeyChecks:
             self._open.setdefault(producer_id, []).extend(pairs)
 
     def end(self, producer_id: int, *, committed: bool) -> None:
-        """The transaction of a producer has ended."""
+        """Called when the transaction of a producer has ended."""
         pairs = self._open.pop(producer_id, [])
         if committed:
             self._count(pairs)

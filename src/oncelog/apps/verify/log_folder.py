@@ -215,7 +215,7 @@ def _compare_index(
             report.add(
                 "aborted-not-indexed",
                 folder.where,
-                f"a broker that reads these files gives its records{from_there} to readers of committed ones",
+                f"a broker that reads these files gives its records{from_there} to read_committed readers",
                 first=first,
                 last=marker,
                 producer_id=producer_id,

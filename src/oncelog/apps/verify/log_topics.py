@@ -180,7 +180,7 @@ class _Run:
         self._report.add(kind, where, message, first=at)
 
     async def _end(self, check: PartitionCheck) -> None:
-        """Nothing more is read of the partition."""
+        """Called when nothing more is read of the partition."""
         came_back = check.came_back()
         with self._reported(check.where, [check]):
             there = await still_there(self._admin, check.where, [twice.earlier for twice in came_back])
@@ -188,14 +188,16 @@ class _Run:
         check.end(self._writers)
 
     async def _read(self, check: PartitionCheck, start: int) -> PartitionOffsets | None:
-        """Read to the high watermark, and return the answer that reached it; None if it cannot be reached."""
+        """Read to the high watermark, and return the answer that reached it; returns None if it cannot be reached."""
         position = start
         for _ in range(_ROUNDS):
             end = (await self._admin.list_offsets({check.where: LATEST}))[check.where].offset
             position, look = await self._read_to(check, position, end)
             if look is not None:
                 return look
-        self._report.add("moving", check.where, f"it is written faster than read; read to offset {position}")
+        self._report.add(
+            "moving", check.where, f"it is written faster than it is read; checked up to offset {position}"
+        )
         return None
 
     async def _read_to(self, check: PartitionCheck, position: int, end: int) -> tuple[int, PartitionOffsets | None]:
@@ -336,7 +338,8 @@ class _Run:
         if not open_before:
             return
         known = {} if listed is None else await self._described(listed, {producer for _, producer, _ in open_before})
-        # A transaction that ended in between was also open first and unknown later: only a still open one hangs.
+        # A transaction that ended since the first reading is unknown to its coordinator, too: read on, and report as
+        # hanging only those that are still open.
         known_to_end = []
         for check in self._undecided:
             with self._reported(check.where, [check]):

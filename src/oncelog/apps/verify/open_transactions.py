@@ -15,7 +15,7 @@ from oncelog.apps.verify.producer_checks import Open
 from oncelog.client.core.admin.admin_types import TransactionDescription
 
 IN_FLIGHT_MS = 60_000
-"""How long after the first marker the other markers may be written: coordinators repeat them at once."""
+"""How long after the first marker the other markers may be written; coordinators retry them immediately."""
 
 
 def _add(report: Report, kind: str, one: Open, detail: str) -> None:

@@ -21,7 +21,7 @@ from oncelog.types import TopicPartition
 SAME_MOMENT_MS = 1
 """Markers of two consecutive transactions are further apart: in between are several requests and writes."""
 BELIEVED_MS = 300_000
-"""Producers' timestamps this close to their marker's are assumed to be the times of sending."""
+"""Record timestamps this close to the marker's timestamp are assumed to be the times of sending."""
 _SEVERAL_REQUESTS_MS = 5
 _SKEW_MS = 1000
 """Clocks of a coordinator and of the leaders that write its markers are not further apart."""
@@ -108,7 +108,7 @@ class Outcomes:
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
 
     def decide(self, decisions: Iterable[TransactionOutcome]) -> None:
-        """Take the coordinators' decisions."""
+        """Apply the coordinators' decisions."""
         self._store.executemany(
             "INSERT INTO decided VALUES (?, ?, ?, ?, ?)",
             ((one.producer_id, *where, one.decided_ms, one.committed) for one in decisions for where in one.partitions),

@@ -100,7 +100,7 @@ def judge(
 
     A query may run meanwhile: then ``ended`` is from before ``markers``, and ``planned`` from after them.
 
-    :param planned: the batches whose plan the checkpoint still has.
+    :param planned: the batches whose plans the checkpoint still has.
     :param ended: the batches that Spark's commit log still has.
     """
     _judge_markers(planned, markers.seen, written, report)
@@ -111,7 +111,9 @@ def judge(
             continue  # the batch's marker may be in the open transaction
         if batch > newest:
             report.add(
-                "batch-missing", None, f"batch {batch} has ended by the checkpoint, the log's newest is {newest}"
+                "batch-missing",
+                None,
+                f"batch {batch} has ended according to the checkpoint, and the log's newest batch is {newest}",
             )
         elif batch not in seen:
             report.add("batch-unknown", None, f"batch {batch}: its marker is no longer in the log")

@@ -23,11 +23,13 @@ from oncelog.records.record import increment_sequence
 from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, TopicPartition
 
 _REMEMBERED = 5
-"""Batches of a producer whose repetition is reported with the offsets of the first one; as many as brokers keep."""
+"""How many batches of a producer are remembered, so that a repeated one is reported with the offsets of the first; as
+many as brokers keep.
+"""
 _WAITED_MS = 120_000
 """How long a record may have waited between its timestamp and its append (``delivery.timeout.ms``)."""
 _HALF = 2**30
-"""A difference of sequences below it is a gap, above it a step back: they wrap."""
+"""A difference of sequences below this is a gap; above it, because sequences wrap, a step back."""
 
 
 class Open(NamedTuple):
@@ -39,7 +41,7 @@ class Open(NamedTuple):
     first_offset: int
     last_offset: int
     since_ms: int
-    """When it began, as far as timestamps show: not before that of any earlier record of the partition."""
+    """When the transaction began, as far as timestamps show: not before that of any earlier record of the partition."""
     leader_epoch: int
 
 
@@ -151,7 +153,7 @@ class ProducerChecks:
     # --- data
 
     def take_data(self, header: BatchHeader) -> None:
-        """The next batch of data that has a producer id."""
+        """Take the next batch of data that has a producer id."""
         producer = self._producers.get(header.producer_id)
         if producer is None:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)

@@ -15,19 +15,22 @@ from collections.abc import Generator
 from typing import Final
 
 MAX_TEXT: Final = 6_000
-"""Characters of an expression."""
+"""Limit on the characters of an expression."""
 MAX_BYTES: Final = 256 * 1024
-"""Memory of an expression; its program gets two thirds, 10,000 instructions or so."""
+"""Limit on the memory of an expression; its program gets two thirds, 10,000 instructions or so."""
 MAX_WORK: Final = 50_000_000
-"""Instructions times characters, for all names together. One such step takes 4 ns at worst, if there are too many
-states to cache; usually a character takes a few nanoseconds, however long the expression is."""
+"""Limit on instructions times characters, for all names together. One such step takes 4 ns at worst, if there are too
+many states to cache; usually a whole character takes a few nanoseconds, however long the expression is.
+"""
 WORK_IN_A_CHUNK: Final = 500_000
 
 __all__ = ["InvalidRegex", "LinearRegex"]
 
 
 class InvalidRegex(ValueError):
-    """The expression is invalid in RE2, too large, or too much work; the text is the message to the client."""
+    """The expression is invalid in RE2, too large, or takes too much work to match; the text is the message to the
+    client.
+    """
 
 
 class LinearRegex:

@@ -74,7 +74,7 @@ class LoggedMarker(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Outcome of an append: where the records are, and when they are committed.
+    """Outcome of an append: the offset of the records, and when they are committed.
 
     ``error`` other than NONE: nothing was written and ``committed`` is already resolved with it.
     """
@@ -265,7 +265,7 @@ class CoordinatorRuntime(Generic[S]):
         return appended.committed
 
     def complete_transaction(self, partition: int, marker: LoggedMarker) -> None:
-        """A marker was appended to an internal partition (``__consumer_offsets``)."""
+        """Called when a marker was appended to an internal partition (``__consumer_offsets``)."""
         shard = self._shards.get(partition)
         if shard is not None:
             shard.replay_marker(marker)

@@ -51,7 +51,7 @@ def transition(record: Record) -> tuple[str, Txn | None] | None:
 
 
 def decode_transaction_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__transaction_state``, with the state's name; None as value of a tombstone."""
+    """Key and value of ``__transaction_state``, with the state's name; the value of a tombstone is None."""
     key = decode_transaction_key(record.key or b"")
     if isinstance(key, Unknown):
         return {"unknownType": key.record_type}, json_bytes(record.value)
@@ -64,12 +64,12 @@ def decode_transaction_record(record: Record) -> tuple[Any, Any]:
 
 
 def decode_offsets_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__consumer_offsets``, with the kind of record; None as value of a tombstone."""
+    """Key and value of ``__consumer_offsets``, with the kind of record; the value of a tombstone is None."""
     return _of_kind(decode_group_record(record.key or b"", record.value), record)
 
 
 def decode_share_state(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__share_group_state``, with the kind of record; None as value of a tombstone."""
+    """Key and value of ``__share_group_state``, with the kind of record; the value of a tombstone is None."""
     return _of_kind(decode_share_state_record(record.key or b"", record.value), record)
 
 

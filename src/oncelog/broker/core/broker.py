@@ -173,7 +173,7 @@ class Broker:
         return self._coordinators.groups
 
     def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both coordinators, None for one that has not been needed yet; for callers that only inspect them."""
+        """Both coordinators, each None if it has not been needed yet; for callers that only inspect them."""
         return self._coordinators.made()
 
     # --- life
@@ -194,7 +194,9 @@ class Broker:
             self.recovery.coordinators_ns = self.request_metrics.clock() - begun_ns
 
     def _sync_what_waits(self, now_ms: int) -> None:
-        """At a start what a killed process left unsynced, before anybody reads it; at a stop what answers wait for."""
+        """Sync, at a start, what a killed process left unsynced, before anybody reads it; at a stop, what answers wait
+        for.
+        """
         while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
             self.flushing.done(job, job.sync_all_at_once(), now_ms)
 
@@ -219,8 +221,8 @@ class Broker:
 
     def stop(self, now_ms: int) -> None:
         """Commit the appended records, answer all waiting requests, close everything, and write the clean-shutdown
-        marker. All batches get an answer, so that no producer sends one again: after a restart only the last batch of
-        each would be recognized as a duplicate.
+        marker. All batches get an answer, so that no producer has to retry: after a restart only the last batch of each
+        producer would be recognized as a duplicate.
         """
         self.now_ms = now_ms
         self.security_log.write_counts()

@@ -36,7 +36,7 @@ MAX_ELEMENTS: Final = 2 * MAX_RECORDS + 1000
 """The maximum number of elements of all arrays of a request: 10,000 partitions, each of a different topic. One step
 handles them: at up to 20 us each (``benchmarks.iterations``), others wait at most 400 ms."""
 MAX_NAMES: Final = 100_000
-"""The maximum number of names in a request that only names things, which take up to 2 us each: an admin client may
+"""The maximum number of names in a request that contains only names, which take up to 2 us each: an admin client may
 ask for all transactional ids of a large broker at once."""
 
 

@@ -78,8 +78,9 @@ class RequestLife:
             self._drop_on_failure(context, ended)
 
     def begin_long(self, context: RequestContext, frame: memoryview, body: int, begun_ns: int) -> None:
-        """A long request has arrived: decode it when there is memory for it and its turn among other long ones has
-        come; commits at once."""
+        """A long request has arrived: decode it when there is memory for it and the long requests before it have been
+        decoded; commits are decoded at once.
+        """
         admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
         if context.api_key in NEVER_QUEUED:
             turn.resolve(None)
@@ -160,7 +161,7 @@ class RequestLife:
             ports.tasks.ends_for(context, begun_ns)
 
     def _release(self, context: RequestContext) -> None:
-        """The request needs no more memory."""
+        """Called when the request needs no more memory."""
         self._ports.answer_memory.end(context.channel)
         self._ports.long_requests.answered(context)
 

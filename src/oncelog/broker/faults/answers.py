@@ -229,6 +229,6 @@ def refusal(api_key: int, version: int, request: Message, error: Error) -> bytes
 
 
 def refuse_metadata(answer: MetadataResponse, error: Error) -> None:
-    """Give every topic of the answer this error and no partitions."""
+    """Set this error for every topic of the answer, and remove the partitions."""
     for topic in answer.topics:
         topic.error_code, topic.partitions = error, []

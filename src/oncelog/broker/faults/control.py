@@ -187,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return json.loads(self.rfile.read(size))
         except TimeoutError:
-            raise FaultError(f"of a body of {size} bytes, not all came within {TIMEOUT_S} s") from None
+            raise FaultError(f"a body of {size} bytes did not arrive completely within {TIMEOUT_S} s") from None
         except (ValueError, RecursionError) as error:
             raise FaultError(f"the body is not valid JSON: {error}") from None
 

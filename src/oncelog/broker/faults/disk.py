@@ -98,7 +98,7 @@ class DiskWithFaults:
         self._safe[path] = size
 
     def lose_unsynced(self) -> list[str]:
-        """Lose what a power failure would; returns the files that lost something."""
+        """Discard what a power failure would lose; returns the files that lost something."""
         cut = []
         for path, safe in sorted(self._safe.items()):
             if self._disk.exists(path) and self._disk.size(path) > safe:

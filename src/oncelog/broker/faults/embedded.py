@@ -192,13 +192,14 @@ class BrokerFaults(Faults):
         return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
 
     def failing_sync(self, *, times: int | None = 1) -> Fault:
-        """A sync fails: what it would have covered is no longer guaranteed."""
+        """A sync fails: the appends that it would have covered are no longer guaranteed to be durable."""
         self._needs_disk("failing_sync", folder=True)
         return self._add(Action.FAILING_SYNC, None, times, {})
 
     def power_loss(self) -> list[str]:
         """Cut the power and start again at the same address: unsynced bytes are gone. Returns the files that lost
-        some."""
+        bytes.
+        """
         self._needs_disk("power_loss", folder=True)
         return self._broker.restart_after(self._lose_unsynced)
 

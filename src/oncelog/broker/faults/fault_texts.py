@@ -138,7 +138,7 @@ def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[
 
 
 def _times(options: Mapping[str, Any]) -> dict[str, Any]:
-    """``times=always`` means without end."""
+    """``times=always`` means any number of times."""
     return {name: None if name == "times" and value == "always" else value for name, value in options.items()}
 
 

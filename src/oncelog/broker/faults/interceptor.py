@@ -245,7 +245,7 @@ class FaultInterceptor:
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
 
     def _crash_all(self, match: Match) -> None:
-        """Crash the coordinator of the transactional id or group that a fault names, or of every one."""
+        """Crash the coordinator of the transactional id or group that a fault names, or all coordinators."""
         topic = TRANSACTION_STATE_TOPIC if match.api is None else COORDINATED[match.api]
         info = self._broker.metadata.topic(topic)
         everything = range(info.partitions) if info is not None else ()

@@ -118,7 +118,7 @@ class Fault:
         self.phase = phase
         """The point of a transaction's end at which the coordinator crashes."""
         self.hits = 0
-        """How often it has hit."""
+        """How often the fault has hit."""
         self._owner = owner
         self._times = times
         self._to_skip = skip
@@ -126,7 +126,7 @@ class Fault:
         self._random = random.Random(seed)
 
     def strikes(self) -> bool:
-        """Whether it hits a matching request; called once for each, in order, under the owner's lock."""
+        """Whether the fault hits a matching request; called once for each, in order, under the owner's lock."""
         if self._times is not None and self.hits >= self._times:
             return False
         if self._to_skip:
@@ -141,7 +141,7 @@ class Fault:
         """Return the fault once it has hit ``hits`` times, so that ``assert fault.wait(10)`` holds.
 
         :param timeout: seconds.
-        :raises TimeoutError: it has not.
+        :raises TimeoutError: the fault has not hit that often in time.
         """
         with self._owner.changed:
             if not self._owner.changed.wait_for(lambda: self.hits >= hits, timeout):
@@ -168,7 +168,7 @@ class Fault:
 
 
 class Faults:
-    """The faults in force. Each method creates one, and takes by name:
+    """The faults in force. Each method creates a fault, and takes these keyword arguments:
 
     - ``api``: its name in Kafka, such as ``"Produce"``; None for every request.
     - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests that
@@ -177,7 +177,7 @@ class Faults:
     - ``skip``: how many matching requests pass first.
     - ``probability``: how often it hits a matching request, above 0 to 1, by random numbers from ``seed``.
 
-    Raises ``FaultError`` for an unknown API, or one whose requests never contain what is given.
+    Raises ``FaultError`` for an unknown API, or one whose requests never contain a given field.
     """
 
     def __init__(self) -> None:
@@ -266,7 +266,7 @@ class Faults:
             ]
 
     def of(self, actions: frozenset[Action]) -> list[Fault]:
-        """The faults in force with such an action, which does not apply to a request."""
+        """The faults in force with an action that does not apply to a request."""
         if not self._faults:
             return []
         with self.changed:
@@ -418,7 +418,7 @@ def _positive(what: str, value: object) -> None:
 
 
 def milliseconds(what: str, value: object) -> None:
-    """:raises FaultError: it is too long, or not a number."""
+    """:raises FaultError: the duration is too long, or not a number."""
     _positive(what, value)
     if value > DAY_MS:  # type: ignore[operator]
         raise FaultError(f"{what} is at most {DAY_MS} ms (a day), not {value!r}")

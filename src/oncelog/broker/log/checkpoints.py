@@ -162,7 +162,7 @@ class MetaProperties(NamedTuple):
 
 
 def read_meta_properties(disk: Disk) -> MetaProperties | None:
-    """None if the file does not exist; versions 0 (``broker.id``) and 1 are understood.
+    """The contents of ``meta.properties`` in version 0 (``broker.id``) or 1; None if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """

@@ -8,8 +8,8 @@ Called by the broker's log manager in three steps, so that the reading and writi
     first_dirty_offset = job.finish(log, now_ms)              # on the owner's thread again
 
 Only batches below the last stable offset and outside the active segment are touched, so every transaction in them is
-decided. Offsets never change, and what a producer's next append is checked against is never removed.
-Source: KIP-534, Kafka's ``LogCleaner``, ``Cleaner``, ``CleanedTransactionMetadata``.
+decided. Offsets never change, and the batch or marker against which a producer's next append is checked is never
+removed. Source: KIP-534, Kafka's ``LogCleaner``, ``Cleaner``, ``CleanedTransactionMetadata``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KEY_OVERHEAD_BYTES = 120
 
 
 class LatestOfProducer(NamedTuple):
-    """What must be kept of a producer: its newest batch or, if it has none, the marker of its epoch."""
+    """What must be kept for a producer: its newest batch or, if it has none, the marker of its epoch."""
 
     last_offset: int
     producer_epoch: int
@@ -145,7 +145,7 @@ class Compaction:
         self._files: list[File] = []
 
     def run(self) -> None:
-        """Read and rewrite.
+        """Read the segments and write the compacted ones.
 
         :raises CorruptLogError: a closed segment holds bytes that are not a batch; nothing is replaced then.
         :raises StorageError: the disk refused.
@@ -213,7 +213,7 @@ class Compaction:
         return newest, max(latest_offset, self._end - 1)
 
     def _groups(self) -> Iterator[list[_Part]]:
-        """Neighbouring segments that fit into one together, up to the offset where the keys are known."""
+        """Adjacent segments whose records fit into one segment, up to the offset below which the keys are known."""
         group: list[_Part] = []
         size_bytes = 0
         for part, following in zip(self._parts, [*self._parts[1:], None], strict=True):
@@ -340,7 +340,7 @@ class CleanedTransactionMetadata:
         self._needed: list[AbortedTxn] = []
 
     def take_needed(self) -> list[AbortedTxn]:
-        """The aborted transactions that ended since the last call and still had records.
+        """The aborted transactions that have ended since the last call and still had records.
 
         A reader may have seen those records but not the marker yet: marker and index entry stay for one more round.
         """

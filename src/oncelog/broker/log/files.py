@@ -66,8 +66,8 @@ class LogFiles(LogPart):
     def begin_flush(self) -> FlushTicket | None:
         """What to sync to make everything appended so far safe; None if it already is.
 
-        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; or, if the disk failed, ``fail`` of
-        the log; or :meth:`not_flushed` if it was not tried.
+        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; or, if the disk failed, the log's ``fail``; or
+        :meth:`not_flushed` if no sync was tried.
         """
         log = self._log
         end = log.log_end_offset
@@ -85,7 +85,7 @@ class LogFiles(LogPart):
         return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
 
     def flushed(self, ticket: FlushTicket) -> None:
-        """Everything in ``ticket`` is on stable storage."""
+        """Called when everything in ``ticket`` is on stable storage."""
         log = self._log
         log.flushed_offset = max(log.flushed_offset, min(ticket.end_offset, log.log_end_offset))
         self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
@@ -128,7 +128,7 @@ class LogFiles(LogPart):
         return min([log.flushed_offset, log.segment_list.active.base_offset, *self._closed_since_flush])
 
     def remove_deleted_files(self, now_ms: int) -> StorageError | None:
-        """Remove files that are due; returns why one is still there, which the next call tries again."""
+        """Remove files that are due; returns why a file could not be removed, which the next call tries again."""
         refused: StorageError | None = None
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]

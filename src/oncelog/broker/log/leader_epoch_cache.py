@@ -43,7 +43,7 @@ class LeaderEpochCache:
         return tuple(self._entries)
 
     def unsaved(self, log_end_offset: int) -> tuple[EpochEntry, ...] | None:
-        """What to write to the file, None if it holds that already; then call :meth:`saved`.
+        """The entries to write to the file, None if it has them already; then call :meth:`saved`.
 
         An epoch without a batch below ``log_end_offset`` is not written: it is over when the process ends.
         """
@@ -101,7 +101,7 @@ class LeaderEpochCache:
         self._set_latest()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that ended before ``start_offset``; the one it lies in begins there."""
+        """Forget epochs that ended before ``start_offset``; the epoch that contains it then begins there."""
         entries = self._entries
         covered = sum(1 for entry in entries if entry.start_offset <= start_offset)
         if (covered and entries[covered - 1].start_offset < start_offset) or covered > 1:

@@ -1,4 +1,4 @@
-"""One partition's log: reads, searches and opens it, and hands out what changes it.
+"""One partition's log: reads, searches and opens it, and provides the objects that change it.
 
 Called by ``broker.core.storage.partition`` and the broker's log manager; nothing else writes into a partition's folder.
 Changes are made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` says what to sync. Source: Kafka's
@@ -102,7 +102,7 @@ class PartitionLog(LogState):
 
     @property
     def segments(self) -> Sequence[SegmentInfo]:
-        """Oldest first; the last one is active."""
+        """The segments, oldest first; the last one is active."""
         return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self.segment_list]
 
     def maybe_advance_high_watermark(self, offset: int) -> bool:
@@ -200,7 +200,7 @@ class PartitionLog(LogState):
         return self.producers.has_expired(now_ms)
 
     def close(self, synced: set[str] | None = None, *, clean: bool = True) -> None:
-        """Close the files; may be called on any thread, if no other one uses this log.
+        """Close the files; may be called on any thread, if no other thread uses this log.
 
         :param synced: folders that need no sync; logs that are closed together share it.
         :param clean: write and sync everything first, so that the next opening reads little.

@@ -1,4 +1,4 @@
-"""Opens a partition's folder: repairs what a crash left, and trusts what a clean close left.
+"""Opens a partition's folder: repairs it after a crash, and trusts its files after a clean close.
 
 Called only by ``PartitionLog.open``. After an unclean end every segment that reaches past the recovery point is read
 completely: each batch's CRC is checked, indexes, leader epochs and producer state are rebuilt, and the first bad batch
@@ -218,11 +218,11 @@ class _Loader:
         self.state.skip_to(offset)
 
     def _recall_batches(self, offset: int) -> None:
-        """Let the state know up to five batches of each producer again, from the end of the log before ``offset``.
+        """Restore up to five batches of each producer in the state, from the end of the log before ``offset``.
 
-        A snapshot holds only the last one. A client that was not answered before a restart begins with the oldest that
-        it misses: refused as out of order, it would write it again under its next epoch. (Apache Kafka leaves that to
-        the other replicas.)
+        A snapshot holds only the last one. A client whose batches were not answered before a restart sends the oldest
+        of them first: if that was refused as out of order, the client would write it again under its next epoch.
+        (Apache Kafka leaves that to the other replicas.)
         """
         if not self.state.entries:
             return
@@ -258,11 +258,13 @@ class _Loader:
             logger.warning("producer state of %s ends early: %s", self.folder, error)
 
     def recover(self, segment: Segment, synced_to: int, *, is_active: bool = False) -> int:
-        """Read a whole segment, rebuild what derives from it, cut it at the first bad batch; returns the bytes cut.
+        """Read a whole segment, rebuild its indexes and the producer state, truncate it at the first bad batch; returns
+        the number of bytes removed.
 
         :param synced_to: everything below this offset was on stable storage once: bytes cut there were acknowledged,
             and are kept in a separate file.
-        :param is_active: more will be appended: what derives from it stays in memory until it is closed.
+        :param is_active: more will be appended, so indexes and producer state stay in memory until the segment is
+            closed.
         """
         self.load_state(segment.base_offset)
         segment.start_indexes()
@@ -288,8 +290,9 @@ class _Loader:
         )
 
     def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int, *, is_active: bool) -> int:
-        """End a scanned segment at position ``end``, and write what derives from it unless more will be appended;
-        returns the bytes cut."""
+        """Truncate a scanned segment to ``end`` bytes, and write its indexes unless more will be appended; returns the
+        number of bytes removed.
+        """
         cut = segment.size_bytes - end
         if cut:
             if next_offset < synced_to:

@@ -1,4 +1,4 @@
-"""What is known of one partition's log: its offsets, segments, producers and settings.
+"""The state of one partition's log: its offsets, segments, producers and settings.
 
 Read by ``PartitionLog``; changed by its writer, its trimmer and its files, which share it.
 ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; everything below ``flushed_offset`` is

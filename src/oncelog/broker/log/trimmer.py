@@ -32,7 +32,7 @@ class LogTrimmer(LogPart):
         Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets reads retry what the disk failed to
         read.
 
-        :raises StorageError: a part could not be done; the next call tries it again.
+        :raises StorageError: some files could not be removed; the next call tries again.
         """
         log = self._log
         log.segment_list.forgive()
@@ -99,7 +99,9 @@ class LogTrimmer(LogPart):
         log.producers.replicated_to(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop everything from the batch that holds ``offset`` on (for a follower that had more than its leader)."""
+        """Remove the batch that holds ``offset`` and everything after it (for a follower whose log is longer than its
+        leader's).
+        """
         log = self._log
         if offset >= log.log_end_offset:
             log.leader_epoch_cache.truncate_from_end(log.log_end_offset)

@@ -145,8 +145,9 @@ class LogWriter(LogPart):
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """Append keys and values of a coordinator of this broker as one batch, as part of a transaction if a producer
-        is given, whose epoch and verification alone are checked."""
+        """Append keys and values of a coordinator of this broker as one batch; if a producer is given, as part of its
+        transaction, and only its epoch and verification are checked.
+        """
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
@@ -243,7 +244,10 @@ class LogWriter(LogPart):
         leader_epoch: int,
         now_ms: int,
     ) -> None:
-        """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
+        """Append one batch, to a new segment if one is due.
+
+        :raises StorageError: nothing changed.
+        """
         config, segment = log.config, log.segment_list.active
         if not segment.fits_without_roll(size_bytes, max_timestamp, last_offset, config) and segment.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
@@ -254,7 +258,7 @@ class LogWriter(LogPart):
 
     @staticmethod
     def _wrote(log: LogState, batches: int, size_bytes: int, end_offset: int, leader_epoch: int, now_ms: int) -> None:
-        """Count batches as part of the log that are now in its segment."""
+        """Count batches that are now in the segment as part of the log."""
         activity = log.activity
         log.written_ms = now_ms
         activity.appends += batches
@@ -303,7 +307,7 @@ class LogWriter(LogPart):
         if not isinstance(error, RefusedForNow):
             log.fail(str(error))
         elif isinstance(error, NoSpace) and self._found_full_at != log.log_end_offset:
-            self._found_full_at = log.log_end_offset  # logged once per end: the line needs disk space too
+            self._found_full_at = log.log_end_offset  # logged once until the log grows: the line needs disk space, too
             logger.error("%s refuses records until the disk has free space: %s", log.topic_partition, error)
         return self._storage_error(str(error))
 

@@ -66,7 +66,7 @@ class MetadataFile:
         self.has_log = False
         """Whether changes go to a write-ahead log; not in memory, nor on a file system that does not support it."""
         self.changes = 0
-        """How many changes have been made, including those of earlier starts; each start is one."""
+        """How many changes have been made, including those of earlier starts; each start counts as one change."""
         self._syncs = sync
         self._undone = undone
         self._in_batch = False
@@ -74,7 +74,7 @@ class MetadataFile:
         self._changed: Callable[[], None] | None = None
         """Called after changes, if the caller syncs them."""
         self._alone: AbstractContextManager[object] = nullcontext()
-        """Held while the file is used."""
+        """The lock that is held while the file is used."""
         self._log_began = 0
         """The number of changed rows when the current log began."""
         try:
@@ -98,7 +98,7 @@ class MetadataFile:
 
     @contextmanager
     def start(self) -> Iterator[bool]:
-        """Lock the file; the block makes the change with which a start begins. An error closes the file.
+        """Lock the file; the block makes the first change of a start. An error closes the file.
 
         Yields whether the file is new: its tables exist and are empty.
 
@@ -162,12 +162,12 @@ class MetadataFile:
         self.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def execute(self, statement: str, *values: object) -> None:
-        """Change the file; outside of a batch this is one."""
+        """Change the file; outside of a batch, the change is a batch by itself."""
         with self.batch():
             self._db.execute(statement, values)
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Change the file once for each row; outside of a batch this is one."""
+        """Change the file once for each row; outside of a batch, these changes are a batch by themselves."""
         with self.batch():
             self._db.executemany(statement, rows)
 

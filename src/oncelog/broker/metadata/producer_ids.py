@@ -62,7 +62,7 @@ class ProducerIds:
     def reserve_next_block(self) -> None:
         """If the caller syncs the file, reserve the next block once half of the current one is used.
 
-        A failure costs a read of everything in the file, so the next attempt is made only after some more ids.
+        After a failure the whole file is read again, so the next attempt is made only after some more ids.
         """
         left = len(self._block)
         if not self._file.is_synced_by_caller or self._next_block or left > BLOCK_SIZE // 2:

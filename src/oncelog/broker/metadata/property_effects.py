@@ -1,7 +1,7 @@
 """The effects of broker properties that are neither fields of ``BrokerConfig`` nor defaults of topics.
 
-They are read as text: before there is a configuration, by listener, or for one purpose. Every other property of Kafka
-has no effect here. Used by DescribeConfigs and for the reference pages.
+They are read as strings: before the configuration exists, for one listener, or for a single purpose. Every other
+property of Kafka has no effect here. Used by DescribeConfigs and for the reference pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
         "controller.listener.names": "Listeners that are ignored: there is no controller here.",
         "max.connections": "Maximum number of connections; also for one listener.",
         "max.connections.per.ip": "Maximum number of connections from one address.",
-        "max.connections.per.ip.overrides": "The same for named addresses.",
+        "max.connections.per.ip.overrides": "Maximum number of connections from each named address.",
         "max.connection.creation.rate": "Maximum number of new connections per second; also for one listener.",
         "connections.max.idle.ms": "A connection without a request for this long is closed.",
     },

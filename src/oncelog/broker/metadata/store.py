@@ -118,7 +118,7 @@ class MetadataStore:
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
         self._by_unified: dict[str, set[str]] = {}
-        """Names with ``.`` or ``_``, by what they are if the two are not distinguished."""
+        """Names with ``.`` or ``_``, by their form in which the two characters are not distinguished."""
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._scram: dict[tuple[str, int], ScramCredential] = {}
@@ -211,7 +211,7 @@ class MetadataStore:
 
     @property
     def starts(self) -> int:
-        """How often the file had been opened before this time."""
+        """How many times the file had been opened before the current opening."""
         return self._starts
 
     @property
@@ -267,7 +267,7 @@ class MetadataStore:
             self._keep_starts(starts)
 
     def _keep_starts(self, starts: int) -> None:
-        """Write how often the file was opened, or what stands for more than that."""
+        """Write the number of starts, or a greater number that takes its place."""
         self.file.set_meta("starts", str(starts))
         self._kept_starts = starts
 
@@ -291,7 +291,9 @@ class MetadataStore:
         return info
 
     def adopt(self, topics: Sequence[AdoptedTopic], next_producer_id: int, now_ms: int) -> None:
-        """Take over what another broker left in the data folder; happens once, and ``adopted`` says whether it has."""
+        """Take over the topics and ids that another broker left in the data folder; this happens once, and ``adopted``
+        says whether it has.
+        """
         with self.file.batch():
             self.file.set_meta("adopted", "yes")
             self.producer_ids.reserve(next_producer_id)

@@ -54,7 +54,7 @@ class BrokerSource:
     # --- called by the broker's shell
 
     def opens(self, broker: Broker) -> None:
-        """The broker is about to recover the logs in its folder."""
+        """Called when the broker is about to recover the logs in its folder."""
         self._broker = broker
 
     def serves(self, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:
@@ -135,7 +135,7 @@ class BrokerSource:
         return await self._on_loop(answer, HANGS_S)
 
     async def _on_loop(self, begin: Callable[[Future[T]], None], limit_s: float) -> T:
-        """The result that ``begin``, called on the broker's loop, gives its future."""
+        """The result of the future that ``begin``, called on the broker's loop, returns."""
         done: Future[T] = Future()
         loop = self._loop
         if loop is None or loop.is_closed():

@@ -1,4 +1,5 @@
-"""Every series of a broker: its name, the exporter whose name it is, and its meaning (``docs/reference/metrics.md``).
+"""Every series of a broker: its name, the exporter that uses that name, and its meaning
+(``docs/reference/metrics.md``).
 
 Kafka's own metrics have two names each, as published dashboards query them: Strimzi's rules for the JMX exporter
 turn ``MessagesInPerSec`` into ``messagesin_total``, Confluent's into ``messagesinpersec``.
@@ -28,7 +29,7 @@ def _add(origin: str, kind: MetricKind, name: str, text: str, *labels: str) -> N
 
 
 def _meter(bean: str, meter: str, text: str, *labels: str) -> None:
-    """A meter of Kafka's (``...PerSec``): its count, under both names."""
+    """The count of one of Kafka's meters (``...PerSec``), under both names."""
     prefix = f"kafka_{bean}_{meter.lower()}"
     _add(STRIMZI, _COUNTER, f"{prefix}_total", text, *labels)
     _add(CONFLUENT, _UNKNOWN, f"{prefix}persec", text, *labels)
@@ -294,8 +295,10 @@ _meter(_TOPIC_METRICS, "FailedShareFetchRequests", "ShareFetch requests in which
 _meter(_TOPIC_METRICS, "FailedShareAcknowledgementRequests", "Requests with acknowledgements that were refused.")
 _meter("server_sharesessioncache", "ShareSessionEvictions", "Sessions that ended with their connection.")
 _DEAD_LETTERS = "server_sharegroupmetrics"
-_meter(_DEAD_LETTERS, "DeadLetterQueueTotalProduceRequests", "Batches of dead letters, each attempt.", "group")
-_meter(_DEAD_LETTERS, "DeadLetterQueueFailedProduceRequests", "Attempts that were refused.", "group")
+_meter(_DEAD_LETTERS, "DeadLetterQueueTotalProduceRequests", "Attempts to write a batch of dead letters.", "group")
+_meter(
+    _DEAD_LETTERS, "DeadLetterQueueFailedProduceRequests", "Attempts to write dead letters that were refused.", "group"
+)
 _gauges(BOTH, (f"kafka_{_DEAD_LETTERS}_deadletterqueuerecordcount", "Dead letters that were written.", ("group",)))
 _GROUP = ("consumergroup", "topic", "partition")
 _gauges(

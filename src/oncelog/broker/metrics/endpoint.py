@@ -24,7 +24,7 @@ MAX_REQUEST_BYTES = 8 * 1024
 REQUEST_S = 10.0
 """How long a request may take to arrive."""
 ANSWER_S = 60.0
-"""How long an answer may take to be made and sent."""
+"""How long producing and sending an answer may take."""
 MAX_CONNECTIONS = 64
 _REASONS = {
     200: "OK",
@@ -56,11 +56,11 @@ class SeriesSource(Protocol):
         ...
 
     async def live(self) -> HealthVerdict:
-        """A failure means: restart the process."""
+        """Whether the process is alive; a failure tells the orchestrator to restart it."""
         ...
 
     async def ready(self) -> HealthVerdict:
-        """A failure means: send it no clients."""
+        """Whether the broker is ready; a failure tells the orchestrator to send no clients here."""
         ...
 
 

@@ -54,7 +54,7 @@ class Exposition:
         self._lines: dict[str, list[str]] = {}
 
     def lines(self, family: str) -> list[str]:
-        """The list to which to append the samples of a family with many, as whole lines in the form of
+        """The list to which a family's samples are appended, if it has many, as whole lines in the form of
         :func:`sample`."""
         lines = self._lines.get(family)
         if lines is None:

@@ -1,4 +1,4 @@
-"""The server's counters for metrics, and what a collector reads of the server.
+"""The server's counters for metrics, and the values that a collector reads from the server.
 
 The counts are plain numbers that the server raises; :class:`LoopWatch` runs only if metrics are wanted.
 """
@@ -41,7 +41,7 @@ class ConnectedClient(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request has arrived and has not been started."""
+        """Whether the connection's next request has arrived and has not been started."""
         ...
 
 
@@ -61,11 +61,11 @@ class Rates:
         self._looks: deque[tuple[float, Mapping[Hashable, float]]] = deque(maxlen=WINDOW_S + 1)
 
     def look(self, now_s: float, counts: Mapping[Hashable, float]) -> None:
-        """Called once a second."""
+        """Record the counters; called once a second."""
         self._looks.append((now_s, counts))
 
     def per_second(self, key: Hashable) -> float:
-        """0 if it was sampled only once, or never rose."""
+        """By how much the counter rose per second; 0 if it was sampled only once, or never rose."""
         if len(self._looks) < 2:
             return 0.0
         (begin, before), (end, after) = self._looks[0], self._looks[-1]

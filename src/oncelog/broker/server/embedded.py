@@ -47,7 +47,7 @@ class ClusterNode:
 
     @property
     def is_up(self) -> bool:
-        """Whether it is running and not cut off."""
+        """Whether the node is running and not cut off."""
         return self._broker.on_loop(lambda nodes: nodes.member(self.node_id).alive)
 
     @property
@@ -60,24 +60,24 @@ class ClusterNode:
         )
 
     def stop(self, *, kill: bool = False) -> None:
-        """Stop it: its leaders and coordinators move to other nodes. ``kill``: connections end before anything
+        """Stop the node: its leaders and coordinators move to other nodes. ``kill``: connections end before anything
         moves."""
         self._broker.run_nodes(lambda nodes: nodes.stop(self.node_id, kill=kill))
 
     def start(self) -> None:
-        """Start it again at its address; it is in sync again and leads partitions that had no other leader."""
+        """Start the node again at its address; it is in sync again and leads partitions that had no other leader."""
         self._broker.run_nodes(lambda nodes: nodes.start(self.node_id))
 
     def isolate(self) -> None:
-        """Cut it off from clients and other nodes: connections stay open, but nothing passes through them."""
+        """Cut the node off from clients and other nodes: connections stay open, but nothing passes through them."""
         self._broker.on_loop(lambda nodes: nodes.isolate(self.node_id))
 
     def heal(self) -> None:
-        """Connect it again."""
+        """Connect the node again."""
         self._broker.on_loop(lambda nodes: nodes.heal(self.node_id))
 
     def pause_replication(self) -> None:
-        """Stop its replicas from copying. They hold up ``acks=all`` until they are out of sync, after
+        """Stop the node's replicas from copying. They hold up ``acks=all`` until they are out of sync, after
         ``replica.lag.time.max.ms``."""
         self._broker.on_loop(lambda nodes: nodes.hold_back(self.node_id))
 
@@ -235,7 +235,7 @@ class Broker:
             await self._opened.break_off()
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
-        """A wrapper to put between the broker and its disk."""
+        """Returns the wrapper to put between the broker and its disk."""
         return None
 
     async def _started(self, server: Server) -> None:
@@ -243,15 +243,15 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and has not been stopped since."""
+        """Whether the broker was started and has not been stopped since."""
         return self._server is not None
 
     def stop(self) -> None:
         """Sync and close everything; does nothing if it is not running.
 
         May be called on any thread except the broker's own, by a signal handler, and more than once: each call returns
-        when the broker has stopped. One that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a forked
-        child it does nothing, because the broker runs in the parent.
+        when the broker has stopped. A caller that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a
+        forked child it does nothing, because the broker runs in the parent.
         """
         self._end(self._close)
 

@@ -52,7 +52,7 @@ class Address(NamedTuple):
 
     @property
     def is_every(self) -> bool:
-        """Whether it stands for all addresses of this machine: one can listen there, but not connect to it."""
+        """Whether the address stands for all addresses of this machine: one can listen there, but not connect to it."""
         if self.host in ("localhost", "127.0.0.1"):
             return False
         import ipaddress
@@ -64,7 +64,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the address."""
         if self.host in ("localhost", "127.0.0.1"):
             return True
         import ipaddress
@@ -86,7 +86,7 @@ class Listener(NamedTuple):
 
     @property
     def for_clients(self) -> Address:
-        """Where clients connect to it."""
+        """The address at which clients connect to the listener."""
         if self.advertised is None:
             return self.address
         return self.advertised if self.advertised.port else self.advertised._replace(port=self.address.port)

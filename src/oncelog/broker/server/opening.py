@@ -183,8 +183,8 @@ async def open_server(
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     :param first_users: SCRAM credentials for a new data folder, as for ``kafka-storage --add-scram``.
-    :param nodes: how many nodes clients see; each further one listens at the ports after the previous one's,
-        unless ``listeners`` are already those of all of them.
+    :param nodes: how many nodes clients see; each further node listens at the ports after those of the previous node,
+        unless ``listeners`` already contains the listeners of all nodes.
     :param metrics: where to serve metrics and health, even during recovery; None: they are not served.
     :param wrap_disk: puts a wrapper between the broker and its disk.
     :param machine: used instead of the real one; ``data`` is ignored then.
@@ -244,7 +244,7 @@ def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], acceptors: Sequence[Acceptor]) -> None:
-    """Apply AlterConfigs' changes of listeners from now on, and those made before this start."""
+    """Apply AlterConfigs' changes of listeners: those made before this start, and all later ones."""
     broker = server.broker
 
     def open_acceptor(listener: Listener, settings: Mapping[str, str] | None) -> Acceptor:

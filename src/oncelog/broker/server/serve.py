@@ -102,7 +102,7 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
     server.end_iteration_soon()
     logger.warning("settings reread; changed: %s", ", ".join(changed) or "none")
     if waiting:
-        logger.warning("not changed before a restart: %s", ", ".join(waiting))
+        logger.warning("only a restart changes these settings: %s", ", ".join(waiting))
     manager.reloaded(f"settings reread, {len(changed)} changed")
 
 

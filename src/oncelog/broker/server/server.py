@@ -112,7 +112,7 @@ class Server:
     def now_ms(self) -> int:
         """The broker's time: the wall clock's, unless a test has let some pass.
 
-        If that clock was set, deadlines have been moved when this returns; times read before are out of date.
+        If the wall clock was set, deadlines have been moved when this returns; times read before are out of date.
         """
         self.iteration_ms = now_ms = self._clock.now_ms() + self.ahead_ms
         return now_ms
@@ -144,7 +144,7 @@ class Server:
             listener.close()
 
     def open_later(self, acceptor: Acceptor) -> None:
-        """Listen with one more acceptor."""
+        """Listen on one more acceptor."""
         self._acceptors.append(acceptor)
         opening = self.loop.create_task(self._open(acceptor))
         self._opening.add(opening)
@@ -236,7 +236,7 @@ class Server:
             close()
 
     async def _end(self) -> None:
-        """Release the operating system's resources, whatever happened to the broker."""
+        """Release the operating system's resources, even if the broker failed."""
         for connection in list(self._connections):
             connection.close("the broker stops")  # closed first: an open one would continue its waiting requests
             connection.write()

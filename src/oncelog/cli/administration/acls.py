@@ -96,8 +96,8 @@ def list_acls(
 
 @command.command("add")
 @_resource_options
-@click.option("--allow", metavar="User:NAME", help="The principal that may; User:* for all.")
-@click.option("--deny", metavar="User:NAME", help="The principal that may not.")
+@click.option("--allow", metavar="User:NAME", help="The principal to allow; User:* for everyone.")
+@click.option("--deny", metavar="User:NAME", help="The principal to deny.")
 @click.option("--host", default="*", help="The client's address.  [default: any]")
 @click.option("--operation", "operations", multiple=True, required=True, type=click.Choice(_OPERATIONS))
 @cluster_options

@@ -81,7 +81,7 @@ async def _listed(
 @command.command("describe")
 @click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
 @click.option(
-    "--deliveries", is_flag=True, help="Of share groups also which offsets are not delivered for good, and why."
+    "--deliveries", is_flag=True, help="For share groups, also show the offsets whose delivery is not final, and why."
 )
 @cluster_options
 def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bool) -> None:
@@ -214,7 +214,7 @@ def _show_group(group: Row) -> None:
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
 @click.option("--to-latest", is_flag=True, help="To the end, after the last record.")
 @click.option("--to-offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
-@click.option("--shift-by", type=int, metavar="N", help="This many records forward, or back if negative.")
+@click.option("--shift-by", type=int, metavar="N", help="Move this many records forward, or back if negative.")
 @click.option(
     "--to-datetime", metavar="TIME", help="To the first record at or after this time, such as 2026-01-31T12:00 (UTC)."
 )
@@ -359,8 +359,8 @@ async def _forget_topics(
     for topic, numbers in wanted.items():
         if numbers is not None:
             raise ConfigError(
-                f"share group {group!r} forgets whole topics, not single partitions: give --topic {topic}; "
-                "to deliver one partition again, use reset-offsets"
+                f"share group {group!r} has its offsets deleted by whole topics, not by partitions: give --topic "
+                f"{topic}; to deliver one partition again, use reset-offsets"
             )
     names = [name for name in there if name.topic in wanted]
     if names:

@@ -30,7 +30,11 @@ def _file_options(function: Function) -> Function:
         "--type", "schema_type", type=click.Choice(TYPES), help="The type.  [default: by .avsc, .json, .proto]"
     )(function)
     referring = click.option(
-        "--reference", "references", multiple=True, metavar="NAME=SUBJECT:VERSION", help="What the schema refers to."
+        "--reference",
+        "references",
+        multiple=True,
+        metavar="NAME=SUBJECT:VERSION",
+        help="A schema that the schema refers to.",
     )(typed)
     return click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))(referring)
 

@@ -30,7 +30,7 @@ LATEST = -1
 VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, Error.GROUP_ID_NOT_FOUND)
 HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
 ATTEMPTS = 3
-"""How often to repeat requests about things that disappear meanwhile."""
+"""How often to repeat requests if topics or groups disappear in between."""
 TRYING = "no answer, trying again: "
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -51,12 +51,14 @@ class TopScreen:
     transactions: tuple[Row, ...] | None
     groups: Mapping[str, Mapping[TopicPartition, int]]
     share_lags: Mapping[str, int]
-    """The lag of share groups behind their start offset; later records may be processed already."""
+    """The lag of share groups, counted from their start offset; records after it may be processed already."""
 
 
 @click.command("top")
 @click.option("--interval", type=Seconds(0.1), default=2.0, show_default=True, help="Seconds between looks.")
-@click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Lines of each table.")
+@click.option(
+    "--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Number of lines in each table."
+)
 @click.option("--once", is_flag=True, help="Measure once, print the result, and end.")
 @click.option("--internal", is_flag=True, help="Show internal topics too.")
 @cluster_options

@@ -227,7 +227,10 @@ def _done_in_part(cluster: ConnectionOptions, admin: Admin, names: Sequence[str]
     try:
         yield
     except KafkaError as error:
-        if len(names) > 1 and not error.retriable:  # otherwise the cluster may not answer that request either
+        if (
+            len(names) > 1 and not error.retriable
+            # After a retriable error the cluster may not answer the next request, either.
+        ):
             changed = before ^ set(admin.list_topics(internal=True))
             _show_done(cluster, deed, [name for name in dict.fromkeys(names) if name in changed])
         raise

@@ -1,4 +1,6 @@
-"""``oncelog transactions``: which are open, what holds readers back, how each came about, and how to end one."""
+"""``oncelog transactions``: lists open transactions, shows what holds readers back and the history of an id, and ends
+transactions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``oncelog doctor``: what this installation runs on, what is missing for more, and what endangers a cluster's data."""
+"""``oncelog doctor``: reports what this installation runs on, which optional parts are missing, and what endangers a
+cluster's data.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ from oncelog.errors import OncelogError
     "--data", type=click.Path(path_type=Path), help="A broker's data folder: check its free space and sync time."
 )
 @click.option(
-    "--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Check that it is free."
+    "--listen",
+    default="127.0.0.1:9092",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Check that this address is free.",
 )
 @click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Check this cluster too.")
 @click.option("--config", "-F", type=PropertiesFile(), help="The client's properties file.")
@@ -47,7 +53,7 @@ def command(
     schema_registry: RegistryAccess,
     as_json: bool,
 ) -> None:
-    """Print what this installation runs on, what is missing, and what to do. Nothing is changed.
+    """Print what this installation runs on, what it lacks, and how to correct that. Nothing is changed.
 
     With --bootstrap-server, it also prints what endangers exactly-once in a cluster, this broker's or Apache Kafka's,
     and with --schema-registry, schema ids in topics that the registry does not know. Exit status 1 if a finding is bad.

@@ -68,7 +68,9 @@ _LATE = (
 
 
 def _features(admin: Admin) -> Iterator[DoctorFinding]:
-    """The abilities of the cluster's version: brokers do not report their release, but their finalized features."""
+    """What the cluster's version can do, judged by its finalized features, because brokers do not report their
+    release.
+    """
     features = admin.describe_features()
     if not features:
         yield warn(
@@ -117,8 +119,10 @@ def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Doct
         most = max(ahead, key=ahead.__getitem__)
         yield warn(
             "cluster's clock",
-            f"{most} holds a record of {ahead[most] / 1000:.0f} s from now; {len(ahead)} partitions have such records",
-            "set the clock here, or on the machine that wrote it: retention by time keeps such records longer",
+            f"{most} has a record with a timestamp {ahead[most] / 1000:.0f} s in the future; {len(ahead)} partitions "
+            "have such records",
+            "correct the clock here, or on the machine that wrote the record: retention by time keeps such records "
+            "longer",
         )
     else:
         yield DoctorFinding("cluster's clock", "no record has a timestamp in the future")

@@ -140,7 +140,11 @@ def _sync_time(folder: Path) -> DoctorFinding:
             took.append((real_time.perf_counter() - begin) * 1000)
     state = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
     if median(took) > SLOW_SYNC_MS:
-        return warn("sync time", state, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
+        return warn(
+            "sync time",
+            state,
+            "oncelog.flush.policy=commit waits for each sync: use a faster disk, or the policy interval",
+        )
     return DoctorFinding("sync time", state)
 
 
@@ -148,7 +152,7 @@ def _clock() -> DoctorFinding:
     now = real_time.time()
     state = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     if now < EARLIEST_S:
-        return bad("clock", state, "set the clock: retention and timestamps go by it")
+        return bad("clock", state, "set the clock: retention and timestamps depend on it")
     if kept_in_step() is False:
         return warn(
             "clock",
@@ -219,7 +223,9 @@ def _spark_home(installed: str) -> DoctorFinding:
         )
     home = os.environ.get("SPARK_HOME")
     if not home:
-        return DoctorFinding("spark's environment", f"the jars of pyspark {installed} start; SPARK_HOME is not set")
+        return DoctorFinding(
+            "spark's environment", f"Spark starts with the jars of pyspark {installed}; SPARK_HOME is not set"
+        )
     jars = sorted((Path(home) / "jars").glob("spark-core_*.jar"))
     found = re.search(r"spark-core_[\d.]+-(\d.*)\.jar", jars[0].name) if jars else None
     if found is None:
@@ -243,6 +249,6 @@ def _java() -> DoctorFinding:
     try:
         return DoctorFinding("java", find_java())
     except JavaMissing as error:
-        return bad("java", "Spark can use no Java of this machine", str(error))
+        return bad("java", "Spark cannot use any Java of this machine", str(error))
     except OncelogError as error:
         return bad("java", str(error), "install Java 17 or newer")

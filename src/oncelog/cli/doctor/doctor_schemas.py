@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 CHECK = "schema registry"
 LAST_RECORDS = 1000
-"""How many of a partition's last records are looked at."""
+"""How many of a partition's last records are checked."""
 WAIT_MS = 5_000
 MAX_NAMED = 5
 
 
 def findings(access: RegistryAccess, cluster: ConnectionOptions | None) -> Iterator[DoctorFinding]:
-    """:param cluster: whose topics are looked at; None for the registry alone."""
+    """:param cluster: the cluster whose topics are checked; None to check only the registry."""
     from oncelog.cli.shared.registry_option import registry
 
     with registry(access) as asked:
@@ -43,7 +43,11 @@ def findings(access: RegistryAccess, cluster: ConnectionOptions | None) -> Itera
             try:
                 yield from _topics(cluster, asked, subjects)
             except OncelogError as error:
-                yield warn(CHECK, f"its ids could not be looked for in all topics: {error}", "see what is refused")
+                yield warn(
+                    CHECK,
+                    f"schema ids could not be checked in all topics: {error}",
+                    "grant the permissions that were refused",
+                )
 
 
 def _topics(cluster: ConnectionOptions, registry: SchemaRegistry, subjects: list[str]) -> Iterator[DoctorFinding]:
@@ -83,7 +87,7 @@ def _look(
     registry: SchemaRegistry,
     unknown: dict[int | str, str],
 ) -> None:
-    """Note the ids of a partition's last records that the registry does not know, each with one place."""
+    """Add the ids in a partition's last records that the registry does not know, each with one record as an example."""
     consumer.assign([part])
     end, begin = consumer.end_offsets([part])[part], consumer.beginning_offsets([part])[part]
     consumer.seek(part, max(begin, end - LAST_RECORDS))
@@ -99,7 +103,7 @@ def _look(
 
 
 def _named(record: ConsumerRecord[bytes, bytes], is_key: bool) -> int | str | None:
-    """The id or GUID of the schema of a key or value; None if neither it nor a header names one."""
+    """The schema id or GUID of a key or value; None if neither its bytes nor a header contain one."""
     from oncelog.schemas.framing import header_of, schema_named
     from oncelog.schemas.schema_errors import SchemaError
 

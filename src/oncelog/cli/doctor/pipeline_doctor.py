@@ -187,7 +187,7 @@ def diagnoses(
 
 
 def _check_folder(checkpoint: str) -> None:
-    """:raises OncelogError: it is a local folder that does not exist, or one that contains checkpoints."""
+    """:raises OncelogError: the checkpoint is a local folder that does not exist, or one that contains checkpoints."""
     folder = Path(checkpoint)
     if ":" in checkpoint or (folder / "metadata").exists():
         return

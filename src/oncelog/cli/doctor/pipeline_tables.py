@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oncelog.spark.tables.options import TableOptions
 
 OLDER_THAN_H = 72
-"""Three days, as Iceberg's removal of orphan files: no batch takes that long."""
+"""Three days, as in Iceberg's removal of orphan files: no batch takes that long."""
 
 
 def pipeline_of(file: Path, checkpoint: str) -> Pipeline:
@@ -80,7 +80,7 @@ def table_diagnoses(
 )  # fmt: skip
 @click.option(
     "--older-than-hours", type=click.IntRange(min=1), default=OLDER_THAN_H, show_default=True, metavar="N",
-    help="Keep what is younger: a running batch may need it.",
+    help="Keep leftovers that are younger: a running batch may need them.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each leftover.")

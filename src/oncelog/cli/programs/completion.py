@@ -1,4 +1,6 @@
-"""``oncelog completion SHELL``: what a shell needs to complete commands and names; ``completers`` finds the names."""
+"""``oncelog completion SHELL``: prints the script with which a shell completes commands and names; ``completers`` finds
+the names.
+"""
 
 from __future__ import annotations
 

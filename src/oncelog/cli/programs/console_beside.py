@@ -1,6 +1,6 @@
 """The console of ``oncelog serve --console``, and the registry of ``--schema-registry``: processes of their own.
 
-Using them costs the broker no time. They end with the broker, however that ends: their standard input is a pipe that
+Using them costs the broker no time. They end with the broker, even if it is killed: their standard input is a pipe that
 only the broker holds open.
 """
 
@@ -62,8 +62,8 @@ def beside(
     options: Sequence[str],
     console_options: Sequence[str],
 ) -> Iterator[None]:
-    """Run ``oncelog schema-registry`` and ``oncelog console`` at these addresses during the block, those that have one,
-    with these ``options``; they print their own addresses. The console decodes by the registry, whatever port it got.
+    """Run ``oncelog schema-registry`` and ``oncelog console``, each if it has an address, during the block, with these
+    ``options``; they print their own addresses. The console decodes by the registry, whatever port it got.
     """
     with ExitStack() as running:
         asked = _words("console", console, listeners, settings, [*options, *console_options]) if console else None

@@ -39,7 +39,9 @@ class FlightCount(click.ParamType[int]):
 
 @click.command("demo")
 @click.option("--calm", is_flag=True, help="Kill nothing.")
-@click.option("--no-comparison", is_flag=True, help="Do not run Spark's own sink, with one kill.")
+@click.option(
+    "--no-comparison", is_flag=True, help="Leave out the comparison with Spark's own sink, which is killed once."
+)
 @click.option(
     "--bootstrap-server", "-b", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs."
 )
@@ -65,7 +67,7 @@ class FlightCount(click.ParamType[int]):
     type=Seconds(),
     default=60.0,
     show_default=True,
-    help="About how long the year of flights is to take.",
+    help="Approximate duration of the replay of the year.",
 )
 @click.option("--json", "-J", "as_json", is_flag=True, help="The result as one JSON object.")
 def command(

@@ -1,4 +1,4 @@
-"""``oncelog mirror``: a cluster follows another one, each transaction whole or not at all."""
+"""``oncelog mirror``: copies one cluster to another, live, each transaction completely or not at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
     help="A properties file of a client of the source.",
 )
 @click.option(
-    "--to-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The same for the target."
+    "--to-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A properties file of a client of the target.",
 )
 @click.option(
     "--name",
@@ -53,7 +55,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
     metavar="REGEX",
     help="Also every topic whose whole name matches, including topics created later.",
 )
-@click.option("--exclude", multiple=True, metavar="REGEX", help="Except these; may be repeated.")
+@click.option("--exclude", multiple=True, metavar="REGEX", help="Do not mirror this topic; may be repeated.")
 @click.option("--once", is_flag=True, help="Stop when everything that was decided at the start is on the target.")
 @click.option("--switch-over", is_flag=True, help="Stop, with status 0, when the target has everything.")
 @click.option(

@@ -189,7 +189,7 @@ def _cluster(given: str | None, data: Path | None, listen: str | None) -> str | 
     if given is not None and embedded:
         raise ConfigError(
             f"{' and '.join(embedded)} belong{'s' if len(embedded) == 1 else ''} to the embedded broker, and "
-            f"--bootstrap-server {given} is another one: give one or the other"
+            f"--bootstrap-server {given} names another broker: give one or the other"
         )
     if given is not None or embedded:
         return given

@@ -50,10 +50,15 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
     "--config",
     "-F",
     type=PropertiesFile(),
-    help="As it was given to oncelog serve.",
+    help="The properties file that was given to oncelog serve.",
 )
 @click.option(
-    "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As it was given to oncelog serve."
+    "--set",
+    "-X",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A property that was given to oncelog serve.",
 )
 @click.option(
     "--for",
@@ -73,7 +78,7 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
     envvar="KAFKA_HOME",
     help="Apache Kafka's folder: its own dump tool then reads the snapshot too. Default: KAFKA_HOME.",
 )
-@click.option("--json", "-J", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Print the plan as JSON.")
 def command(
     data: Path,
     target: Path,

@@ -55,13 +55,13 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), default=500, show_default=True, metavar="N",
-    help="Dead letters in one transaction.",
+    help="Maximum number of dead letters in one transaction.",
 )  # fmt: skip
 @click.option(
     "--first-run", is_flag=True,
     help="State that no redrive of this name has run before; needed if dead letters are older than positions are kept.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would become of each dead letter, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen to each dead letter, and write nothing.")
 @cluster_options
 def command(
     cluster: ConnectionOptions,

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     help="A PEM file with the certificate, and those that lead to its authority.",
 )
 @click.option(
-    "--tls-key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its private key, in PEM."
+    "--tls-key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The certificate's private key, in PEM.",
 )
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")

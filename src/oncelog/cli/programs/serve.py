@@ -164,7 +164,7 @@ def _check_beside(
     listeners: Sequence[Listener],
     settings: Mapping[str, str],
 ) -> None:
-    """:raises ConfigError: a program that is to run beside the broker could not run."""
+    """:raises ConfigError: the console or the registry could not run beside the broker."""
     if console is not None:
         from oncelog.cli.programs.console_beside import check_console
 

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 REPORT_AFTER_S = 10
-"""After this time without a partition, and without an error, a member of a group prints why that may be: longer than
-the first rebalance of a group takes. After this time without a record, what open transactions hold back."""
+"""After this time without a partition, and without an error, a member of a group prints possible reasons; it is longer
+than the first rebalance of a group takes. After this time without a record, ``consume`` prints what open transactions
+hold back.
+"""
 
 
 @click.command("consume")
@@ -48,7 +50,7 @@ the first rebalance of a group takes. After this time without a record, what ope
     "partitions",
     multiple=True,
     type=click.IntRange(min=0),
-    help="Only this one; may be repeated.",
+    help="Read only this partition; may be repeated.",
 )
 @click.option(
     "--offset",
@@ -286,7 +288,7 @@ class _Quiet:
     def passed(self, found: bool) -> bool:
         """Whether the timeout has passed.
 
-        :param found: whether records have come now.
+        :param found: whether records have just arrived.
         """
         quiet_s = real_time.monotonic() - self._since
         if found:

@@ -105,7 +105,7 @@ class SendCounts:
     metavar="SCHEMA",
     help="Values are JSON, encoded by this schema: a file (.avsc, .json, .proto), latest, or SUBJECT:VERSION.",
 )
-@click.option("--key-schema", metavar="SCHEMA", help="The same for keys.")
+@click.option("--key-schema", metavar="SCHEMA", help="Keys are JSON, encoded by this schema.")
 @registry_option
 @cluster_options
 def command(
@@ -122,7 +122,7 @@ def command(
     key_schema: str | None,
     schema_registry: RegistryAccess,
 ) -> None:
-    """Write each line of standard input as a record, and say at the end how many were acknowledged.
+    """Write each line of standard input as a record, and report at the end how many were acknowledged.
 
     The properties of --config and --set are the producer's (acks, enable.idempotence, compression.type, ...); what
     contradicts itself is refused before anything is sent.
@@ -250,7 +250,7 @@ class _Run:
 
 
 def _report(cluster: ConnectionOptions, topic: str, counts: SendCounts, transactional: bool, failed: bool) -> None:
-    """The number of records known to be stored: of a transaction, only committed ones."""
+    """The number of records known to be stored; records of a transaction count once it is committed."""
     stored = counts.committed if transactional else counts.acknowledged
     if cluster.as_json:
         result: dict[str, object] = {
@@ -414,8 +414,8 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
 
 
 def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoders) -> Headers:
-    """Headers without those that name the schema of a key or value which is encoded here, or which was decoded before:
-    its bytes are others now.
+    """Headers without those that name the schema of a key or value that is encoded here, or that was decoded before:
+    they do not describe the new bytes.
     """
     new_key = encoders.key is not None or "key_schema" in fields
     new_value = encoders.value is not None or "value_schema" in fields
@@ -451,8 +451,9 @@ def _message_name(fields: dict[str, Any], part: str) -> str | None:
 
 
 def _json_bytes(given: Any, number: int, encode: Encode | None = None, message: str | None = None) -> bytes | None:
-    """By its schema; without one a string as UTF-8, ``{"base64": ...}`` as its bytes, anything else as compact JSON.
-    Null is null."""
+    """The bytes of a JSON value: encoded by its schema, if it has one; otherwise a string as UTF-8, ``{"base64": ...}``
+    as its bytes, anything else as compact JSON. Null is null.
+    """
     if given is None:
         return None
     if encode is not None:

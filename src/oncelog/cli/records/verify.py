@@ -1,4 +1,4 @@
-"""``oncelog verify``: what in logs, copies and pipelines contradicts exactly-once."""
+"""``oncelog verify``: finds what contradicts exactly-once in logs, copies and pipelines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.group("verify")
 def command() -> None:
-    """Prove it on your cluster: check logs, copies and pipelines for everything that contradicts exactly-once.
+    """Check logs, copies and pipelines on your cluster for everything that contradicts exactly-once.
 
     Exit status 0: nothing was found, 1: something was found, 2: it could not be checked. Works with any Kafka, and
     changes nothing.
@@ -166,8 +166,8 @@ def _check_folder(
 @click.option(
     "--transform",
     metavar="MODULE:FUNCTION",
-    help="What DEST is to have of each record: the function takes it and returns None, (key, value), (key, value, "
-    "headers) or a list of these.",
+    help="A function that takes a record of SOURCE and returns what DEST should contain for it: None, (key, value), "
+    "(key, value, headers) or a list of these.",
 )
 @click.option("--allow-extra", is_flag=True, help="DEST may have records that are not from SOURCE.")
 @click.option("--allow-lag", is_flag=True, help="DEST may end before SOURCE does.")
@@ -266,7 +266,7 @@ async def _compare(
 def pipeline(
     cluster: ConnectionOptions, checkpoint: str, group: str, topics: tuple[str, ...], strict: bool, shows_all: bool
 ) -> None:
-    """Compare plan, marker and records of every batch of a Spark query that can still be known.
+    """Compare plan, marker and records of every batch of a Spark query, as far as they still exist.
 
     CHECKPOINT is the folder or URL of the query's checkpoint. The destination is read completely.
 

@@ -43,7 +43,7 @@ def _of_file(error: OSError) -> str:
 def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, shows_all: bool = False) -> NoReturn:
     """Print a report, and exit with its status.
 
-    :param looked: a description of what was checked, for people.
+    :param looked: a description, for people, of what was checked.
     :param strict: also count findings that Kafka allows.
     """
     status = report.status(strict=strict)

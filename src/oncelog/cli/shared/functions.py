@@ -1,4 +1,4 @@
-"""Functions of the user's that an option names."""
+"""Loads functions of the user's program that an option names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from oncelog.errors import ConfigError
 
 
 def transform_named(given: str) -> Callable[[Any], Any]:
-    """What ``--transform MODULE:FUNCTION`` names, in a module of the current folder or an installed one.
-
-    The current folder stays a place of modules: the function may import others when it is called.
+    """The function that ``--transform MODULE:FUNCTION`` names, in a module of the current folder or an installed one.
+    The current folder stays on the module search path, because the function may import other modules when it is called.
     """
     module, _, name = given.partition(":")
     if not module or not name:

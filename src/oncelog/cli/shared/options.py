@@ -44,7 +44,7 @@ def text(given: str) -> str:
 
 MAX_NAMED = 5
 LONGEST_S = 10 * 365 * 86_400
-"""Ten years: what waits for longer waits forever."""
+"""Ten years: a longer timeout is as good as none."""
 
 
 class Seconds(click.FloatRange):

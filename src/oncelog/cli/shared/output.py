@@ -35,7 +35,7 @@ def cleaning_up() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` removes what it has created
     elsewhere.
 
-    One that is ignored (``nohup``) stays so.
+    A signal that is ignored (``nohup``) stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -57,14 +57,16 @@ def _end_by(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 record``, ``2 records``, ``2 batches``."""
+    """A number with its noun: ``1 record``, ``2 records``, ``2 batches``."""
     if count == 1:
         return f"{count} {noun}"
     return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table with columns as wide as needed; numbers are aligned right. What clients named is shown as one line."""
+    """A table with columns as wide as needed; numbers are aligned right. Names that clients chose are shown on one
+    line.
+    """
     cells = [["-" if cell is None else show_text(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [headings, *cells]) for column in range(len(headings))]
     numeric = [all(isinstance(row[column], int | None) for row in rows) for column in range(len(headings))]

@@ -39,7 +39,8 @@ def in_utf8(command: click.Command) -> click.Command:
 
 class PropertiesFile(click.Path):
     """A properties file, as a ``Path``, whose module takes 3 ms to import and is imported for a file that is given.
-    ``--config`` of Kafka's own tools takes a property itself: such a one is led to its option.
+    ``--config`` of Kafka's own tools takes a property itself: for such an argument the error names our option for
+    properties.
     """
 
     def __init__(self) -> None:

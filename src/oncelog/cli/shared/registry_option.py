@@ -39,7 +39,7 @@ _SOURCES = {
     "basic.auth.credentials.source": {"USER_INFO": _USER, "URL": "url"},
     "bearer.auth.credentials.source": {"STATIC_TOKEN": "bearer.auth.token"},
 }
-"""Properties that Confluent's clients need, with the values that fit our other properties."""
+"""Properties that Confluent's clients need, each with the values that agree with our other properties."""
 
 
 def registry_option(command: Function) -> Function:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
 RESTART_S = 60.0
-"""How long a registry that cannot be reached any more is waited for, once a request has waited for it in vain."""
+"""How long to wait for a registry that may be restarting, after a request has waited for it in vain."""
 MAX_REMARKS = 5
 """How many reasons why values cannot be decoded are printed; the others are counted."""
 

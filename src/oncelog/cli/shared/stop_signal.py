@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP of a command that runs until one of them comes."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP for a command that runs until it receives one of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 class Stop:
-    """Asked by Ctrl-C, SIGTERM or SIGHUP, the end of a consumer that ran until then; a second signal interrupts at
-    once, also in the middle of writing into a pipe that nobody reads. One that is ignored (``nohup``) stays so.
+    """Lets Ctrl-C, SIGTERM or SIGHUP end a consumer in an orderly way; a second signal interrupts at once, also in the
+    middle of writing into a pipe that nobody reads. A signal that is ignored (``nohup``) stays ignored.
 
     :param on_signal: called from the handler of the first signal, on the main thread.
     """

@@ -1,4 +1,4 @@
-"""Says what a command waits for, once it has waited for some seconds: the broker, the last error, and for how long.
+"""Prints what a command waits for, once it has waited for some seconds: the broker, the last error, and for how long.
 
 Called by the options of client commands (``cli.shared.options``), by ``oncelog doctor`` and by ``oncelog mirror``.
 """
@@ -45,7 +45,7 @@ class _WaitHandler(logging.Handler):
 
     def _report(self, wait: ClusterWait) -> None:
         cause = None
-        # otherwise another call reported it
+        # an error from before this wait belongs to another call
         if self._last is not None and real_time.monotonic() - self._last[0] <= wait.waited_s:
             cause = self._last[1]
         key = (wait.servers, wait.what, None if cause is None else cause.error)

@@ -1,6 +1,6 @@
 """The asyncio clients. Users of aiokafka find its names in :mod:`oncelog.aiokafka`.
 
-Called by programs, by ``client.blocking`` and by all rooms above that use a cluster. It may import ``client.core``,
+Called by programs, by ``client.blocking`` and by all higher packages that use a cluster. It may import ``client.core``,
 ``protocol``, ``records`` and ``runtime``.
 """
 

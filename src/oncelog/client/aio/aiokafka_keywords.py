@@ -26,7 +26,7 @@ def config_of(
     """The configuration passed to a client's constructor: ready, or as keywords.
 
     :param misplaced: positional arguments, as in confluent-kafka, which takes a dictionary.
-    :raises TypeError: there are any, or ``config`` is not a configuration of this client.
+    :raises TypeError: positional arguments were passed, or ``config`` is not a configuration of this client.
     """
     for value in (*misplaced, config):
         if isinstance(value, Mapping):
@@ -62,7 +62,7 @@ def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
 def _addresses(servers: object) -> list[str]:
     parts = servers.split(",") if isinstance(servers, str) else servers
     if isinstance(parts, (bytes, bytearray, Mapping)) or not isinstance(parts, Iterable):
-        raise TypeError(f'bootstrap_servers must be "host:port" or a list of such texts, not {servers!r}')
+        raise TypeError(f'bootstrap_servers must be "host:port" or a list of such strings, not {servers!r}')
     found = list(parts)
     for part in found:
         if not isinstance(part, str):

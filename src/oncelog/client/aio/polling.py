@@ -35,7 +35,7 @@ class Polling:
 
     @property
     def here(self) -> bool:
-        """Whether it was started in this process: after a fork the child's copy belongs to the parent."""
+        """Whether the client was started in this process: after a fork the child's copy belongs to the parent."""
         return self._pid == os.getpid()
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 WAIT_FOR_MARKERS_S = 30.0
 """How long to wait for the markers of a transaction that is being ended: a partition may have no leader meanwhile."""
 WAIT_FOR_UNKNOWN_S = 1.0
-"""How long to wait for a transaction of which no coordinator tells this client the state."""
+"""How long to wait for a transaction whose state no coordinator reports to this client."""
 LOOKUP_S = 5.0
 """The time limit for coordinators to report the states of transactions."""
 _PAUSE_S = 0.005
@@ -48,7 +48,7 @@ class SettledEnds:
 
     It remembers which transaction holds an end back, and for which it has waited in vain, so that a caller that asks
     again and again, such as a streaming query, waits only once for each. It also remembers the ends that nothing held
-    back: while a log ends there, under the same leader epoch, one request says so.
+    back: while a log ends there, under the same leader epoch, one request suffices.
     """
 
     def __init__(self, cluster: ClusterAccess) -> None:
@@ -66,9 +66,10 @@ class SettledEnds:
     ) -> dict[TopicPartition, FoundOffset]:
         """Last stable offsets behind each transaction whose end was acknowledged before this call.
 
-        A transaction that is open is not waited for. One that is being ended is, for ``WAIT_FOR_MARKERS_S``; one of
-        which no coordinator tells the state, for ``WAIT_FOR_UNKNOWN_S``. If no transaction holds an end back, this
-        takes as long as one request, or two after another if this object knew an earlier end.
+        A transaction that is open is not waited for. A transaction that is being ended is awaited for
+        ``WAIT_FOR_MARKERS_S``; a transaction whose state no coordinator reports, for ``WAIT_FOR_UNKNOWN_S``. If no
+        transaction holds an end back, this takes as long as one request, or two after another if this object knew an
+        earlier end.
 
         :param read: how far the caller has read: it does not wait while there is something to read beyond.
         :raises KafkaError: as :func:`~oncelog.client.aio.offset_lookups.list_offsets`.

@@ -240,7 +240,7 @@ class Admin:
         self._run(lambda: self._admin.alter_share_group_offsets(group_id, offsets))
 
     def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
-        """Forget what a share group was delivered of these topics; it must have no members."""
+        """Delete a share group's offsets and deliveries of these topics; the group must have no members."""
         self._run(lambda: self._admin.delete_share_group_offsets(group_id, walked(topics)))
 
     def find_coordinator(self, group_id: str) -> int:

@@ -221,7 +221,7 @@ class Consumer(Generic[K, V]):
         return bool(self._chunk)
 
     def _next_held(self) -> ConsumerRecord[K, V] | None:
-        """The next waiting record; skips records of partitions revoked or sought in meanwhile."""
+        """The next waiting record; skips records of partitions that were revoked or sought meanwhile."""
         chunk, hand_out = self._chunk, self._consumer._held.hand_out
         while chunk:
             record = chunk.popleft()

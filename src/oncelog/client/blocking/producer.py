@@ -60,7 +60,7 @@ HANDED_OVER = 8192
 
 LARGE_BYTES = 4096
 LARGE_HANDED_OVER_BYTES = 8 << 20
-"""Large records (at least ``LARGE_BYTES``) may wait there up to this total size, plus one more record."""
+"""Large records (at least ``LARGE_BYTES``) may wait in the queue up to this total size, plus one more record."""
 
 
 @takes_fewer_types

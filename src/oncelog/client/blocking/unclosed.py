@@ -67,7 +67,7 @@ def closed(producer: UnclosedProducer) -> None:
 
 
 def dropped(producer: UnclosedProducer) -> None:
-    """The program holds no reference any more: close the producer in the background."""
+    """Called when the program holds no reference any more: closes the producer in the background."""
     end = producer._begin_stop()
     if end is not None:
         _ending[end] = producer
@@ -75,7 +75,7 @@ def dropped(producer: UnclosedProducer) -> None:
 
 
 def send_all() -> None:
-    """Wait for producers that are closing, and for all records given to the others so far."""
+    """Wait for producers that are closing, and for all records given to other producers so far."""
     _wait([*_ending, *filter(None, [producer._begin_flush() for producer in _still_open()])])
 
 

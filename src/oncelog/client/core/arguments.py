@@ -42,7 +42,7 @@ def names(values: Iterable[str], what: str) -> list[str]:
 def name(value: object, what: str) -> str:
     """A non-empty string that can be sent.
 
-    :param what: what it names, in the plural: "topics".
+    :param what: the kind of thing that the string names, in the plural: "topics".
     """
     if not isinstance(value, str) or not value:
         raise TypeError(f"{what}: each must be a str that is not empty, not {value!r}")
@@ -112,9 +112,8 @@ def listed(values: Iterable[T], kind: type[T]) -> list[T]:
 
 
 def misfit(kind: type, value: object, sentence: str) -> str:
-    """A message about a value of the wrong class.
-
-    If its class has the right name, as another client's class may, the message names both modules.
+    """A message about a value of the wrong class. If the class has the same name as the expected one, as another
+    client's class may, the message names both modules.
 
     :param sentence: with ``{wanted}`` for the class and ``{given}`` for the value.
     """
@@ -135,9 +134,9 @@ def _public_name(kind: type) -> str:
 
 
 def function(value: T | None, what: str) -> T | None:
-    """Something to call, or None.
+    """A callable, or None.
 
-    :param what: its name: "value_serializer".
+    :param what: the argument's name: "value_serializer".
     """
     if value is not None and not callable(value):
         raise TypeError(f"{what} must be a function, not {value!r}")
@@ -221,7 +220,9 @@ def _position(key: TopicPartition, given: object) -> OffsetAndMetadata:
         case (_, _) | (_, _, _):
             parts = tuple(given)
         case str() | bytes() | bytearray() | (*_,):
-            raise TypeError(f"the offset of {key} must be a number, (number, text) or OffsetAndMetadata, not {given!r}")
+            raise TypeError(
+                f"the offset of {key} must be a number, (number, string) or OffsetAndMetadata, not {given!r}"
+            )
         case _:
             parts = (given,)
     offset = whole(parts[0], f"the offset of {key}")

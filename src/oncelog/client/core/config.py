@@ -22,7 +22,9 @@ from oncelog.settings.fields import nearest, properties, setting
 from oncelog.settings.kafka_properties import MAX_INT, MAX_LONG, render
 
 TokenProvider = Callable[[], "str | Awaitable[str]"]
-"""Returns a token for OAUTHBEARER or an awaitable of one; also aiokafka's object with a method ``token``."""
+"""Returns a token for OAUTHBEARER, or an awaitable of a token; aiokafka's object with a method ``token`` is accepted,
+too.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +75,11 @@ class ClientConfig(SecurityConfig):
         high=MAX_LONG,
     )
     socket_connection_setup_timeout_max_ms: int = setting(
-        "socket.connection.setup.timeout.max.ms", 30_000, "Maximum of that doubled time.", low=1, high=MAX_LONG
+        "socket.connection.setup.timeout.max.ms",
+        30_000,
+        "Maximum of socket.connection.setup.timeout.ms after failures have doubled it.",
+        low=1,
+        high=MAX_LONG,
     )
     connections_max_idle_ms: int = setting(
         "connections.max.idle.ms",
@@ -248,7 +254,7 @@ class ProducerConfig(ClientConfig):
         choices=("sticky", "roundrobin"),
     )
     partitioner_ignore_keys: bool = setting(
-        "partitioner.ignore.keys", False, "Choose the partition as if records had no key."
+        "partitioner.ignore.keys", False, "Choose partitions as if records had no key."
     )
     partitioner_adaptive_partitioning_enable: bool = setting(
         "partitioner.adaptive.partitioning.enable", True, "Prefer partitions with short queues (KIP-794)."
@@ -393,7 +399,7 @@ class ConsumerConfig(ClientConfig):
         high=MAX_INT,
     )
     max_poll_records: int = setting(
-        "max.poll.records", 500, "Maximum of records that one getmany() returns.", low=1, high=MAX_INT
+        "max.poll.records", 500, "Maximum number of records that one getmany() returns.", low=1, high=MAX_INT
     )
     auto_offset_reset: str = setting(
         "auto.offset.reset",
@@ -413,13 +419,17 @@ class ConsumerConfig(ClientConfig):
     )
     fetch_min_bytes: int = setting("fetch.min.bytes", 1, "The broker waits for this many bytes.", low=0, high=MAX_INT)
     fetch_max_bytes: int = setting(
-        "fetch.max.bytes", 52_428_800, "Maximum of bytes in one answer.", low=0, high=MAX_INT
+        "fetch.max.bytes", 52_428_800, "Maximum number of bytes in one answer.", low=0, high=MAX_INT
     )
     fetch_max_wait_ms: int = setting(
-        "fetch.max.wait.ms", 500, "Maximum time that the broker waits for them.", low=0, high=MAX_INT
+        "fetch.max.wait.ms", 500, "Maximum time that the broker waits for fetch.min.bytes.", low=0, high=MAX_INT
     )
     max_partition_fetch_bytes: int = setting(
-        "max.partition.fetch.bytes", 1_048_576, "Maximum of bytes of one partition in one answer.", low=0, high=MAX_INT
+        "max.partition.fetch.bytes",
+        1_048_576,
+        "Maximum number of bytes of one partition in one answer.",
+        low=0,
+        high=MAX_INT,
     )
     check_crcs: bool = setting("check.crcs", True, "Verify the checksum of every batch.")
     exclude_internal_topics: bool = setting("exclude.internal.topics", True, "A pattern never matches internal topics.")

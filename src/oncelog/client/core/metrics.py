@@ -13,10 +13,12 @@ from typing import NamedTuple, Protocol
 from oncelog.client.core.connection.wire import Api
 
 WINDOW_MS = 30_000
-"""``metrics.sample.window.ms``; two windows count (Kafka's metrics.num.samples)."""
+"""``metrics.sample.window.ms``; the last two windows are used (Kafka's metrics.num.samples)."""
 
 Metrics = dict[str, dict[str, float]]
-"""Values by name, by group: Kafka's groups, followed by a point and the node, topic or partition if a group has one."""
+"""Values by name, in groups: Kafka's groups, followed by a dot and the node, topic or partition if the group is about
+one.
+"""
 
 
 class Total:
@@ -32,7 +34,7 @@ class Total:
         self._start, self._middle = self._middle, self.value
 
     def recent(self) -> int:
-        """The sum over the windows that count."""
+        """The sum over the windows in use."""
         return self.value - self._start
 
 
@@ -146,7 +148,7 @@ class NetworkMetrics:
         return found
 
     def answered(self, traffic: Traffic, api_key: int, size_bytes: int, took_ms: int) -> None:
-        """An answer arrived."""
+        """Called when an answer arrived."""
         traffic.bytes_in.value += size_bytes
         latency = traffic.latency  # ``add`` inlined: this runs once for each answer
         latency.count += 1
@@ -162,7 +164,7 @@ class NetworkMetrics:
             sample.highest = took_ms
 
     def throttle(self, api: Api, throttle_ms: int) -> None:
-        """A broker's answer contains a throttle time."""
+        """Called when a broker's answer contains a throttle time."""
         sample = self._throttled.get(api.key)
         if sample is None:
             sample = self._throttled[api.key] = Sample()

@@ -53,7 +53,8 @@ _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
         ApiKey.CONSUMER_GROUP_DESCRIBE: {0: "3.8", 1: "4.0"},
     }
 )
-"""By API, all versions that not all supported releases have; a version that is not named came with the one before."""
+"""By API, the versions that not all supported releases have; a version that is not listed came with the one before it.
+"""
 
 
 def first_with(key: ApiKey, version: int) -> str | None:
@@ -79,7 +80,7 @@ def too_old(address: str) -> str:
 
 
 def shown_by(release: str) -> tuple[ApiKey, int]:
-    """The API and the version by which brokers of ``release`` and newer are known."""
+    """The API and the version by which brokers of ``release`` and newer are recognised."""
     return _TELLS[release]
 
 

@@ -221,7 +221,8 @@ class SecurityConfig(Settings):
         trust = self.ssl_truststore_location, self.ssl_truststore_certificates, self.ssl_cafile
         if sum(value is not None for value in trust) > 1:
             raise ConfigError(
-                "Give one of ssl.truststore.location, ssl.truststore.certificates and ssl.cafile: each is whom to trust"
+                "Give one of ssl.truststore.location, ssl.truststore.certificates and ssl.cafile: each names the "
+                "certificates to trust"
             )
         keys = self.ssl_keystore_location, self.ssl_keystore_key, self.ssl_certfile
         if sum(value is not None for value in keys) > 1:

@@ -1,7 +1,8 @@
 """Calls a producer's serializers and a consumer's deserializers. Pure.
 
-Most are functions of a key or value alone. One that has ``takes_context``, as those of :mod:`oncelog.schemas`, is
-called with a :class:`SerializationContext`, too: it may read the record's headers, and add to them.
+Most are functions of a key or value alone. A function with the attribute ``takes_context``, like those of
+:mod:`oncelog.schemas`, is called with a :class:`SerializationContext`, too: it may read the record's headers, and add
+to them.
 """
 
 from __future__ import annotations

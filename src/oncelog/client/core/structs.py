@@ -14,7 +14,7 @@ Bytes = bytes | bytearray | memoryview
 """Keys and values written without serialization."""
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with defaults, which type checkers support before Python 3.13
+    from typing_extensions import TypeVar  # with defaults, which type checkers know on Python below 3.13, too
 
     K = TypeVar("K", covariant=True, default=bytes)
     V = TypeVar("V", covariant=True, default=bytes)
@@ -95,7 +95,7 @@ class ConsumerRecord(NamedTuple, Generic[K, V]):
 
 
 class Columns(NamedTuple):
-    """Records of one partition as columns: the n-th of each list belong together. Timestamps are in ms."""
+    """Records of one partition as columns: the n-th items of all lists form one record. Timestamps are in ms."""
 
     offsets: list[int]
     timestamps: list[int]

@@ -3,8 +3,8 @@
 Confluent's rules for JSON Schema amount to this check: a property that is added to an open object is refused, because a
 document may have it with any value; one that is added to a closed object is not, unless it is required without a
 default. An undecidable case, such as two patterns, is refused, and the text says so. Two places are as lenient as
-Confluent's rules: a default stands in for a required property, and of the branches of ``oneOf`` one must take a
-document, while nothing is proven about the others.
+Confluent's rules: a default stands in for a required property, and one branch of ``oneOf`` must accept a document,
+while nothing is proven about the other branches.
 
 Both schemas are traversed together. A pair that recurs inside itself counts as compared, so recursive schemas
 terminate. The work is bounded.
@@ -118,7 +118,7 @@ class JsonSchemaNode(NamedTuple):
 
     @property
     def types(self) -> frozenset[str]:
-        """The types that the schema allows; an integer is a number."""
+        """The types that the schema allows; a schema that allows ``number`` allows ``integer``, too."""
         named = self.get("type")
         if named is None:
             return frozenset(TYPES)
@@ -220,7 +220,7 @@ class Reading:
         return self._to_combined(reader, writer, path)
 
     def _values(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """Each value that the writer lists is tried."""
+        """Try each value that the writer lists."""
         kind = _VALIDATORS[reader.specification.name]
         validator = kind(reader.schema, _resolver=reader.resolver)
         refused = [one for one in writer.values or [] if not validator.is_valid(one)]
@@ -230,7 +230,9 @@ class Reading:
     def _from_combined(
         self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
     ) -> list[Problem]:
-        """The writer's documents are those of its own keywords and of each combination: one that fits is enough."""
+        """Compares each combination of the writer, together with its own keywords, with the reader: it is enough if one
+        combination fits.
+        """
         own = self._own(writer, writes=True)
         alike = self._same_combination(reader, writer, path, parts)
         if alike is not None:
@@ -430,7 +432,8 @@ class Reading:
                 problems = [Problem("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", f"{path}/items/{at}", problems[0].text)]
             found += problems
         found += self._compare(our_rest, their_rest, f"{path}/items")
-        if not isinstance(reader.get("items"), list):  # it has no effect then, but Confluent's rules compare it
+        # Unless items is a list, additionalItems has no effect, but Confluent's rules compare it.
+        if not isinstance(reader.get("items"), list):
             where = f"{path}/additionalItems"
             found += self._compare(reader.at("additionalItems"), writer.at("additionalItems"), where)
         if "contains" in reader.schema:
@@ -443,7 +446,11 @@ class Reading:
             return [Problem("MIN_CONTAINS_ADDED", where, "it is new")]
         found = self._compare(reader.at("contains"), writer.at("contains"), where)
         if "maxContains" in reader.schema and reader.schema["contains"] != writer.schema["contains"]:
-            found.append(Problem("MAX_CONTAINS_ADDED", where, "matches are not counted when their schema changes"))
+            found.append(
+                Problem(
+                    "MAX_CONTAINS_ADDED", where, "maxContains cannot be compared when the schema of contains changes"
+                )
+            )
         if writer.get("minContains", 1) < reader.get("minContains", 1):
             found.append(Problem("MIN_CONTAINS_INCREASED", where, "more matches are required"))
         return found + _bounds(reader, writer, path, ("maxContains",), ())

@@ -36,9 +36,9 @@ def printed(descriptor: FileDescriptorProto) -> str:
 
 
 def in_order(descriptor: FileDescriptorProto) -> FileDescriptorProto:
-    """The descriptor with imports by their names, and with fields, values of enums and what is reserved by their
-    numbers, as Confluent's registry normalizes a schema. Messages and enums stay in their places, which records name,
-    and so does the first value of an enum, which is its default.
+    """The descriptor with imports sorted by name, and with fields, enum values and reserved ranges sorted by number, as
+    Confluent's registry normalizes a schema. Messages and enums keep their positions, which records refer to, and so
+    does the first value of an enum, which is its default.
     """
     found = descriptor.__class__()
     found.CopyFrom(descriptor)
@@ -135,7 +135,7 @@ def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
 
 
 def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
-    """The messages that groups define in place."""
+    """The messages that are defined by groups."""
     names = {_last_name(one) for one in fields if one.type == FieldDescriptorProto.TYPE_GROUP}
     return {message.name: message for message in around if message.name in names}
 

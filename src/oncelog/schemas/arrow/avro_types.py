@@ -52,7 +52,7 @@ class AvroTypes(NamedTypes):
     def column(self) -> Column:
         """The column of the schema, of Spark's types.
 
-        :raises SchemaError: a type contains itself, which no column can, or there are too many.
+        :raises SchemaError: a type contains itself, which no column can, or there are too many columns.
         """
         return column_of(AvroColumns(self).arrow_type)
 

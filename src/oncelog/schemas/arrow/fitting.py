@@ -15,7 +15,7 @@ from oncelog.schemas.schema_errors import SchemaError
 UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 """The exceptions raised by values that a column cannot hold, such as a text that is not UTF-8."""
 Problems = dict[int, SchemaError]
-"""Why a row is null although it has a value, by row number."""
+"""By row number, why the cell of a row with a value is null."""
 
 
 def fitting(values: list[Any], make: Callable[[list[Any]], pa.Array]) -> tuple[pa.Array, Problems]:

@@ -64,7 +64,7 @@ class _Types:
         return self._of(self._documents[""], "", ())
 
     def _of(self, schema: Any, document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
-        """:param document: in which one ``#`` is; ``around``: what has led here by ``$ref``."""
+        """:param document: the document that ``#`` refers to; ``around``: the references that have led here."""
         schema = _single(schema)
         if not isinstance(schema, dict):
             return _TEXT
@@ -116,8 +116,8 @@ class _Types:
 
 
 def _single(schema: Any) -> Any:
-    """The schema without null: the other branch of an ``anyOf`` with null and one more branch; the branch of an
-    ``allOf`` with one.
+    """The only schema of a combination: that of an ``allOf`` with one branch, or of an ``anyOf`` or ``oneOf`` whose
+    other branches are null.
     """
     for name in ("oneOf", "anyOf", "allOf"):
         parts = schema.get(name) if isinstance(schema, dict) else None
@@ -192,8 +192,9 @@ def _map(inner: Take) -> Take:
 
 
 def _struct(fields: Mapping[str, Take], required: set[str]) -> Take:
-    """A property that is missing is null, whatever its ``default``: a JSON Schema's fills nothing in, as in Confluent's
-    clients. It says that the property may be missing."""
+    """A missing property is null, whatever its ``default`` is: as in Confluent's clients, a default in a JSON Schema
+    fills nothing in, and only allows the property to be missing.
+    """
 
     def take(value: Any, where: str) -> Any:
         if value is None:

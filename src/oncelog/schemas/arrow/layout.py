@@ -19,7 +19,7 @@ MAX_COLUMN_BYTES = 2**31 - 1
 
 
 class CellKind(IntEnum):
-    """How the cells of a column lie in memory."""
+    """The memory layout of a column's cells."""
 
     BOOL = 0
     INT32 = 1

@@ -43,7 +43,7 @@ def mismatches(step: ReadStep) -> set[str]:
 
 
 class _Steps:
-    """The plan of a record may occur in several places, each with its own columns."""
+    """The plan of a record may be used in several places, each with its own columns."""
 
     def __init__(self, reader: AvroTypes) -> None:
         self._reader = reader

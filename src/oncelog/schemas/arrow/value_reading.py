@@ -41,7 +41,7 @@ UNKNOWN = "unknown"
 class ReaderSchema:
     """The version of a subject that values are read into, with its references; picklable.
 
-    :param schema: of Protobuf in its form ``serialized``.
+    :param schema: the schema's text; a Protobuf schema in its form ``serialized``.
     :param needs: the referenced schemas, by name.
     :param message: the message of a Protobuf file; empty for its first one.
     """

@@ -252,7 +252,7 @@ def _plain(values: pa.Array) -> list[Any]:
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """A type with numbers of days and microseconds in the places of its dates and times."""
+    """A type in which dates and times are replaced by numbers of days and microseconds."""
     if kinds.is_struct(kind):
         return pa.struct([pa.field(one.name, _with_numbers(one.type)) for one in kind])
     if kinds.is_list(kind):

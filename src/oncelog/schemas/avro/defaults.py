@@ -28,7 +28,7 @@ def default_bytes(types: NamedTypes, field: Any, where: str) -> bytes:
     except _NoDefault as error:
         raise SchemaMismatch(f"the default of {where} does not fit its type: {error}") from None
     except RecursionError:
-        raise SchemaMismatch(f"the default of {where} has no end: its record holds itself") from None
+        raise SchemaMismatch(f"the default of {where} is infinite: its record contains itself") from None
 
 
 class _NoDefault(Exception):

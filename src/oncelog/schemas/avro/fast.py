@@ -25,7 +25,7 @@ WHOLE = "value"
 
 
 def for_reading(types: NamedTypes) -> Any:
-    """The schema for reading; a root that is not a record becomes the field :data:`WHOLE` of one."""
+    """The schema for reading; a root that is not a record becomes the field :data:`WHOLE` of a record."""
     made = copy.deepcopy(types.root)
     _convert(made, _OURS)
     return _prepared(made)

@@ -40,7 +40,7 @@ class PlanKind(Enum):
     """``parts``: one for each field that was written, then one for each that only the reader has; ``extra``: for each
     part, the position of its field in the reader's record, or None if the field is skipped."""
     UNION = auto()
-    """A part for each of the writer's types."""
+    """A union of the writer, with a part for each of its types."""
     MEMBER = auto()
     """``extra``: the index of the type in the reader's union."""
     DEFAULT = auto()
@@ -232,7 +232,7 @@ def _takes(writer: Any, reader: Any) -> bool:
 
 
 def _takes_decimal(writer: Any, reader: Any) -> bool:
-    """Decimal numbers of the same scale, and the bytes that they are made of."""
+    """Whether two types are decimals of the same scale, or a decimal and its underlying bytes."""
     if logical_type(writer) == logical_type(reader):
         return bool(writer.get("scale", 0) == reader.get("scale", 0))
     return bool(writer["type"] == reader["type"] and writer.get("size") == reader.get("size"))

@@ -64,7 +64,7 @@ class AvroSource:
 
 
 def check_text(data: bytes) -> bytes:
-    """:raises SchemaError: it is not UTF-8."""
+    """:raises SchemaError: the string is not UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:

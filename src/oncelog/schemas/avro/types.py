@@ -82,7 +82,7 @@ class NamedTypes:
         return any(len(self.kinds(union)) > 1 for union in _unions(self.root))
 
     def fields_with_unions(self, record: Any) -> dict[str, Any]:
-        """The types, by name, of the fields in whose values :meth:`has_unions` finds such a union."""
+        """The types, by name, of the fields whose values may contain a union as in :meth:`has_unions`."""
         return {one["name"]: one["type"] for one in record["fields"] if self._holds_unions(one["type"], set())}
 
     def _holds_unions(self, schema: Any, seen: set[int]) -> bool:

@@ -42,7 +42,7 @@ class Unions:
     """The unions of one schema, for values of one form.
 
     :param leaf: the form's rule for primitive types.
-    :param named: what names its own type in this form.
+    :param named: returns the type that a value itself names in this form.
     :param example: how to name a type, for messages; ``{}`` stands for the name.
     """
 
@@ -143,7 +143,7 @@ class UnionNaming:
         self._fields: dict[int, dict[str, Any]] = {}
 
     def named(self, value: Any) -> Any:
-        """A value of the schema with these pairs in it.
+        """The value with pairs in place of values of ambiguous unions.
 
         :raises SchemaError: a part fits no type, or several.
         """

@@ -68,7 +68,7 @@ class ValueReader:
         except RecursionError:
             raise SchemaError("it nests too deeply") from None
         except (ArithmeticError, MemoryError) as error:
-            raise SchemaError(f"a number of them is too large: {type(error).__name__}") from None
+            raise SchemaError(f"a number is too large: {type(error).__name__}") from None
         if source.position != source.end:
             raise SchemaError(f"{source.end - source.position} bytes are left over")
         return value
@@ -260,13 +260,13 @@ def decimal_of(scale: int) -> Callable[[bytes], Decimal]:
 
 
 def uuid_of(value: str | bytes) -> uuid.UUID:
-    """:raises SchemaError: a text is no UUID."""
+    """:raises SchemaError: a string is not a UUID."""
     if isinstance(value, bytes):
         return uuid.UUID(bytes=value)
     try:
         return uuid.UUID(value)
     except ValueError:
-        raise SchemaError(f"the text {value[:80]!r} is no UUID") from None
+        raise SchemaError(f"the string {value[:80]!r} is not a UUID") from None
 
 
 def date_of(days: int) -> datetime.date:

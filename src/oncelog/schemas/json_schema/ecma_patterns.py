@@ -1,7 +1,8 @@
-"""Regular expressions of JSON Schema, which are JavaScript's, as Python's ``re`` takes them. Pure.
+"""Translates regular expressions of JSON Schema, which have JavaScript's syntax, to the syntax of Python's ``re``.
+Pure.
 
-Called by the JSON codec and by the registry. Java's registry takes a little more than JavaScript; what neither has is
-refused where a schema is registered, and what only Python lacks (the names of scripts) is not checked.
+Called by the JSON codec and by the registry. Java's registry accepts slightly more than JavaScript; syntax that neither
+of them has is refused when a schema is registered, and syntax that only Python lacks (names of scripts) is not checked.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ALIASES = {"Alpha": "L", "IsAlphabetic": "L", "IsL": "L", "Alphabetic": "L", "I
 
 
 class UncheckedPattern(Exception):
-    """Python cannot look for what the expression means."""
+    """Python cannot express this regular expression."""
 
 
 @lru_cache(maxsize=1_000)
@@ -85,7 +86,7 @@ _PYTHONS: Mapping[str, Callable[[str, str, bool], str]] = {
 
 @lru_cache(maxsize=100)
 def _ranges(name: str, negated: bool) -> str:
-    """The characters of a general category, or all others, as they stand in brackets.
+    """The characters of a general category, or all other characters, in the syntax of a character class.
 
     :raises UncheckedPattern: it is another set of characters.
     """

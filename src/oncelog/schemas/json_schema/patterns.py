@@ -1,4 +1,6 @@
-"""JSON Schemas with their regular expressions as Python takes them. Called by the JSON codec and by the registry."""
+"""JSON Schemas with their regular expressions translated to Python's syntax. Called by the JSON codec and by the
+registry.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 
 
 def translated(schema: Any) -> Any:
-    """The schema with ``patternProperties`` as Python looks for them; what it cannot look for may be any name."""
+    """The schema with ``patternProperties`` in Python's syntax; a pattern that Python cannot express matches any
+    name.
+    """
     made = copy.deepcopy(schema)
     for inner in _inner(made):
         found = inner.get("patternProperties")

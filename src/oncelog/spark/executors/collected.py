@@ -1,9 +1,9 @@
 """Small batches: the driver collects the rows, in one job without Python workers, and encodes them itself.
 
-Called by :mod:`oncelog.spark.executors.write`. The size of a batch is not known before its rows
-are computed. A batch is therefore expected to be as small as the last one of the same sink, which limits what each task
-may return. If a task has more, the result is dropped, and the batch is computed again and shuffled. The first batch of
-a run is shuffled.
+Called by :mod:`oncelog.spark.executors.write`. The size of a batch is not known before its rows are computed. A batch
+is therefore expected to be as small as the last batch of the same sink, which limits what each task may return. If a
+task has more, the result is dropped, and the batch is computed again and shuffled. The first batch of a run is
+shuffled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SMALL_ROW_BYTES = 1024
 """A key or value may always be this large."""
 
 _ROW_BITS = 33
-"""``monotonically_increasing_id`` has the number of a row in its partition in this many bits."""
+"""How many low bits of ``monotonically_increasing_id`` contain a row's number in its partition."""
 _ROW_MASK = (1 << _ROW_BITS) - 1
 _SIZED = ("key", "value")
 
@@ -108,7 +108,7 @@ def collect_rows(
     batch_id: int | None,
     sink: str,
 ) -> CollectedBatch | None:
-    """Run the job that returns ``rows``; None if a task has more than its share.
+    """Run the job that returns ``rows``; returns None if a task has more than its share.
 
     Raises Repeated if a stage before it ran again, and BadRow for a row that cannot become a record.
 

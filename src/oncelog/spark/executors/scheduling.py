@@ -62,7 +62,7 @@ def choose_writers(spark: SparkSession, wanted: int | None, partitions: int) -> 
 
 
 def cannot_have(wanted: int, few: TooFewSlots) -> ConfigError:
-    """Refuses the number of writers that the user wants."""
+    """The error for an impossible number of writers, with the reason."""
     return ConfigError(
         f"Option writers is {wanted}, but {few.why}, and all writers must run at the same time: lower writers, add "
         "executors, or set writers to 0 so that the driver writes"

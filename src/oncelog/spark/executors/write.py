@@ -47,7 +47,7 @@ DRIVER_BYTES = 64 << 20
 class Written:
     """How a batch was written.
 
-    :param batch_id: the micro-batch, or the option ``batchId``; None without one.
+    :param batch_id: the micro-batch, or the option ``batchId``; None if the write has no checkpoint.
     :param path: ``executors``, ``driver``, or ``none`` if the marker showed that the batch was written already.
     :param writers: the number of tasks that wrote it; 0 if the driver did.
     :param rows: how many rows were written.
@@ -129,7 +129,7 @@ def _columns_to_write(rows: DataFrame) -> DataFrame:
 def _collect_small(
     rows: DataFrame, options: SinkOptions, plan: Callable[[], PendingWrite], observe: Observer, share: Share
 ) -> tuple[PendingWrite, Written | None]:
-    """Write a batch that is expected to be small, in one job; None if it is not, with nothing written.
+    """Write a batch that is expected to be small, in one job; returns None if it is not, with nothing written.
 
     Its rows are computed while one thread plans the write, fences older producers and reads the marker, and another
     thread looks up the partitions. Nothing is added to the transaction before all have finished, so its timeout has not

@@ -59,7 +59,7 @@ GIVE_UP_ON_UNKNOWN_S = 2.0
 GROUP_TIMEOUT_MS = 5000
 """How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
-"""How long a leader with an older epoch than a query has seen is assumed not to know the newer one yet."""
+"""For how long a leader whose epoch is older than the one that a query has seen is assumed to be only out of date."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that identifies topics by name."""
 _BROKER_RESOURCE = 4
@@ -455,7 +455,7 @@ class KafkaFetcher:
         partition, end = self._partition, self._item.end
         now = await list_offsets(self._aio, {partition: LATEST}, read_committed=False)
         kept = (await self._cluster.ends_of({partition: self._epoch})).get(partition, end)
-        if 0 <= kept < end:  # a newer leader without epochs has records of a format that lacks them
+        if 0 <= kept < end:  # the records of a newer leader may have a format without epochs
             text = (
                 f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
                 f"planned, and its log has been truncated to offset {kept} since"

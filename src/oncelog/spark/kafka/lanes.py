@@ -1,4 +1,5 @@
-"""Record batches on their way to a cluster, in lanes: while one waits for its acknowledgements, the next is prepared.
+"""Sends record batches to a cluster in lanes: while one batch of a lane waits for its acknowledgement, the next is
+prepared.
 
 Called by :mod:`oncelog.spark.kafka.kafka_transaction`. A partition belongs to one lane, and a lane sends its next
 batches once all earlier ones are acknowledged, so a retry never overtakes another batch of the same partition. A lane

@@ -19,7 +19,7 @@ def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
     """Make a refusal for lack of authorization say which ACL to add.
 
     :param name: the transactional id, or the group, or both.
-    :param topic_right: the operation, and the topic it is needed for.
+    :param topic_right: the required operation, and the topic.
     """
     try:
         yield

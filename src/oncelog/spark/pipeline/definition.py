@@ -91,7 +91,7 @@ class Source:
 
     @property
     def is_registered(self) -> bool:
-        """Whether its values have schemas in a registry."""
+        """Whether values of the source or sink have schemas in a registry."""
         return self.format != JSON_TEXT
 
     @property

@@ -102,7 +102,7 @@ class CheckpointReads:
 
 
 def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
-    """None if no batch was planned yet. Raises CheckpointError."""
+    """What the checkpoint says about the pipeline's reads; None if no batch was planned yet. Raises CheckpointError."""
     checkpoint.check_id()
     numbers = checkpoint.batches("offsets")
     last = checkpoint.planned(numbers[-1]) if numbers else None
@@ -179,7 +179,7 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
     if gone and known.repeats:
         raise PipelineError(
             f"pipeline {one.name}: its last run planned a batch and did not end it, and the batch has the reads "
-            f"{', '.join(gone)}, whose source or sink is no longer there under that name: take the change back, run "
+            f"{', '.join(gone)}, whose source or sink is no longer there under that name: undo the change, run "
             "the pipeline once, and change it then"
         )
     _refuse_missed_batches(one, known)
@@ -195,7 +195,7 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
         if known.left.get(read.name, begin).offsets != begin.offsets:
             raise PipelineError(
                 f"pipeline {one.name}: Spark would continue {read.name} where it was before the last batch, and read "
-                "again what another sink has: take the change back, run the pipeline until one more batch has ended, "
+                "again what another sink has: undo the change, run the pipeline until one more batch has ended, "
                 "and change it then"
             )
     if not (known.repeats and known.batch_id == 0):
@@ -204,8 +204,8 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
 
 
 def _writers(one: Pipeline) -> dict[str, set[str]]:
-    """The reads of each sink with its own markers: each table is one, and all topics together are one; empty if there
-    are only topics.
+    """The reads of each sink that has its own markers: each table is such a sink, and all topics together are one;
+    empty if there are only topics.
     """
     writers = {name: {SourceRead(source, name).name for source in one.sources} for name in one.table_sinks}
     if writers and one.writes_topics:
@@ -258,7 +258,7 @@ def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint has state and the reads {', '.join(went)}, whose sink is no longer "
             f"there under that name, while {', '.join(came)} came, and Spark might give the state of one sink to "
-            "another: take the change back, or remove a sink in one run and add another in a later one"
+            "another: undo the change, or remove a sink in one run and add another in a later one"
         )
 
 
@@ -313,7 +313,7 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
 
 
 def _lowest(places: Iterable[Place]) -> Place:
-    """The lowest offset of each partition, with the log's identity at that place."""
+    """The lowest offset of each partition, with the identity of the log at that offset."""
     offsets: dict[TopicPartition, int] = {}
     ids: dict[str, str] = {}
     epochs: dict[TopicPartition, int] = {}

@@ -213,7 +213,9 @@ def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSet
             continue
         ended = max(checkpoint.batches("commits"), default=last_write.topics[-1].since_batch_id)
         went = describe_topics(last_write.topics, ended)
-        settings.report(f"{one.name}: {went}; later ones go to {name_topics(now)}, and those stay where they are")
+        settings.report(
+            f"{one.name}: {went}; later batches go to {name_topics(now)}, and the earlier records stay where they are"
+        )
 
 
 def _await_ends(one: Pipeline, settings: RunSettings) -> None:
@@ -243,7 +245,7 @@ def _start(
         if is_known:
             raise PipelineError(
                 f"pipeline {one.name}: a sink reads the same source twice, or the transform reads a stream of its own, "
-                "for which Spark has no names, and the checkpoint began with names: take the change back, "
+                "for which Spark has no names, and the checkpoint began with names: undo the change, "
                 f"or {NEW_PIPELINE}"
             ) from error
     return _start(spark, one, settings, None, is_known)
@@ -428,7 +430,7 @@ def explain(error: Exception) -> str:
     if counts := texts.sources_changed(text):
         return (
             f"Spark does not continue the checkpoint of a query that read {counts[0]} times with one that reads "
-            f"{counts[1]} times (each sink reads its sources once, dead letters once more): take the change back, "
+            f"{counts[1]} times (each sink reads its sources once, dead letters once more): undo the change, "
             f"or {NEW_PIPELINE}"
         )
     return texts.first_cause(text)

@@ -117,7 +117,7 @@ class PipelineSource:
         counts.last = progress
 
     def written(self, pipeline: str, written: Written) -> None:
-        """Count a batch that is in the log, written now or earlier."""
+        """Count a batch that is in the log, whether this run wrote it or an earlier one."""
         counts = self._of(pipeline)
         counts.outcomes[written.path] += 1
         if written.replayed:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """One sink, and its number in the rows' column; None if it gets all rows."""
+    """One sink, and its number in the column that assigns rows to sinks; None if it gets all rows."""
 
     write: Callable[[DataFrame, int], None]
     number: int | None
@@ -75,7 +75,7 @@ def several_sinks(
 
 
 def _sum(done: list[Written]) -> Written:
-    """All sinks of a batch as one."""
+    """Writes a batch to all of its sinks, like a single sink."""
     paths = {written.path for written in done}
     return replace(
         done[0],

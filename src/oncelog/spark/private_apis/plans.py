@@ -55,7 +55,7 @@ def _checkpointed(planned: DataFrame, into: SparkSession, has_run: Callable[[], 
     "Dataset.schema",
     "RDD.isEmpty",
     "JavaSession.internalCreateDataFrame",
-    buys="the rows are computed before the transaction begins, and read again with few of them in an Arrow batch",
+    buys="the rows are computed before the transaction begins, and are then read back in small Arrow batches",
     instead=_checkpointed,
     loses="executors keep a second copy of the shuffled batches, and pass more of them at a time to Python",
 )

@@ -86,7 +86,7 @@ class KnownApis:
         self.missing: set[str] = set()
 
     def say_missing(self, name: str, loses: str, error: object) -> None:
-        """Log it, once."""
+        """Log once that Spark lacks the use."""
         if name not in self.missing:
             self.missing.add(name)
             logger.info("this Spark has nothing for %s (%s): %s", name, _first_line(error), loses)

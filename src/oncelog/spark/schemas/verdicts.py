@@ -31,7 +31,7 @@ class _Union(AccumulatorParam[Told]):
 
 
 class Verdicts:
-    """The answers about one pipeline's ids since its batch began."""
+    """The registry's answers about schema ids since the pipeline's batch began."""
 
     def __init__(self, context: SparkContext) -> None:
         self._answers = context.accumulator({}, _Union())
@@ -45,7 +45,9 @@ class Verdicts:
         self._answers.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
 
     def observe(self, step: BatchStep, batch_id: int | None) -> None:
-        """Check the answers before the batch is committed. Raises SinkRefused if two answers about an id differ."""
+        """Check the registry's answers before the batch is committed. Raises SinkRefused if two answers about an id
+        differ.
+        """
         if step is not BatchStep.MARKER_ADDED:
             return
         differing = sorted(schema_id for schema_id, verdicts in self._answers.value.items() if len(verdicts) > 1)

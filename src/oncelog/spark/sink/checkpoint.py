@@ -47,7 +47,7 @@ _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, R
 
 
 class CheckpointError(OncelogError):
-    """The checkpoint cannot be read or does not hold what Spark writes; the text says which file and what to do."""
+    """The checkpoint cannot be read or was not written by Spark; the text says which file and what to do."""
 
 
 class Checkpoint:

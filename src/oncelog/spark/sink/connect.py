@@ -53,13 +53,15 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
     what = "give it the checkpointLocation of the query itself"
     running = {str(query.id) for query in session.spark.streams.active} if session.spark is not None else {query_id}
     if query_id not in running:
-        raise ConfigError(f"{where}, which does not run in this session ({', '.join(sorted(running))} do): {what}")
+        raise ConfigError(
+            f"{where}, which does not run in this session (its queries are {', '.join(sorted(running))}): {what}"
+        )
     if not checkpoint.is_under_way(batch_id):
         last = max(checkpoint.batches("offsets"), default=-1)
         state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
         raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
     if not this_process().part(QueryClaims).claim(query_id):
-        raise ConfigError(f"{where}, with which another query of this server writes already: {what}")
+        raise ConfigError(f"{where}, which another query of this server already uses: {what}")
 
 
 class QueryClaims:
@@ -69,7 +71,9 @@ class QueryClaims:
         self._locked: dict[str, int] = {}
 
     def claim(self, query_id: str) -> bool:
-        """Claim the query for this process until it ends or this is closed; False if another process has claimed it."""
+        """Claim the query for this process until it ends or this is closed; returns False if another process has
+        claimed it.
+        """
         if query_id in self._locked or sys.platform == "win32":
             return True
         import fcntl

@@ -1,4 +1,4 @@
-"""The driver carries the records of a batch: those that it holds encoded.
+"""The driver's way to carry the records of a batch, which it holds encoded, into the transaction.
 
 Called by ``spark.sink.writers``, and by ``spark.executors`` for batches that are small enough. The writers of its
 counterpart, :class:`oncelog.spark.executors.carrier.ExecutorsCarrier`, use the same counter and observer.
@@ -37,8 +37,9 @@ class DriverCarrier:
 
 
 def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The batches. Calls the observer when half of them are taken: all of these except the last window have been
-    sent."""
+    """The batches. Calls the observer when half of them are taken: by then all of that half except the last window have
+    been sent.
+    """
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

@@ -133,7 +133,7 @@ class Carrier(Protocol[Carries]):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """The exceptions with which :meth:`carry` asks for an abort of the transaction."""
+        """The exceptions that :meth:`carry` raises to have the transaction aborted."""
         ...
 
     def carry(self, transaction: Carries, reached: Reached) -> CarriedRecords | RetryTransaction:
@@ -249,7 +249,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._ports.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
-        """Look, fence unless that is enough, read the marker after that, and decide.
+        """Decide by the marker that :meth:`begin` reads, after a fence unless the first read was enough.
 
         Raises SinkRefused if neither writing nor skipping is right.
 
@@ -273,7 +273,7 @@ class WriteEngine(Generic[AnyTransaction]):
     def _close(self, marker: Marker | None, *, skipped: bool = False) -> None:
         """Add the marker to what was carried, and commit.
 
-        :param skipped: the batch is taken as written, and no record was added.
+        :param skipped: the batch counts as written, and no record was added.
         """
         try:
             if marker is not None:

@@ -2,8 +2,8 @@
 
 A full refresh gives a flow a new checkpoint: the flow's folder ``STORAGE/_checkpoints/SINK/FLOW`` holds one for each,
 numbered from 0. The flow then reads its source again, and the records that it wrote to a topic stay there. So the first
-batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what is meant. Called on the driver,
-before the rows of a micro-batch are computed.
+batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what to do. Called on the driver, before
+the rows of a micro-batch are computed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def check_full_refresh(
     open_checkpoint: OpenCheckpoint,
     fenced: Callable[[str], Found],
 ) -> None:
-    """Raises SinkRefused if the query is a flow that was refreshed in full, and that is not what the sink is to do.
+    """Raises SinkRefused if the query is a flow that was fully refreshed, and the option ``onFullRefresh`` does not
+    allow the write.
 
     :param group: the group of this query's marker.
     :param fenced: the marker of another group, read after its writer was fenced.

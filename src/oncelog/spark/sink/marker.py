@@ -389,7 +389,7 @@ def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) ->
             f"batchId {write.batch_id} of {write.name} is already written with {marker.rows} rows and has {rows} now; "
             "nothing is written: give it another batchId if it is another write"
         )
-    return Skip(f"batchId {write.batch_id} is written", warning)
+    return Skip(f"batchId {write.batch_id} was already written", warning)
 
 
 def _warn_of_rows(plan: BatchPlan, marker: Marker, rows: int | None) -> str:
@@ -416,7 +416,7 @@ def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
         return elsewhere
     unknown = _why_unknown(plan, now_ms)
     if not unknown:
-        return Write("no marker, and none of this batch could have expired")
+        return Write("no marker, and a marker of this batch could not have expired yet")
     return _unknown(plan, "no marker", unknown)
 
 
@@ -506,7 +506,7 @@ def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
 
 
 def _why_previous_proves_nothing(plan: BatchPlan) -> str:
-    """Why even the previous batch's marker does not prove that this one is missing; empty if it does."""
+    """Why even the previous batch's marker does not prove that this batch is missing; empty if it does."""
     if plan.deleted_topic:
         return (
             f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted "
@@ -534,7 +534,7 @@ def _expiry(plan: BatchPlan) -> str:
 NEW_CHECKPOINT = "start with a new checkpoint and, as startingOffsets, the offsets up to which {} is written"
 """How to continue without the old checkpoint: without these offsets everything would be written again."""
 WAY_BACK = f"continue with the checkpoint that wrote last, or {NEW_CHECKPOINT}"
-"""What to do if the log, or a table, is ahead of a checkpoint."""
+"""Advice for the case that the log, or a table, is ahead of a checkpoint."""
 
 
 def _log(plan: BatchPlan) -> str:

@@ -18,11 +18,11 @@ from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 MARKER_OFFSET = -1
-"""The offset of a marker, which counts by its metadata alone. Brokers store it, and tools that show a group's lag read
+"""The offset of a marker, of which only the metadata matters. Brokers store it, and tools that show a group's lag read
 it as "nothing committed", so a marker's group never looks like a lagging consumer.
 """
 WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
-"""Makes the transaction of a producer with this timeout in ms; contacts no broker."""
+"""Creates the transaction of a producer with this timeout in ms; contacts no broker."""
 
 
 class TopicTransaction:

@@ -29,8 +29,8 @@ def place_given(position: OffsetsOption) -> Place:
         return Place.of(position.beside)._replace(start={})
     except ConfigError:
         raise ConfigError(
-            f"Option {position.option} holds, beside the partitions of a topic, something else than a checkpoint of "
-            f"oncelog does: leave {', '.join(BESIDE_PARTITIONS)} out"
+            f"Option {position.option} contains, besides the partitions of a topic, entries that no checkpoint of "
+            f"oncelog contains: leave {', '.join(BESIDE_PARTITIONS)} out"
         ) from None
 
 
@@ -119,7 +119,7 @@ def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPart
 
 
 def pending(start: Offsets, latest: Offsets) -> int:
-    """The number of offsets between the two."""
+    """The number of offsets between the two positions."""
     return sum(max(0, end - start.get(partition, end)) for partition, end in latest.items())
 
 

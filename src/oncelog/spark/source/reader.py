@@ -160,8 +160,9 @@ def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[Batch
         first = timestamp.is_null().index(True).as_py()
         raise TimestampBeyond(
             f"Record {offset[first]} of {item.partition} has the timestamp {milliseconds[first].value} ms, and Spark's "
-            f"timestamps end at {MAX_MS} ms, in the year 294247: its producer gives another unit than milliseconds, as "
-            "it seems; with the option includeTimestampMillis = true it is read, with null as its timestamp and the "
+            f"timestamps end at {MAX_MS} ms, in the year 294247: its producer seems to use another unit than "
+            "milliseconds; with the option includeTimestampMillis = true it is read, with null as its timestamp and "
+            "the "
             "number in the column timestampMillis"
         )
     columns = [

@@ -16,7 +16,7 @@ from oncelog.errors import OncelogError
 
 
 class RefusedReader(DataSourceStreamReader):
-    """:param error: what every call raises."""
+    """:param error: the error that every call raises."""
 
     def __init__(self, error: OncelogError) -> None:
         self._error = error

@@ -271,7 +271,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         for partition, planned in new.items():
             offset, _, now = looks[partition]
             end = found.get(partition, offset)
-            # A newer leader knows its own epoch: one without epochs has records of a format that lacks them
+            # A newer leader knows its own epoch, unless its records have a format without epochs
             self._asked_epochs[partition] = looks[partition], offset if end < 0 and now > planned else end
         kept = {partition: self._asked_epochs[partition][1] for partition in looks}
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
@@ -334,7 +334,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         :param read: the query's position: the call waits for transactions that are being completed only if there are no
             other records. Empty: it waits in any case.
         """
-        self._current_partitions()  # sometimes drops cached ends, so that the ids are looked up again
+        self._current_partitions()  # now and then cached ends are dropped, so that the ids are looked up again
         known = self._latest
         while True:
             ends = self._asked_latest(read)
@@ -434,7 +434,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ]
         if not wanted:
             return []
-        # The task waits for what an open transaction holds back: cut off here, it would never be read
+        # The task waits for records that an open transaction holds back: if the range ended before them, they would
+        # never be read
         earliest, ends = self._bounds(wanted)
         latest = offsets_of_ends(ends)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)

@@ -35,7 +35,7 @@ class UnlimitedReader(StreamReader):
     _position: Json | None = None
     """The end of the last planned batch; None until Spark has passed it."""
     _without_position: Json | None = None
-    """The answer that was given before the position was known."""
+    """The end that was returned before the position was known."""
     _has_answered = False
     _answers_first = False
 

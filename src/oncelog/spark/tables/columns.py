@@ -160,7 +160,7 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
                 _check_type(field.dataType, f"{where}.{field.name}", options)
         case _ if not isinstance(kind, _PLAIN):
             raise ConfigError(
-                f"Column {where} is {_ddl(kind)}, which has no type in {options}: cast it to another in the query"
+                f"Column {where} is {_ddl(kind)}, for which {options} has no type: cast it to another type in the query"
             )
         case _:
             return
@@ -272,8 +272,9 @@ COUNTED = {
     "interval": "concat({}, ' microseconds')",
     "boolean": "cast({} as boolean)",
 }
-"""What to write for whole numbers that count days or microseconds, as Debezium's do, by the column's type: a cast takes
-none, or seconds."""
+"""What to write for whole numbers that count days or microseconds, as Debezium's do, by the column's type: a cast is
+refused, or assumes seconds.
+"""
 
 
 def counted(name: str, kind: str) -> str:
@@ -322,13 +323,14 @@ def _other_type(name: str, wanted: str, found: str, rearranged: str) -> str:
 def missing_names(
     wanted: Sequence[tuple[str, str]], found: Collection[str], options: TableOptions
 ) -> list[tuple[str, str]]:
-    """The columns that the table lacks. Raises ConfigError if they may not be added, and Conflict if the table has them
-    in other letters since it was looked at."""
+    """The columns that the table lacks. Raises ConfigError if they may not be added, and Conflict if their case in the
+    table has changed since it was read.
+    """
     lowered = {name.lower() for name in found}
     missing = [(name, kind) for name, kind in wanted if name not in found]
     for name, _ in missing:
         if name.lower() in lowered:
-            raise Conflict(f"{options} has column {name} in other letters since it was looked at")
+            raise Conflict(f"column {name} of {options} changed its case after the table was read")
     if missing and not options.evolve:
         names = ", ".join(name for name, _ in missing)
         raise ConfigError(f"{options} has no column {names}: set evolve to true to have it added, or leave it out")

@@ -36,7 +36,7 @@ class TableBatch:
     :param plans: fingerprints of the batch and of the one before.
     :param plan: makes the plan from the table's observed state.
     :param prepare: creates or compares the table; returns its id.
-    :param rows: lets the tasks write; called at most once.
+    :param rows: has the tasks write the rows; called at most once.
     :param remember: stores in the checkpoint where the batch is written.
     :param known: groups of the query's table sinks, including earlier ones.
     """
@@ -132,7 +132,7 @@ def write_batch(
     """Write the batch into the table unless the table has it; returns what was written. Raises SinkRefused if neither
     writing nor skipping is correct, and Conflict if other writers won every attempt.
 
-    :param pause: waits before another attempt; its argument is the attempt's number.
+    :param pause: called with the attempt's number; waits before another attempt.
     """
     carrier = TableCarrier(batch)
     conflict: Conflict | None = None

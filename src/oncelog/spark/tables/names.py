@@ -33,7 +33,8 @@ class NamedRows(NamedTuple):
 
 
 def named_rows(schema: StructType, options: TableOptions, layout: TableLayout | None) -> NamedRows:
-    """The rows of a batch under the table's names. Raises ConfigError if no table, or not this one, takes them.
+    """The rows of a batch under the table's names. Raises ConfigError if no table can hold the rows, or this table
+    cannot.
 
     :param layout: None if there is no table yet, which then gets the rows' names.
     """
@@ -52,13 +53,13 @@ class BatchNames:
     """The names of a batch's rows: looked up at each attempt, and the same once its rows are written."""
 
     def __init__(self, schema: StructType, options: TableOptions) -> None:
-        """Raises ConfigError if no table takes the rows."""
+        """Raises ConfigError if no table can hold the rows."""
         self._schema, self._options = schema, options
         self._written = False
         self.rows = named_rows(schema, options, None)
 
     def look(self, layout: TableLayout | None) -> None:
-        """Raises ConfigError if this table does not take the rows, and TableRefused if it changed."""
+        """Raises ConfigError if this table cannot hold the rows, and TableRefused if it changed."""
         found = named_rows(self._schema, self._options, layout)
         if self._written and found != self.rows:
             raise TableRefused(
@@ -74,7 +75,9 @@ class BatchNames:
 
 
 def check_partitions(options: TableOptions, layout: TableLayout) -> None:
-    """Refuse another ``partitionBy`` than the table's partitions, which are taken without it. Raises ConfigError."""
+    """Refuse a ``partitionBy`` that differs from the table's partitions, which are used if the option is not set.
+    Raises ConfigError.
+    """
     given = [name.lower() for name in options.partition_by]
     own = [name.lower() for name in layout.partitions]
     if given and (given != own or not layout.by_columns):

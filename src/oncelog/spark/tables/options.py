@@ -36,7 +36,9 @@ TABLE_OPTIONS = (
 TARGET_FILE_BYTES = 128 << 20
 MAX_BATCH_BYTES = 256 << 20
 _URL = re.compile(r"(file:|jdbc:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
-"""Addresses that other databases accept; SQLite itself may read ``file:`` as a URL, or as the name of a file."""
+"""URL schemes of other databases, which are refused; SQLite itself may read ``file:`` as a URL or as the name of a
+file.
+"""
 
 
 class TableFormat(Enum):

@@ -55,7 +55,8 @@ def to_table(
     skipped, and a checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written
     is refused here, before the query starts.
 
-    :param name: tells several sinks of one query into the same table apart; it must stay the same over restarts.
+    :param name: distinguishes several sinks of one query that write the same table; it must stay the same over
+        restarts.
     :param on_written: called with how each batch was written.
     :param observe: called at each step, on the driver.
     """
@@ -142,10 +143,10 @@ def check_table(store: MaintainedTable, schema: StructType, options: TableOption
 
 
 class _Run:
-    """The sinks of a query's run, for one of them that writes a batch.
+    """What a sink that writes a batch knows about the other sinks of its query's run.
 
     :param beside: names of other sinks that the query has.
-    :param writing: ends when the batch is written.
+    :param writing: a context that ends when the batch is written.
     """
 
     def __init__(

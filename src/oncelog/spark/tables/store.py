@@ -43,7 +43,9 @@ def query_of(group: str) -> str:
 
 
 class Conflict(OncelogError):
-    """Another writer has changed the table, or the outcome of the commit is unknown: look again, then decide again."""
+    """Another writer has changed the table, or the outcome of the commit is unknown: read the table again, then decide
+    again.
+    """
 
 
 class TableRefused(OncelogError):
@@ -53,8 +55,8 @@ class TableRefused(OncelogError):
 class TableLayout(NamedTuple):
     """The columns and partitions of a table.
 
-    :param partitions: as the table has them, in order.
-    :param by_columns: whether each partition is the value of a column, whose name it is.
+    :param partitions: the table's partition columns or expressions, in order.
+    :param by_columns: whether each of ``partitions`` is just the name of a column.
     """
 
     columns: Sequence[str]
@@ -148,7 +150,7 @@ class TableStore(Protocol):
         ...
 
     def layout(self) -> TableLayout | None:
-        """What the table has; None if there is no table."""
+        """The table's layout; None if the table does not exist."""
         ...
 
     def arranged(self, rows: DataFrame) -> DataFrame:
@@ -197,7 +199,9 @@ def check_rights(table: object, missing: Sequence[str]) -> None:
 
 
 def unwritable(folder: str) -> list[str]:
-    """Whether this process may write to a folder of this machine, or to its nearest existing parent."""
+    """Why this process may not write to a folder of this machine, or to its nearest existing parent; empty if it
+    may.
+    """
     path = Path(folder).absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

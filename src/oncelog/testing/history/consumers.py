@@ -123,7 +123,9 @@ class RecordedConsumer(Recorded):
         return self._client.unsubscribe()
 
     def seek(self, partition: Any, *offset: Any) -> Any:
-        """Like the client's method: a partition and an offset, or a partition with one."""
+        """Like the client's method, with a partition and an offset, or with confluent-kafka's partition that contains
+        an offset.
+        """
         to = offset[0] if offset and not hasattr(partition, "error") else partition.offset
         where = TopicPartition(partition.topic, partition.partition)
         return then(self._client.seek(partition, *offset), lambda result: self._started(where, to, result))

@@ -265,7 +265,7 @@ class SimulatedTransport(asyncio.Transport):
             self._network.loop.call_soon(self.ends, None, context=self.context)
 
     def ended(self, how: bytes) -> None:
-        """The other side has closed or reset the connection."""
+        """Called when the other side has closed or reset the connection."""
         if how == RST:
             self.ends(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
         elif not self.protocol.eof_received():

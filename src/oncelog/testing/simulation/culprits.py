@@ -1,4 +1,4 @@
-"""Finds the calls of the real clock and of real randomness that made two runs of a seed differ.
+"""Finds the calls to the real clock and to real randomness that made two runs of a seed differ.
 
 Such calls bypass the replaced functions: ``from time import time`` before the simulation, ``now`` of an imported
 ``datetime`` class, ``os.urandom`` under another name. They are found by watching every call into C in one more run,

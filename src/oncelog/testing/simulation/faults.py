@@ -88,7 +88,7 @@ def cut_all_connections(world: Simulation, chance: random.Random) -> Undo | None
 
 
 def part_network(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program and a node cannot reach each other, and neither is notified."""
+    """A program and a node cannot reach each other, and neither gets an error."""
     clients = sorted(process.name for process in world.processes.values()) or ["main"]
     world.network.part(chance.choice(clients), (HOST, FIRST_PORT + chance.randrange(world.broker.node_count)))
     return world.network.heal

@@ -127,7 +127,11 @@ class _Replacements:
 
     def outside(self) -> None:
         self.put(threading.Thread, "start", self._no_thread())
-        self.put(subprocess, "Popen", _wrong("a process of the operating system", "it would not be simulated"))
+        self.put(
+            subprocess,
+            "Popen",
+            _wrong("a process of the operating system", "such processes are not simulated"),
+        )
         real, network, is_here = socket.socket, self._network, self.is_here
 
         class Sockets(type):

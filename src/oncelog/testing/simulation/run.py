@@ -121,7 +121,7 @@ def _end(simulation: Simulation) -> None:
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
     with warnings.catch_warnings():
-        # A dropped coroutine's ``finally`` calls what the closed loop cannot start any more.
+        # The ``finally`` block of a dropped coroutine may start work that the closed loop cannot start any more.
         warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
         for task in asyncio.all_tasks(loop):
             _drop(task.get_coro())
@@ -134,7 +134,7 @@ def _drop(coroutine: Any) -> None:
     for _ in range(MAX_FINALLYS):
         try:
             coroutine.close()
-        except RuntimeError:  # it "ignored GeneratorExit": it waits somewhere else now
+        except RuntimeError:  # the coroutine "ignored GeneratorExit" and now waits elsewhere
             continue
         except Exception:  # noqa: BLE001 - raised after the end of the simulation, so it concerns nobody
             return
@@ -214,7 +214,7 @@ class Failure:
 
 
 def explore(main: Main[object], seeds: Iterable[int], setting: SimulationSettings | None = None) -> Failure | None:
-    """Run seeds until one fails, and shrink its faults; None if all of them pass.
+    """Run seeds until one fails, and shrink its faults; returns None if all of them pass.
 
     The first seed is run twice: a program whose runs differ cannot be replayed.
 

@@ -284,7 +284,7 @@ def test_a_share_fetch_with_acknowledgements_waits_for_records_too(new_topic: Ne
         assert fetched.result() == Fetched([(1, 1, 1)], NONE)
 
 
-def test_a_lower_delivery_limit_holds_from_the_next_release_on(new_topic: NewTopic) -> None:
+def test_a_lower_delivery_limit_applies_from_the_next_release_on(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(1, delivery_count_limit="2"), "m")
     for count in (1, 2):
         assert member.acquired() == [(0, 0, count)]

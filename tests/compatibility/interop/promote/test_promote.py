@@ -177,7 +177,7 @@ def wait_for_leader(connection: RawConnection, topic: str, partition: int) -> No
     eventually(lambda: connection.list_offset(topic, -1, partition).error_code == 0)
 
 
-def test_the_data_folder_stays_as_it_was_and_kafka_shows_the_same(before: Before, kafka: ApacheKafka) -> None:
+def test_the_data_folder_stays_unchanged_and_kafka_shows_the_same_topics(before: Before, kafka: ApacheKafka) -> None:
     connection = RawConnection(kafka.bootstrap_servers)
     for name, values in before.values.items():
         topic, _, partition = name.rpartition("-")

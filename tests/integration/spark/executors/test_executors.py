@@ -345,7 +345,7 @@ def another_job(spark: SparkSession, folder: Path) -> Iterator[None]:
             job.result(300)
 
 
-def test_waiting_for_slots_of_another_job_ends(
+def test_the_wait_for_slots_that_another_job_holds_has_a_limit(
     spark: SparkSession,
     oncelog_broker: RunningBroker,
     unique_name: str,
@@ -396,7 +396,7 @@ def test_a_record_too_large_for_the_broker_aborts_the_batch_of_all_writers(
     assert committed(broker.bootstrap_servers, unique_name) == []
 
 
-def test_format_oncelog_refuses_the_option_writers_and_names_for_each_batch(
+def test_format_oncelog_refuses_the_option_writers_and_suggests_for_each_batch_and_write(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     options = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "topic": unique_name, "writers": "2"}

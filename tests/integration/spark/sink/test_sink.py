@@ -154,7 +154,11 @@ def test_batch_write_without_an_id_writes_each_time(
         ("id as value", {"topic": "t"}, "Column value has type bigint, but must be string or binary"),
         ("cast(id as string) as value", {}, "Name the destination: with the option topic"),
         ("cast(id as string) as value", {"topic": "t", "markerTopic": "no topic"}, "'no topic' cannot be used"),
-        ("cast(id as string) as value", {"topic": "t", "kafka.acks": "1"}, "exactly-once writing needs all"),
+        (
+            "cast(id as string) as value",
+            {"topic": "t", "kafka.acks": "1"},
+            "exactly-once writing needs every in-sync replica",
+        ),
         ("cast(id as string) as value", {"topic": "t", "topicc": "x"}, "Unknown option 'topicc'.*did you mean topic"),
         ("cast(id as string) as value, 7 as partition", {"topic": "t"}, "names partition 7 of topic t, which has"),
         ("cast(id as string) as value, 'none-such' as topic", {}, "'none-such', named by a row, does not exist"),

@@ -212,7 +212,7 @@ MAX_CALLS = 5_000_000
         ("$[?@[?count($[?@.x]) == 1]]", json.dumps([[{}] * 1000] * 10).encode()),
     ],
 )
-def test_a_path_that_takes_too_many_steps_finds_nothing_in_the_value(path: str, value: bytes) -> None:
+def test_a_path_with_too_many_steps_finds_nothing_in_the_value(path: str, value: bytes) -> None:
     search, found = RecordFilter.parse("", "", path, ""), []
     assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), RecordDecoding("t")))) < MAX_CALLS
     assert found == [False]

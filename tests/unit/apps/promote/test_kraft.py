@@ -30,7 +30,7 @@ def store() -> MetadataStore:
     return made
 
 
-def test_a_snapshot_reads_back_as_it_was_made(store: MetadataStore) -> None:
+def test_a_snapshot_is_read_back_unchanged(store: MetadataStore) -> None:
     snapshot = snapshot_of(store, QUORUM, 5)
     assert read_snapshot(snapshot.data) == snapshot.records
 

@@ -91,7 +91,7 @@ def test_folders_that_no_promotion_created_are_not_removed(tmp_path: Path) -> No
         (partial / name).mkdir(parents=True)
     check_partial(partial, ["t-0"])
     (partial / "thesis.doc").touch()
-    with pytest.raises(PromotionError, match=r"is not what a promotion has left \(thesis.doc\)"):
+    with pytest.raises(PromotionError, match=r"contains thesis\.doc, which no promotion has left there"):
         check_partial(partial, ["t-0"])
 
 
@@ -99,7 +99,7 @@ def test_folders_that_no_promotion_created_are_not_removed(tmp_path: Path) -> No
 def test_a_file_or_a_link_in_the_way_is_not_removed(make: Any, tmp_path: Path) -> None:
     partial = partial_of(tmp_path / "kafka")
     make(partial)
-    with pytest.raises(PromotionError, match="is not what a promotion has left"):
+    with pytest.raises(PromotionError, match="which no promotion has left there"):
         check_partial(partial, [])
 
 
@@ -204,4 +204,4 @@ def test_the_source_of_another_node_is_not_removed(tmp_path: Path) -> None:
 
 def test_a_repeated_promotion_to_the_same_target_is_reported(tmp_path: Path) -> None:
     moved(tmp_path)
-    assert "is the node of the data folder" in refusal(tmp_path / "data", tmp_path / "kafka")
+    assert "is already the promoted node of the data folder" in refusal(tmp_path / "data", tmp_path / "kafka")

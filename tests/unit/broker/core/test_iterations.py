@@ -364,7 +364,7 @@ def test_other_clients_are_answered_between_iterations_of_a_long_request(busy: A
 
 
 @pytest.mark.parametrize("partitions", [1, 99, 250])
-def test_metadata_pauses_after_topics_however_many_partitions_each_has(partitions: int) -> None:
+def test_metadata_of_many_topics_is_read_with_pauses_whatever_the_number_of_partitions(partitions: int) -> None:
     """Topics of 99 partitions were described 20 at a time; topics that the caller may not see, all in one go."""
     seen: list[int] = []
     topics = [SimpleNamespace(name=f"t{n}", partitions=partitions, topic_id=b"", internal=False) for n in range(200)]

@@ -125,7 +125,7 @@ def test_data_that_arrives_while_a_large_fetch_waits_is_not_missed(wide: Broker,
     assert len(wide.fetches) == 0
 
 
-def test_all_new_bytes_of_a_fetch_of_many_partitions_count_for_min_bytes(wide: Broker) -> None:
+def test_new_bytes_of_all_partitions_of_a_fetch_count_towards_min_bytes(wide: Broker) -> None:
     asked = fetch(wide, max_wait_ms=60_000, min_bytes=2 * len(BATCH))
     produce(wide, range(1))
     assert not asked.answers

@@ -41,7 +41,7 @@ def test_a_clean_stop_acknowledges_what_was_appended() -> None:
     assert answers == [Error.NONE, Error.NONE]
 
 
-def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
+def test_a_clean_stop_commits_the_remaining_batches_of_a_long_request() -> None:
     made = Admin(**{"oncelog.flush.policy": "commit"})
     made.broker.topics.create("topic", 1, {}, NOW_MS)
     partition = made.broker.partition(TopicPartition("topic", 0))

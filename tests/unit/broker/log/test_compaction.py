@@ -290,7 +290,7 @@ def test_a_topic_without_compaction_is_not_changed(disk: FaultyDisk) -> None:
     assert compaction.plan(writer.log, 0, NOW_MS, force=True) is None
 
 
-def test_keys_that_do_not_fit_wait_for_the_next_round(writer: Writer) -> None:
+def test_keys_that_do_not_fit_into_memory_wait_for_the_next_compaction(writer: Writer) -> None:
     for number in range(6):
         writer.put((f"k{number % 3}", f"{number}"))
         writer.put(("t", "aborted"), pid=1, txn=True)

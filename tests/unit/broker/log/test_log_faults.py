@@ -15,7 +15,7 @@ from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.broker.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log, roll
 
 
-def test_a_full_disk_changes_nothing_and_the_log_continues_when_there_is_room(
+def test_a_full_disk_changes_nothing_and_the_log_continues_when_there_is_space(
     disk: FaultyDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = open_log(disk)

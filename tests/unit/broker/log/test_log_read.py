@@ -294,7 +294,7 @@ def test_batches_of_removed_segments_are_read_again(disk: FaultyDisk) -> None:
     assert read_headers(log, 0, 1 << 20)[0].base_timestamp == NOW_MS + 5
 
 
-def test_a_read_looks_through_few_batches_whatever_the_interval_of_the_index_is(disk: FaultyDisk) -> None:
+def test_a_read_scans_few_batches_whatever_the_index_interval_is(disk: FaultyDisk) -> None:
     """Without an entry, one fetch looked through all batches of a segment before its offset: seconds for a gigabyte."""
     log = open_log(disk, config=TopicConfig(index_interval_bytes=2**31 - 1))
     fill(log, 2000, 1)

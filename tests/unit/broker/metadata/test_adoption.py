@@ -121,7 +121,7 @@ def test_partitions_of_two_topics_of_one_name_are_refused(disk: MemoryDisk) -> N
 
 
 @pytest.mark.parametrize("name", ["partition.metadata", "leader-epoch-checkpoint"])
-def test_a_folder_that_a_power_failure_damaged_is_refused_with_what_to_do(disk: MemoryDisk, name: str) -> None:
+def test_a_folder_that_a_power_failure_damaged_is_refused_with_advice(disk: MemoryDisk, name: str) -> None:
     partition(disk, "t-0", epochs="0\n1\n3 0\n")
     disk.write_atomic(f"t-0/{name}", bytes(9))
     with pytest.raises(MetadataError, match=rf"t-0/{name} .*: restore that file, or move the damaged folder away"):

@@ -104,7 +104,7 @@ def test_leader_epochs_after_a_start_exceed_those_of_earlier_elections(open_stor
     assert open_store().leader_epoch("t", 0) == 5
 
 
-def test_a_batch_that_fails_leaves_the_leader_epochs_of_this_start(open_store: Open) -> None:
+def test_a_failed_batch_does_not_change_the_leader_epochs_of_this_start(open_store: Open) -> None:
     store = open_store()
     store.create_topic("t", 1, {}, 0)
     store.leads_with("t", 0, 7)

@@ -133,7 +133,9 @@ def of_a_start() -> Sequence[str]:
         *FOR_OTHERS,
     ],
 )
-def test_a_broker_in_memory_starts_and_stops_without_importing(module: str, of_a_start: Sequence[str]) -> None:
+def test_a_broker_in_memory_starts_and_stops_without_importing_unneeded_modules(
+    module: str, of_a_start: Sequence[str]
+) -> None:
     assert module not in of_a_start
 
 
@@ -159,7 +161,7 @@ def of_the_classes() -> Sequence[str]:
 
 
 @pytest.mark.parametrize("module", FOR_A_START)
-def test_importing_broker_and_producer_does_not_import(module: str, of_the_classes: Sequence[str]) -> None:
+def test_importing_broker_and_producer_imports_no_unneeded_modules(module: str, of_the_classes: Sequence[str]) -> None:
     assert module not in of_the_classes
 
 
@@ -169,7 +171,7 @@ def of_a_producer() -> Sequence[str]:
 
 
 @pytest.mark.parametrize("module", FOR_OTHER_CLIENTS)
-def test_a_new_producer_does_not_import(module: str, of_a_producer: Sequence[str]) -> None:
+def test_a_new_producer_imports_no_unneeded_modules(module: str, of_a_producer: Sequence[str]) -> None:
     assert module not in of_a_producer
 
 
@@ -206,7 +208,7 @@ def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Cost:
     "module",
     ["cramjam", "ctypes", "oncelog.broker.metadata.adoption", "oncelog.records", "pathlib", "shutil", "urllib"],
 )
-def test_the_first_answer_of_a_new_data_folder_does_not_import(module: str, of_first_answer: Cost) -> None:
+def test_the_first_answer_of_a_new_data_folder_imports_no_unneeded_modules(module: str, of_first_answer: Cost) -> None:
     assert module not in of_first_answer.modules
     assert "oncelog.broker.server.disk.os_disk" in of_first_answer.modules
 
@@ -252,6 +254,6 @@ def of_serve() -> Sequence[str]:
 
 
 @pytest.mark.parametrize("module", ["oncelog.cli.shared.options", "oncelog.client", "pathlib", "urllib.parse"])
-def test_the_command_serve_does_not_import(module: str, of_serve: Sequence[str]) -> None:
+def test_the_command_serve_imports_no_unneeded_modules(module: str, of_serve: Sequence[str]) -> None:
     assert module not in of_serve
     assert "oncelog.cli.programs.serve" in of_serve

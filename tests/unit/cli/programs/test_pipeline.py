@@ -86,7 +86,7 @@ def test_the_environment_names_the_cluster_as_it_does_for_the_other_commands(
 
 def test_a_cluster_and_a_folder_of_the_embedded_broker_contradict_each_other() -> None:
     """The folder was ignored."""
-    with pytest.raises(ConfigError, match=r"--data belongs to the embedded broker, and --bootstrap-server a:1 is"):
+    with pytest.raises(ConfigError, match=r"--data belongs to the embedded broker, and --bootstrap-server a:1 names"):
         pipeline._cluster("a:1", Path("data"), None)
     with pytest.raises(ConfigError, match=r"--data and --listen belong to"):
         pipeline._cluster("a:1", Path("data"), "127.0.0.1:0")

@@ -55,7 +55,7 @@ finally:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_removes_what_a_command_has_created(number: signal.Signals) -> None:
+def test_after_a_signal_a_command_removes_what_it_created(number: signal.Signals) -> None:
     def as_in_a_terminal() -> None:  # the tests may run under nohup, and children inherit that
         signal.signal(number, signal.SIG_DFL)
 

@@ -186,7 +186,7 @@ SIZES = "a was written as fixed F of 2 bytes, which cannot be read as fixed F of
         (record(MONEY), record({**MONEY, "precision": 3}), {"a": Decimal(100)}, "has more than 3 digits"),
     ],
 )  # fmt: skip
-def test_value_that_the_reader_cannot_take_is_refused_with_the_reason(
+def test_a_value_that_the_reader_cannot_hold_is_refused_with_the_reason(
     engine: Any, writer: Any, reader: Any, value: Any, why: str
 ) -> None:
     payload = value if isinstance(value, Decimal) else codec_of(writer).encode(value)

@@ -108,7 +108,7 @@ def test_json_of_each_type_becomes_a_column() -> None:
     assert row["self"]["self"] == '{"i": 3}'
 
 
-def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
+def test_json_that_does_not_match_the_schema_becomes_null_with_the_reason() -> None:
     required = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     registry = Registry({1: json_schema(id={}), 2: Schema(json.dumps(required), JSON), 3: Schema('"int"', AVRO)})
     reader = reader_of(registry, 2)
@@ -219,7 +219,7 @@ def test_protobuf_of_each_type_becomes_a_column() -> None:
     ]  # fmt: skip
 
 
-def test_protobuf_that_does_not_fit_is_null_with_the_reason() -> None:
+def test_protobuf_that_does_not_match_the_schema_becomes_null_with_the_reason() -> None:
     reader = reader_of(Registry({1: protobuf_file()}), 1, "Order")
     whole = message({"s": "x", "at": "2026-01-31T12:00:00Z"})
     late = framed(1, with_indexes([1], b"\xca\x01\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"))
@@ -257,7 +257,7 @@ ROWS = pa.struct(
 )  # fmt: skip
 
 
-def test_columns_come_back_through_the_schema_that_is_made_of_them() -> None:
+def test_columns_are_unchanged_after_writing_and_reading_with_a_schema_made_from_them() -> None:
     schema = avro_schema(ROWS, "shop.Order")
     target = ReaderSchema("s", 1, 7, schema)
     value = {
@@ -284,7 +284,7 @@ def test_columns_come_back_through_the_schema_that_is_made_of_them() -> None:
         ([], "requires id"),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(columns: list[Any], why: str) -> None:
+def test_columns_that_do_not_match_the_schema_are_refused(columns: list[Any], why: str) -> None:
     order = {"type": "record", "name": "O", "fields": [{"name": "id", "type": "long"},
              {"name": "note", "type": ["null", "string"]}]}  # fmt: skip
     writer = ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(order))))
@@ -323,7 +323,7 @@ def test_rows_are_written_as_json_and_as_protobuf() -> None:
     assert written.as_py() == framed(3, b'{"i32":1,"s":"x"}')
 
 
-def test_a_value_that_does_not_fit_its_schema_is_reported() -> None:
+def test_a_value_that_does_not_match_its_schema_is_reported() -> None:
     writer = ColumnWriter(
         ReaderSchema("s", 1, 1, Schema('{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'))
     )

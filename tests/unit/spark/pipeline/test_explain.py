@@ -28,7 +28,7 @@ def test_syntax_error_is_its_first_line() -> None:
     assert explain(Exception(text)) == "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selekt'. (line 1, pos 0)"
 
 
-def test_failure_of_a_call_to_java_is_what_java_says() -> None:
+def test_the_failure_of_a_call_to_java_is_reported_with_javas_message() -> None:
     text = (
         "An error occurred while calling o213.start.\n"
         ": java.io.IOException: mkdir of file:/proc/x/late-flights failed\n"
@@ -46,7 +46,7 @@ def test_failure_of_a_stream_is_its_deepest_cause() -> None:
     assert explain(Exception(text)) == "too late"
 
 
-def test_checkpoint_with_another_number_of_sources_is_reported_with_what_to_do() -> None:
+def test_checkpoint_with_another_number_of_sources_is_reported_with_advice() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: assertion failed: There are [1] sources in the "
         "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"

@@ -88,7 +88,7 @@ def test_format_without_a_registry_is_refused(what: Source) -> None:
         ("orders-value", StructType().add("note", StringType()), "requires id, which is none of the columns"),
     ],
 )
-def test_columns_that_do_not_fit_the_sinks_schema_are_refused(
+def test_columns_that_do_not_match_the_sinks_schema_are_refused(
     registry: StandIn, schema: str, columns: StructType, why: str
 ) -> None:
     found = Schemas("p", registry.url)

@@ -213,7 +213,7 @@ def test_clocks_may_differ_by_a_tenth_of_the_retention(retention_ms: int) -> Non
     assert could_have_expired(NOW + tenth + 1, NOW, retention_ms)
 
 
-def test_unknown_retention_is_taken_as_the_least_that_kafka_allows() -> None:
+def test_unknown_retention_is_assumed_to_be_the_minimum_that_kafka_allows() -> None:
     assert not could_have_expired(NOW - 50_000, NOW, None)
     assert could_have_expired(NOW - 55_000, NOW, None)
 
@@ -254,7 +254,7 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
     one = NamedWrite("daily:7:out", "daily", 7)
     assert isinstance(decide(one, None, NOW, 4), Write)
     written = Marker.of(one, 4)
-    assert decide(one, written, NOW, 4) == Skip("batchId 7 is written")
+    assert decide(one, written, NOW, 4) == Skip("batchId 7 was already written")
     warned = decide(one, written, NOW, 9)
     assert isinstance(warned, Skip)
     assert "already written with 4 rows and has 9 now" in warned.warning
@@ -272,7 +272,7 @@ def test_the_memory_file_records_a_batch_declared_written_until_the_next() -> No
     assert plan(6, remembered=skipped).last_write(skipped=False) == HERE
 
 
-def test_marker_survives_its_metadata_and_a_plan_survives_pickling() -> None:
+def test_a_marker_is_the_same_after_a_round_trip_through_metadata_and_a_plan_after_pickling() -> None:
     one = plan(5)
     assert Marker.decode(Marker.of(one, 3).encode()) == Marker.of(one, 3)
     assert pickle.loads(pickle.dumps(one)) == one

@@ -194,7 +194,7 @@ def test_starting_in_a_truncated_or_rewritten_log_is_a_loss_if_the_offsets_revea
 def test_a_start_without_a_checkpoint_is_refused() -> None:
     for beside in ('"epochs": 5', '"marks": {"0": [1]}'):
         stream, _ = reader(FakeCluster(a=[9]), startingOffsets=f'{{"a": {{"0": 5, {beside}}}}}')
-        with pytest.raises(ConfigError, match="startingOffsets holds, beside the partitions of a topic, something"):
+        with pytest.raises(ConfigError, match="startingOffsets contains, besides the partitions of a topic, entries"):
             stream.initialOffset()
 
 
@@ -226,7 +226,7 @@ def test_min_offsets_per_trigger_waits_until_max_trigger_delay() -> None:
     assert stream.latestOffset({"a": {"0": 15}}, limit) == {"a": {"0": 115}}
 
 
-def test_available_now_ends_at_what_existed_when_it_began() -> None:
+def test_available_now_ends_at_the_end_of_the_log_when_the_query_began() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxOffsetsPerTrigger="100")
     stream.prepareForTriggerAvailableNow()
@@ -312,7 +312,7 @@ def test_recreated_topic_is_detected_when_asking_for_the_end() -> None:
         stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
 
 
-def test_batch_that_was_planned_beyond_the_end_that_the_log_has_now_is_loss(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_planned_beyond_the_present_end_of_the_log_is_data_loss(caplog: pytest.LogCaptureFixture) -> None:
     """Planned to 10, then the log lost what was above 7 (a power failure, a restored cluster), then repeated."""
     strict, _ = reader(FakeCluster(a=[7]))
     with pytest.raises(DataLoss, match="a-0 ends at offset 7 and is to be read to 10"):
@@ -323,7 +323,7 @@ def test_batch_that_was_planned_beyond_the_end_that_the_log_has_now_is_loss(capl
 
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "5"}, {"maxOffsetsPerTrigger": "5"}])
-def test_query_beyond_a_log_that_was_cut_continues_at_its_end_if_losses_are_tolerated(options: dict[str, str]) -> None:
+def test_a_query_beyond_a_truncated_log_continues_at_its_end_if_losses_are_tolerated(options: dict[str, str]) -> None:
     """What is written from there on is new, although its offsets are below those that the query has read."""
     cluster = FakeCluster(a=[100, 10])
     cluster.ids = {"a": "x"}
@@ -477,7 +477,7 @@ def test_recreated_topic_with_as_many_records_as_before_is_detected_by_an_idle_q
     assert ranges(stream.partitions(start, end)) == [(0, 0, 100), (1, 0, 100)]
 
 
-def test_batch_of_a_topic_that_was_recreated_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
+def test_a_batch_planned_before_its_topic_was_recreated_reads_nothing_of_the_new_topic() -> None:
     cluster, stream, _, _ = made_again(failOnDataLoss="false")
     planned = {"a": {"0": 40, "1": 40, "id": "old"}}, {"a": {"0": 90, "1": 90, "id": "old"}}
     cluster.make_again("a", "new", 500, 500)
@@ -514,7 +514,7 @@ def test_topic_that_is_deleted_under_the_query_does_not_end_it_if_losses_are_tol
 
 
 @pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
-def test_batch_that_was_planned_of_a_topic_that_is_permanently_gone_is_repeated_without_it(ids: dict[str, str]) -> None:
+def test_a_repeated_batch_leaves_out_a_topic_that_was_permanently_deleted(ids: dict[str, str]) -> None:
     cluster = FakeCluster(b=[20])
     cluster.ids = ids
     known = {topic: {"id": id_} for topic, id_ in ids.items()}
@@ -619,7 +619,7 @@ def test_checkpoint_holds_the_epochs_of_the_leaders() -> None:
     assert ranges(stream.partitions({"a": {"0": 0}}, start)) == [(0, 0, 100)]
 
 
-def test_new_leader_that_lost_nothing_makes_no_batch_and_is_asked_once() -> None:
+def test_a_new_leader_that_lost_nothing_causes_no_batch_and_is_queried_once() -> None:
     cluster, stream, clock, start = led(100)
     elected(cluster, clock)
     for _ in range(3):
@@ -635,7 +635,7 @@ def test_new_leader_that_lost_nothing_makes_no_batch_and_is_asked_once() -> None
 
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
-def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
+def test_a_truncated_log_that_has_grown_again_is_a_loss(end: int) -> None:
     """Records 60 to 99 differ from those that the query has read (KIP-320)."""
     cluster, stream, clock, start = led(100)
     planned = stream.latestOffset({"a": {"0": 0}}, ReadAllAvailable())
@@ -651,7 +651,7 @@ def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
 @pytest.mark.parametrize("options", [{}, {"maxOffsetsPerTrigger": "1000"}, {"minOffsetsPerTrigger": "1"}])
-def test_log_that_was_cut_and_has_grown_again_is_read_from_there_if_losses_are_tolerated(
+def test_a_truncated_log_that_has_grown_again_is_read_from_the_truncation_if_losses_are_tolerated(
     end: int, options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster, stream, clock, start = led(100, failOnDataLoss="false", **options)
@@ -729,7 +729,7 @@ def test_start_has_the_epoch_of_the_leader_that_reported_it() -> None:
     assert stream.initialOffset() == {"a": {"0": 100, "epochs": {"0": 4}}}
 
 
-def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_it() -> None:
+def test_a_repeated_batch_leaves_out_a_deleted_topic_that_had_a_new_leader() -> None:
     cluster = FakeCluster(b=[20])
     start: Json = {topic: {"0": 5, "epochs": {"0": 3}} for topic in "ab"}
     end: Json = {topic: {"0": 10, "epochs": {"0": 4}} for topic in "ab"}

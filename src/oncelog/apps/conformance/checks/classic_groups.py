@@ -146,7 +146,7 @@ def a_generation_of_a_group_that_is_not_there(fixture: Fixture) -> None:
     group = fixture.group()
     producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.add_offsets(group)
-    # Up to 3.9 the coordinator first makes the group and then misses the member in it.
+    # Apache Kafka up to 3.9 first creates the group and then does not find the member in it.
     expected = ILLEGAL_GENERATION if fixture.connection.is_since("4.0") else UNKNOWN_MEMBER
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m"), [expected])
     same(producer.commit_offsets_once(group, {(topic, 0): 3}), [0])
@@ -195,7 +195,7 @@ def offsets_are_committed_by_topic_id(fixture: Fixture) -> None:
 
 
 def _make_again(connection: RawConnection, topic: str) -> bytes:
-    """A topic of the name of one that is being deleted, whose name may still be taken."""
+    """Create a topic under the name of a topic that is being deleted; the name may still be in use for a while."""
 
     def made() -> bytes | None:
         try:
@@ -494,7 +494,7 @@ def a_static_member_that_comes_back_takes_over_without_a_rebalance(fixture: Fixt
     new = Member(second, group, instance="one")
     answer = new.join()
     same(answer.generation_id, 1)
-    holds(new.id != old.id, "it gets another member id")
+    holds(new.id != old.id, "the new member gets another member id")
     same(old.heartbeat(), FENCED_INSTANCE)
     same(old.commit({(topic, 0): 1}), [FENCED_INSTANCE])
     same(old.sync().error_code, FENCED_INSTANCE)

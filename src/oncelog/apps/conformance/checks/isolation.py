@@ -158,11 +158,11 @@ def an_aborted_transaction_whose_marker_is_segments_later_is_listed(fixture: Fix
     found = connection.fetch(unique_name, 0, isolation=READ_COMMITTED, partition_max_bytes=100)
     same([item.base_offset for item in found.batches], [0])
     same(found.aborted, [(producer.pid, 0)])
-    # From the middle too: the transaction began before, and its end is after the range.
+    # Also from the middle: the transaction begins before the fetched range and ends after it.
     same(connection.fetch(unique_name, 7, isolation=READ_COMMITTED).aborted, [(producer.pid, 0)])
     holds(
         b"more of it" not in connection.read_committed(unique_name, 3),
-        "a record of the aborted transaction is not delivered, though its first offset was passed",
+        "a record of an aborted transaction is not delivered even if the fetch starts after its first record",
     )
 
 
@@ -180,7 +180,7 @@ def the_latest_offset_depends_on_the_isolation(fixture: Fixture) -> None:
     producer.commit()
     holds(
         stable(connection, topic) == connection.list_offset(topic).offset == 4,
-        "after the commit both isolations end at 4",
+        "after the commit both isolation levels end at 4",
     )
 
 

@@ -131,7 +131,7 @@ def deleted_records_are_below_the_log_start(fixture: Fixture) -> None:
     same(delete_records(connection, topic, -1), (0, 6))
     holds(
         connection.list_offset(topic, EARLIEST).offset == connection.list_offset(topic).offset == 6,
-        "where all records are deleted, the log starts where it ends",
+        "if all records are deleted, the log start offset is the end offset",
     )
     same(connection.produce(topic, batch(b"c"))[:2], (0, 6))
     same(connection.produce(topic, batch(b"c")).log_start_offset, 6)

@@ -149,4 +149,4 @@ def an_identity_of_an_idempotent_producer_is_not_kept(fixture: Fixture) -> None:
     first = init(connection, None)
     second = init(connection, None, pid=first.producer_id, epoch=0)
     same(second.error_code, 0)
-    holds(second.producer_id != first.producer_id, "each gets a producer id of its own")
+    holds(second.producer_id != first.producer_id, "each producer gets its own producer id")

@@ -46,7 +46,7 @@ def describe_transactions_tells_the_whole_state(fixture: Fixture) -> None:
         ),
     )
     same(state.transaction_timeout_ms, 60_000)
-    holds(state.transaction_start_time_ms > 1_600_000_000_000, "the transaction has a time of its start")
+    holds(state.transaction_start_time_ms > 1_600_000_000_000, "the transaction has a start time")
     producer.commit()
     done = producer.describe()
     same((done.transaction_state, done.topics), ("CompleteCommit", []))
@@ -105,7 +105,7 @@ def list_transactions_filters(fixture: Fixture) -> None:
 
 
 def _by_duration(connection: RawConnection, ids: set[str], empty: str, every: dict[str, str]) -> None:
-    """The duration is counted from the start, which is -1 if there was no transaction yet."""
+    """The duration is counted from the start time, which is -1 if the id has had no transaction yet."""
     same(_listed(connection, ids, 1, duration_filter=3_600_000)[0], {empty: "Empty"})
     eventually(lambda: _listed(connection, ids, 1, duration_filter=1)[0] == every)
     same(_listed(connection, ids, 1, duration_filter=-1)[0], every)

@@ -78,7 +78,9 @@ def one_unknown_partition_keeps_the_others_out(fixture: Fixture) -> None:
 
 @check("KIP-98")
 def requests_while_the_transaction_is_being_ended_are_put_off(fixture: Fixture) -> None:
-    """Sent in immediate succession: the second meets Prepare, or the completed state if the markers were quicker."""
+    """The two requests are sent in immediate succession: the second finds the transaction in Prepare, or complete if
+    the markers were faster.
+    """
     topic = fixture.topic()
     producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")

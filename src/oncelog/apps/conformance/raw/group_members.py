@@ -233,7 +233,7 @@ def committed_once_stable(connection: RawConnection, group: str, topic: str) -> 
     """The committed offset as a client asks for it, which repeats the request while an offset is pending.
 
     A group's coordinator may still have a transaction's offsets pending after the transaction is complete: Apache
-    Kafka's takes them up in another thread than the marker's.
+    Kafka's coordinator applies them on another thread than the one that writes the marker.
     """
 
     def probe() -> tuple[int] | None:

@@ -186,7 +186,8 @@ class RawShareMember:
 
     def values(self, count: int) -> dict[int, bytes | None]:
         """Fetch until ``count`` records were acquired; returns their values by offset. Markers, which a broker may
-        deliver, have none."""
+        deliver, have no value.
+        """
         found: dict[int, bytes | None] = {}
 
         def enough() -> bool:
@@ -197,7 +198,7 @@ class RawShareMember:
         return found
 
     def finds_no_record(self) -> None:
-        """Check that a fetch acquires no record of the first partition; a marker may be."""
+        """Check that a fetch acquires no record of the first partition; it may acquire a marker."""
         error, found = self.fetch_once()
         same(error, Error.NONE)
         same(found[0].values if 0 in found else {}, {})
@@ -234,7 +235,7 @@ class RawShareMember:
 
 
 def needs_share_groups(connection: RawConnection) -> None:
-    """:raises NotOffered: the cluster has none, or those of a preview."""
+    """:raises NotOffered: the cluster has no share groups, or only the preview of them."""
     connection.versions(fetching.ShareFetchRequest.API_KEY, range(VERSION, VERSION + 1))
     connection.needs_feature("share.version", 1)
 

@@ -171,7 +171,7 @@ class RawTransactionalProducer:
         epoch: int | None = None,
         acks: int = -1,
     ) -> Produced:
-        """Send one Produce with the next sequence, repeated while it is put off."""
+        """Send one Produce with the next sequence; it is repeated while the broker answers with a retriable error."""
         first = self.sequences.get((topic, partition), 0) if sequence is None else sequence
         data = batch(
             *values,
@@ -194,7 +194,7 @@ class RawTransactionalProducer:
         return answer
 
     def send(self, topic: str, *values: bytes, partition: int = 0) -> Produced:
-        """Send a Produce that must succeed; adds the partition before if the protocol requires that."""
+        """Send a Produce that must succeed; adds the partition first if the protocol requires that."""
         if not self.version_2:
             self.add((topic, partition))
         answer = self.send_once(topic, *values, partition=partition)
@@ -202,7 +202,7 @@ class RawTransactionalProducer:
         return answer
 
     def end_once(self, *, commit: bool, version: int | None = None, epoch: int | None = None) -> Any:
-        """Send one EndTxn, repeated while it is put off."""
+        """Send one EndTxn; it is repeated while the broker answers with a retriable error."""
         if version is None:
             version = 5 if self.version_2 else self.connection.best(EndTxnRequest.API_KEY, 4)
         request = EndTxnRequest(
@@ -292,9 +292,10 @@ class RawTransactionalProducer:
         metadata: str = "",
         ids: Mapping[str, bytes] | None = None,
     ) -> list[int]:
-        """Send TxnOffsetCommit, repeated while it is put off; returns the error of each partition.
+        """Send TxnOffsetCommit, repeated while the broker answers with a retriable error; returns the error of each
+        partition.
 
-        :param ids: of topics, for versions that name them so; None asks the broker.
+        :param ids: topic ids, for versions that identify topics by id; None: ask the broker for them.
         """
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, index), offset in offsets.items():
@@ -328,8 +329,8 @@ class RawTransactionalProducer:
     def take_back_offsets(self, group: str) -> None:
         """Abort offsets that the broker has accepted outside a transaction, as Apache Kafka 3.6 does.
 
-        No coordinator knows that the partition holds them, so they would stay pending, and the partition's last stable
-        offset where it is, for ever.
+        No coordinator knows that the partition holds them, so they would stay pending for ever, and the partition's
+        last stable offset would not advance.
         """
         self.add_offsets(group)
         self.abort()

@@ -138,7 +138,7 @@ class RawConnection:
     In a :class:`TestedCluster` it refuses what the broker does not offer, and uses a separate connection for each
     coordinator.
 
-    :param login: user and password for SASL PLAIN under Kafka's names; without it, the world's.
+    :param login: user and password for SASL PLAIN under Kafka's names; without it, those of the :class:`TestedCluster`.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class RawConnection:
             same(answer.error_code, Error.NONE)
 
     def offers(self, api_key: int, version: int) -> bool:
-        """Whether the broker offers it; without a world this is assumed."""
+        """Whether the broker offers the API's version; assumed without a :class:`TestedCluster`."""
         if self.world is None:
             return True
         lowest, highest = self.world.offered.get(api_key, (0, -1))
@@ -218,11 +218,11 @@ class RawConnection:
         return found
 
     def is_since(self, release: str) -> bool:
-        """Whether the broker has what came with a release of Apache Kafka; without a world this is assumed."""
+        """Whether the broker has the APIs of a release of Apache Kafka; assumed without a :class:`TestedCluster`."""
         return self.world is None or is_since(self.world.offered, release)
 
     def needs_release(self, release: str) -> None:
-        """:raises NotOffered: the broker does not have what came with the release."""
+        """:raises NotOffered: the broker does not have the APIs of the release."""
         if not self.is_since(release):
             key, version = shown_by(release)
             raise NotOffered(f"Apache Kafka promises this since {release}, which has {api_name(key)} {version}")
@@ -387,7 +387,7 @@ class RawConnection:
         )
         same(answer.error, Error.NONE)
         if (topic, partition) not in answer.partitions:
-            raise CheckFailed(f"the answer to Fetch says nothing of partition {partition}")
+            raise CheckFailed(f"the answer to Fetch does not mention partition {partition}")
         return answer.partitions[topic, partition]
 
     def read_committed(self, topic: str, offset: int = 0, partition: int = 0) -> list[bytes | None]:
@@ -411,7 +411,9 @@ class RawConnection:
     # --- topics
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> bytes:
-        """Create a topic that answers on each partition; returns its id. Settings like ``segment_bytes=1048576``."""
+        """Create a topic, and wait until each of its partitions answers; returns its id. Settings like
+        ``segment_bytes=1048576``.
+        """
         world = self.world
         here = [] if world is None or world.nodes == 1 else [world.node_id]
         if here:
@@ -448,7 +450,7 @@ class RawConnection:
         return found
 
     def _ask_for_topic(self, name: str, partitions: int) -> bytes:
-        """Create a topic by asking for it, which brokers like librdkafka's mock need; they report no ids."""
+        """Create a topic by requesting its metadata, as brokers like librdkafka's mock require; they report no ids."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
         version = self.best(MetadataRequest.API_KEY, 4)
         self.ask_until(request, version, lambda answer: answer.topics[0].error_code == 0)

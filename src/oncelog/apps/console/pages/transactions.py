@@ -54,7 +54,7 @@ class OpenTransaction:
 
     @property
     def overdue(self) -> bool:
-        """Whether its timeout has passed: its coordinator aborts it within ten seconds."""
+        """Whether the transaction's timeout has passed: its coordinator aborts it within ten seconds."""
         return self.age_ms is not None and self.age_ms > self.txn.timeout_ms
 
 

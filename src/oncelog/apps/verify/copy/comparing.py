@@ -120,8 +120,8 @@ def match(
 
 
 class _IndistinctKeys:
-    """Finds keys with several equal records in the source that are indistinguishable in the destination: they are
-    in several partitions, or not as many on both sides.
+    """Finds keys with several equal records in the source that are indistinguishable in the destination: they are in
+    several partitions, or the two sides have different numbers of them.
     """
 
     def __init__(self, unsure: Runs) -> None:
@@ -150,7 +150,7 @@ class _IndistinctKeys:
             self._dests += 1
 
     def end(self) -> None:
-        """All rows of one identity have been taken."""
+        """Called when all rows of one identity have been taken."""
         if self._sources > 1 and (self._spans or self._sources != self._dests) and self._key != NO_KEY:
             self._unsure.add(self._key + _NO_PLACES)
 
@@ -173,7 +173,9 @@ def _report_altered(source: bytes, dest: bytes, sides: ComparedTopics, report: R
 
 
 class _SurplusRecords:
-    """Reports records of the destination that are left when those of the source with their identity are used up."""
+    """Reports records of the destination that remain when all records of the source with the same identity are
+    matched.
+    """
 
     def __init__(self, sides: ComparedTopics, report: Report) -> None:
         self._sides = sides
@@ -197,7 +199,7 @@ class _SurplusRecords:
             self._report.add(
                 "copy-doubled",
                 where,
-                f"offset {at} of {sides.source}-{source} is here again, first at offset {first_at} of "
+                f"offset {at} of {sides.source}-{source} was copied a second time, first to offset {first_at} of "
                 f"{sides.dest}-{first}",
                 first=offset,
             )

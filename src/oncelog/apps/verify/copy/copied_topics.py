@@ -238,7 +238,7 @@ async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
 
 
 async def _identity(admin: Admin, topic: str) -> str:
-    """The topic's id, or else what distinguishes it from another topic of its name."""
+    """The topic's id, or, without ids, what distinguishes it from another topic of the same name."""
     (described,) = await admin.describe_topics([topic])
     return f"{topic} {described.topic_id.hex()} of cluster {(await admin.describe_cluster()).cluster_id}"
 

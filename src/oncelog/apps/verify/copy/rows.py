@@ -1,7 +1,7 @@
 """The identity of records, and the rows by which records are sorted. Pure.
 
 A row of the first sort, of one side, has the record's identity, its place, and hashes of its key and content; one of
-the second sort, of records that have found each other, the key's hash and both places. A place is a partition (4
+the second sort, of records that were matched, the key's hash and both places. A place is a partition (4
 bytes), an offset (8 bytes) and, of several records that a transform makes of one, a number (4 bytes); as none is
 negative, places sort as bytes.
 """
@@ -121,7 +121,7 @@ def _number(headers: Headers, name: str) -> int:
 
 
 def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
-    """Adds nothing to the identity."""
+    """The identity without additions."""
     return NO_VALUE if value is None else identity[:8]
 
 

@@ -59,7 +59,7 @@ class Runs:
 
     @property
     def is_full(self) -> bool:
-        """Whether a run's rows are in memory."""
+        """Whether there are enough rows in memory for a run."""
         return len(self._rows) >= self._run_rows
 
     def flush(self) -> None:
@@ -82,7 +82,7 @@ class Runs:
     def merged(self) -> Iterator[bytes]:
         """Every row, in order.
 
-        :raises OncelogError: a run is not as it was written, found at its end at the latest.
+        :raises OncelogError: a run was changed since it was written, which is detected at its end at the latest.
         """
         self.flush()
         while len(self.files) > MAX_FILES:

@@ -68,7 +68,7 @@ class GroupHost(CoordinatorHost, Protocol):
         ...
 
     def share_states_changed(self, group_id: str) -> None:
-        """States of a share group were removed or replaced: leaders must read them again."""
+        """Called when states of a share group were removed or replaced: leaders must read them again."""
         ...
 
 
@@ -125,7 +125,7 @@ class NamedTimers:
             timer.cancel()
 
     def fire(self, name: TimerName, now_ms: int) -> bool:
-        """Fire a timer now; False if no timer has that name."""
+        """Fire a timer now; returns False if no timer has that name."""
         timer = self._forget(name)
         if timer is None or timer.callback is None:
             return False

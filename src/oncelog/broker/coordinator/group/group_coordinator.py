@@ -254,7 +254,9 @@ class GroupCoordinator:
         return self._offsets.one(request, caller)
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """Repeat a commit with another offset; False if it must take the general path: then nothing was done."""
+        """Repeat a commit with another offset; returns False if it must take the general path: then nothing was
+        done.
+        """
         return self._offsets.commit_again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(
@@ -365,5 +367,5 @@ def _deletion(shard: GroupShard, group_id: str) -> list[CoordinatorRecord] | Err
 
 
 def _settled(shard: GroupShard, value: R, failed: Callable[[Error], R], now_ms: int) -> Deferred[R]:
-    """``value`` once everything it was read from is committed."""
+    """Resolves to ``value`` once everything that it was read from is committed."""
     return shard.write([], now_ms).map(lambda error: value if error is Error.NONE else failed(client_error(error)))

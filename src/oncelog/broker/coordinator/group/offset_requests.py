@@ -402,7 +402,7 @@ def _java_length(text: str) -> int:
 def _fetched(
     index: int, committed: CommittedOffset | None, is_pending: bool, topic_id: bytes
 ) -> OffsetFetchResponsePartitions:
-    """An offset of an earlier topic of the same name, in a log that Apache Kafka wrote, is not this topic's."""
+    """False for an offset of an earlier topic of the same name, as a log that Apache Kafka wrote may contain."""
     if is_pending:
         return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
     if committed is None or (topic_id != committed.topic_id and ZERO_UUID not in (topic_id, committed.topic_id)):
@@ -456,7 +456,7 @@ Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
 
 
 def _with_error(answer: Answer, error: Error) -> Answer:
-    """``answer``, with ``error`` for every partition if nothing was written."""
+    """Returns ``answer``; if nothing was written, ``error`` for every partition."""
     if error is not NONE:
         for topic in answer.topics:
             for partition in topic.partitions:

@@ -30,7 +30,7 @@ class CommittedOffset(NamedTuple):
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int
-    """When it expires by the client's own request (OffsetCommit 2 to 4), else -1."""
+    """When the offset expires by the client's own request (OffsetCommit 2 to 4), else -1."""
     topic_id: bytes
     record_offset: int
 
@@ -56,7 +56,9 @@ class OffsetStore:
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         """By group and partition, the producers whose transactions hold a pending offset."""
         self._groups: dict[str, dict[str, int]] = {}
-        """By topic, the groups with offsets in it, and how many: a deleted topic does not look at all groups."""
+        """By topic, the groups with offsets in it, and how many, so that the deletion of a topic need not search all
+        groups.
+        """
 
     # --- changes, from records alone
 
@@ -91,7 +93,7 @@ class OffsetStore:
                     self.commit(place, pending)
 
     def commit(self, place: Place, committed: CommittedOffset) -> None:
-        """A record outside a transaction, or the end of its transaction, is in the log."""
+        """Called when a record outside a transaction, or the end of its transaction, is in the log."""
         group_id, topic, partition = place
         partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
         if partition not in partitions:
@@ -99,7 +101,7 @@ class OffsetStore:
         partitions[partition] = committed
 
     def hold(self, place: Place, committed: CommittedOffset, producer_id: int) -> None:
-        """A record inside a transaction is in the log."""
+        """Called when a record inside a transaction is in the log."""
         group_id, topic, partition = place
         pending = self._pending.setdefault(producer_id, {})
         if place not in pending:

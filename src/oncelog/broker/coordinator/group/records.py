@@ -75,7 +75,9 @@ def tombstone(key: Message) -> CoordinatorRecord:
 
 
 def offset_commit(key: OffsetCommitKey, value: OffsetCommitValue) -> CoordinatorRecord:
-    """Version 4, or 1 if the client requested its own retention time (OffsetCommit 2 to 4)."""
+    """The record of a committed offset, in version 4, or 1 if the client requested its own retention time
+    (OffsetCommit 2 to 4).
+    """
     if value.expire_timestamp != -1:
         return record(key, value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
     return CoordinatorRecord(
@@ -92,7 +94,9 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRe
 
 
 def group_metadata(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The generation: its members, with the chosen protocol's metadata and ``assignments`` by member id."""
+    """The record of a group's generation: its members, with the chosen protocol's metadata and ``assignments`` by
+    member id.
+    """
     members: list[classic_metadata.MemberMetadata] = []
     for member in group.members.values():
         if group.protocol_name is None:
@@ -121,7 +125,7 @@ def group_metadata(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coo
 
 
 def empty_group_metadata(group: ClassicGroup) -> CoordinatorRecord:
-    """A new group: generation 0, nothing chosen."""
+    """The record of a new group: generation 0, no protocol chosen."""
     value = classic_metadata.GroupMetadataValue("", 0, None, None, group.state_timestamp_ms, [])
     return record(GroupMetadataKey(group.group_id), value, GROUP_METADATA_VERSION)
 
@@ -131,7 +135,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue) -> ClassicGroup:
-    """A loaded group is stable, or empty. Of a member's protocols only the chosen one is known.
+    """A loaded group is stable, or empty. Only the chosen one of a member's protocols is known.
 
     A leader that is not a member (from a damaged record, or another broker's) is ignored.
     """

@@ -40,7 +40,7 @@ from oncelog.settings.config import BrokerConfig
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 GROUPS_IN_A_CHUNK: Final = 50
-"""How many groups are looked at, or lose offsets, in one chunk."""
+"""How many groups are examined, or have offsets removed, in one chunk."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """The maximum number of key bytes in one batch of tombstones: more may be removed at once than one batch can hold."""
 
@@ -124,7 +124,7 @@ class GroupShard:
         self.groups.clear()
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
-        """End the sessions of one member, or of all, as if no heartbeat had come; returns their ids."""
+        """End the sessions of one member, or of all, as if no heartbeat had arrived; returns their ids."""
         group = self.env.groups.get(group_id)
         members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
         return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
@@ -230,7 +230,7 @@ class GroupShard:
                 offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
-        """Like :meth:`offsets_committed`, for a single offset whose state is at hand."""
+        """Like :meth:`offsets_committed`, for a single offset whose state the caller has."""
         self._simple_group(place[0])
         self.offsets.commit(place, committed)
 
@@ -263,7 +263,7 @@ class GroupShard:
             _APPLY[key.API_KEY](group, key, value)
 
     def _apply_to_share_group(self, key: Any, value: Any) -> None:
-        """As for consumer groups."""
+        """Apply a record as for consumer groups."""
         group = self.groups.get(key.group_id)
         if not isinstance(group, ShareGroup):
             if value is None:
@@ -343,4 +343,4 @@ _APPLY: dict[int, Callable[[ConsumerGroup, Any, Any], None]] = {
     8: _apply_assignment,
     16: _apply_regex,
 }
-"""By the record's type."""
+"""How to apply a record, by its type."""

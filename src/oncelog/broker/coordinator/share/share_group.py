@@ -150,5 +150,5 @@ _APPLY: Mapping[int, Callable[[ShareGroup, Any, Any], None]] = {
     14: _assignment,
     15: _initialized,
 }
-"""By the record's type."""
+"""How to apply a record, by its type."""
 RECORD_TYPES = frozenset(_APPLY)

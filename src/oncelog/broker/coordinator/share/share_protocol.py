@@ -378,7 +378,9 @@ def invalid_heartbeat(request: ShareGroupHeartbeatRequest) -> MemberRefusal | No
 
 
 def _judged(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember | MemberRefusal:
-    """The member that sends a heartbeat, or why it is refused: its last answer may have been lost, nothing else."""
+    """The sender of a heartbeat, or why it is refused. Its epoch may be the previous one, because the last answer
+    may have been lost.
+    """
     member = group.members.get(request.member_id)
     epoch = request.member_epoch
     if member is None:

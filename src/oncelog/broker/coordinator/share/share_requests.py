@@ -93,8 +93,8 @@ class ShareRequests:
     def offsets(
         self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
     ) -> list[StoredOffset] | ShareRefused:
-        """The stored offsets of a group; None as places: those of all partitions that it reads or has read. A group
-        that does not exist, has another type or an empty id has no offsets.
+        """The stored offsets of a group; ``places=None`` means all partitions that it reads or has read. A group that
+        does not exist, has another type or an empty id has no offsets.
         """
         shard = self._runtime.shard_for(group_id, node_id)
         if isinstance(shard, Error):

@@ -54,7 +54,7 @@ def encoded(key: ShareKey, change: Record) -> CoordinatorRecord:
 
 
 def decoded(key: bytes, value: bytes | None) -> tuple[ShareKey, Record] | None:
-    """The share partition and its change; None for records of types that this version does not know."""
+    """A share partition and the change to it; None for records of types that this version does not know."""
     found = decode_share_state_record(key, value)
     if isinstance(found, Unknown):
         return None

@@ -153,7 +153,7 @@ def _create_again(state: ShareState, event: Initialize, now_ms: int, max_updates
     if event.state_epoch < state.state_epoch:
         return FENCED_STATE
     if event.start_offset == UNINITIALIZED:
-        return None  # the group repeats the request after a crash: later deliveries stay
+        return None  # the group has repeated the request after a crash: deliveries since the first request are kept
     return StateSnapshot(_fresh(event, state.snapshot_epoch + 1, now_ms))
 
 

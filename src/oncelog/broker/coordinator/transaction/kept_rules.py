@@ -56,7 +56,7 @@ def _next_owner(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
 
 def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """The open transaction keeps its producer id and epoch, which a database may have stored; its producer gets the
-    next one.
+    next epoch.
 
     The transaction can only be ended: epochs could not distinguish data that is added later. Two-phase commit removes
     its timeout; otherwise the transaction keeps the timeout with which it began.

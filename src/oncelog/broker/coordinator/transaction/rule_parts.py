@@ -78,7 +78,7 @@ def refuse(error: Error) -> Rule[Any]:
 
 
 def _impossible(txn: Txn, event: object, now_ms: int) -> Decision:
-    raise InvariantError(f"{type(event).__name__} in state {txn.state.label} of {txn.transactional_id!r} cannot be")
+    raise InvariantError(f"{type(event).__name__} in state {txn.state.label} of {txn.transactional_id!r} is impossible")
 
 
 IMPOSSIBLE: Final[Rule[Any]] = Rule("cannot be", _impossible)
@@ -133,8 +133,9 @@ def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Ru
 
 
 def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
-    """KIP-360: a producer that states its producer id and epoch must be the current one, or the one before a
-    rotation."""
+    """KIP-360: a producer that states its producer id and epoch must be the current producer, or the one before a
+    rotation.
+    """
 
     def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         producer_id, epoch = event.expected

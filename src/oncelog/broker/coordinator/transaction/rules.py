@@ -187,7 +187,7 @@ ADD_PARTITIONS: Final[Table[AddPartitions]] = {
     S.EMPTY: owned(_BEGIN),
     S.COMPLETE_COMMIT: owned(_BEGIN),
     S.COMPLETE_ABORT: owned(_BEGIN),
-    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it", _add)),
+    S.ONGOING: owned(Rule("add; partitions that are already in the transaction are not written again", _add)),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
@@ -324,7 +324,9 @@ EXPIRE: Final[Table[Expire]] = {
 
 
 def _disown(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
-    """Use up the epochs: a producer still using the id is fenced, and the next one gets another producer id."""
+    """Exhaust the epochs: a producer that still uses the id is fenced, and the next producer gets another producer
+    id.
+    """
     ongoing = txn.state is S.ONGOING
     value = follow(
         txn,
@@ -347,13 +349,13 @@ def _disown_prepared(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
     return Decision(value=value._replace(producer_epoch=MAX_EPOCH) if used_up else value)
 
 
-_DISOWN_IDLE: Final = Rule("use the epochs up", _disown)
-_DISOWN_PREPARED: Final = Rule("complete; use the epochs up", _disown_prepared)
+_DISOWN_IDLE: Final = Rule("exhaust the epochs", _disown)
+_DISOWN_PREPARED: Final = Rule("complete; exhaust the epochs", _disown_prepared)
 
 DISOWN: Final[Table[ForgetProducer]] = {
     S.DEAD: IGNORE,
     S.EMPTY: _DISOWN_IDLE,
-    S.ONGOING: Rule("abort; use the epochs up", _disown),
+    S.ONGOING: Rule("abort; exhaust the epochs", _disown),
     S.PREPARE_COMMIT: _DISOWN_PREPARED,
     S.PREPARE_ABORT: _DISOWN_PREPARED,
     S.COMPLETE_COMMIT: _DISOWN_IDLE,

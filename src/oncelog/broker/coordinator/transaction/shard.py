@@ -9,9 +9,9 @@ Invariants
 - No marker is sent before its Prepare* is committed, and no Complete* is written before all markers are: a crash at any
   point leaves either an open transaction, which the producer or its timeout ends, or a prepared transaction, which
   ``loaded`` finishes with the new coordinator epoch.
-- State is applied when it is appended. Decisions based on it are logged after it, so their answers, which wait for
-  their own commit, are never sent before what they build on is committed. An answer without a write waits for the last
-  write of its id.
+- State is applied when it is appended. Decisions based on a value are logged after it, so their answers, which wait for
+  their own commit, are never sent before that value is committed. An answer without a write waits for the last write of
+  its id.
 - A request that would get CONCURRENT_TRANSACTIONS because a transaction is being completed waits for that, at most
   ``PARK_LIMIT_MS``, instead of sending the client into its backoff: to the client this is a faster completion.
 
@@ -66,7 +66,7 @@ ABORTED_IN_A_CHUNK: Final = 5
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
 """Outcomes after which a partition needs no marker: it has one, or cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
-"""Another coordinator or another producer has taken over: this one gives up. Every other error is retried."""
+"""Another coordinator or another producer has taken over: this coordinator gives up. Every other error is retried."""
 
 
 class DecisionOutcome(NamedTuple):
@@ -86,7 +86,7 @@ class _Request:
     outcome: Deferred[DecisionOutcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
     since: Callable[[], int] | None = None
-    """While it is parked: returns the value of ``now_ms`` at that time."""
+    """While the event is parked: returns the ``now_ms`` of its arrival, shifted if the clock was set since."""
 
 
 _SETTLED: Final = Deferred.of(NONE)
@@ -151,8 +151,9 @@ class TransactionShard:
             entry.txn = txn
 
     def replay_marker(self, marker: LoggedMarker) -> None:
-        """Ignore it: the coordinator writes outside transactions, so only a stray WriteTxnMarkers can have written
-        it."""
+        """Ignore the marker: the coordinator writes outside transactions, so only a stray WriteTxnMarkers can have
+        written it.
+        """
 
     def loaded(self, now_ms: int) -> None:
         """Finish every prepared transaction; open ones continue until their producer or their timeout ends them."""
@@ -344,7 +345,8 @@ class TransactionShard:
         return records.value_version(self._host.transaction_version)
 
     def _persist(self, value: Txn, version: int, now_ms: int, answer: Callable[[Error], None]) -> bool:
-        """Append and apply ``value``; False if nothing was appended. ``answer`` is called with the log's outcome.
+        """Append and apply ``value``; returns False if nothing was appended. ``answer`` is called with the log's
+        outcome.
 
         It is applied as it is, not as the log stores it: ``last_producer_epoch`` is in no record. A value that was
         appended but not committed is applied nevertheless; it is written again until it is committed, so that an answer
@@ -462,7 +464,7 @@ class TransactionShard:
 
     @staticmethod
     def _log_delay(refusing: Sequence[TopicPartition], entry: TransactionEntry, txn: Txn) -> None:
-        """Log once for each transaction what keeps it open: its producer only gets CONCURRENT_TRANSACTIONS."""
+        """Log once for each transaction why it stays open: its producer only gets CONCURRENT_TRANSACTIONS."""
         if entry.delay_logged_for is txn:
             return
         entry.delay_logged_for = txn

@@ -32,7 +32,7 @@ class TransactionState(IntEnum):
     COMPLETE_COMMIT = 4
     COMPLETE_ABORT = 5
     DEAD = 6
-    """Unknown, or expired and removed. Never logged: a tombstone stands for it."""
+    """Unknown, or expired and removed. Never logged: a tombstone is written instead."""
     PREPARE_EPOCH_FENCE = 7
     """Kafka's intermediate state between bumping the epoch and deciding the abort; here both are one record."""
 
@@ -122,7 +122,7 @@ class Txn(NamedTuple):
 
     @property
     def timed(self) -> bool:
-        """Whether its transactions time out after ``timeout_ms``."""
+        """Whether transactions of the id time out after ``timeout_ms``."""
         return self.timeout_ms != NO_TIME_LIMIT
 
     @property

@@ -271,7 +271,7 @@ class TransactionCoordinator:
     def abort_orphans(self, held: Iterable[PartitionProducer], now_ms: int) -> list[str]:
         """At a start after an unclean stop: abort transactions without a coordinator; returns ids for :meth:`disown`.
 
-        Called before any shard acts: the marker of a prepared transaction must not end one it does not belong to.
+        Called before any shard acts: the marker of a prepared transaction must not end another transaction.
         """
         txns = [entry.txn for shard in self.runtime.shards() for entry in shard.entries()]
         orphans = find_orphans(held, txns)
@@ -286,15 +286,16 @@ class TransactionCoordinator:
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:
-        """Fence a producer that wrote more than is known of its transactional id; the next producer gets a new producer
-        id."""
+        """Fence a producer that wrote more than the coordinator knows; the next producer gets a new producer id."""
         logger.warning(
             "%r gets a new producer id: its coordinator's state is older than what the producer wrote", transactional_id
         )
         self._submit(transactional_id, ForgetProducer(), now_ms, node_id=None)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
-        """Let an open transaction time out at once, for tests; False if none with a timeout is open."""
+        """Let an open transaction time out at once, for tests; returns False if no transaction with a timeout is
+        open.
+        """
         shard = self.runtime.shard(self.runtime.partition_for(transactional_id).partition)
         txn = shard.txn(transactional_id) if shard is not None else None
         if shard is None or txn is None or txn.state is not TransactionState.ONGOING or not txn.timed:

@@ -96,11 +96,12 @@ PROPERTIES = {
     ResourceType.GROUP: group_properties,
     ResourceType.CLIENT_METRICS: client_metrics_properties,
 }
-"""The resource types whose settings are stored, and their known settings."""
+"""The resource types whose settings are stored, each with its known settings."""
 
 _SHARED_BY_NODES = ("group.consumer.assignment.interval.ms", "log.cleaner.backoff.ms")
-"""Settings that the nodes of one process share; those of the first node are in force. Others apply to connections
-with the node and to partitions that it leads."""
+"""Settings that the nodes of one process share; those of the first node are in force. All other settings apply to
+connections with the node and to partitions that it leads.
+"""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -222,7 +223,7 @@ def change_each(
 
     :param nulls: the names of settings that need a value but have none.
     :param alter: changes a resource that may be changed; its second argument is the owner of the settings.
-    :param response: makes one of error code, message, resource type and resource name.
+    :param response: builds a response from error code, message, resource type and resource name.
     """
 
     def changed(resource: R) -> ConfigRefusal | None:
@@ -434,7 +435,7 @@ def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, st
 
 
 def _refused_by_the_broker(ports: ConfigChangePorts, setting: str, value: Value) -> str | None:
-    """Check a group's setting, against the broker's where there is such."""
+    """Check a group's setting, and its relation to the broker's setting of the same name if that exists."""
     if setting == "errors.deadletterqueue.topic.name" and str(value).startswith("__"):
         return f"{setting}: DLQ topic name must not start with '__'"
     if setting == "streams.assignor.name":

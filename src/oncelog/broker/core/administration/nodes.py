@@ -77,7 +77,9 @@ class BrokerNodes:
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
     def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
-        """Another coordinator takes over an internal partition: one node of several fails, or the only one restarts."""
+        """Let another coordinator take over an internal partition: another node or, if there is only one, the same node
+        with the state read again.
+        """
         target = self._ports.partition(partition)
         if target is None:
             return
@@ -121,7 +123,7 @@ class BrokerNodes:
         return self.config_of(None if self.cluster is None else self.cluster.replicas(topic_partition).leader)
 
     def settings_changed(self) -> None:
-        """Settings of a node, or of all nodes, have changed."""
+        """Called when settings of a node, or of all nodes, have changed."""
         self._configs.clear()
 
     def log_config(self, info: TopicInfo, partition: int) -> TopicConfig:

@@ -76,7 +76,7 @@ class Topics:
         self._coordinators = coordinators
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
-        """Totals of the counters of deleted partitions, which are added to those of the others."""
+        """Totals of the counters of deleted partitions, which are added to those of existing partitions."""
         self._being_closed: dict[str, Work[None]] = {}
         """Deleted topics of which some folders are not yet renamed."""
         self._being_created: set[str] = set()
@@ -94,7 +94,7 @@ class Topics:
     ) -> TopicInfo:
         """Create a topic and lead its partitions; KafkaError if the metadata refuses it.
 
-        :param replicas: with several nodes, which ones hold each partition, or how many do (-1: the default).
+        :param replicas: with several nodes, the nodes that hold each partition, or their number (-1: the default).
         """
         return finished(self.creating(name, partitions, overrides, now_ms, replicas))
 
@@ -326,7 +326,7 @@ class Topics:
             yield
 
     def _not_open(self, name: str, indexes: Sequence[int]) -> list[int]:
-        """Partitions that have not been opened meanwhile: a second log would write to the same files."""
+        """The partitions that are still not open: a second log would write to the same files."""
         return [index for index in indexes if TopicPartition(name, index) not in self.partitions]
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:

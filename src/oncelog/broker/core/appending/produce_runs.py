@@ -2,10 +2,10 @@
 
 Called by :class:`~oncelog.broker.core.broker.Broker` for complete requests in a connection's buffer. A *pattern* is
 what the broker remembers of a Produce request that took the general path (``pipeline``) and was accepted: the bytes
-that the next ones share with it, the topic and its limits, and a template of the answer. A run includes only requests
-that the general path would treat the same way; any other request (another form, a refusal, a duplicate, a first batch
-that must be verified, a new segment) is left to that path, from its first byte on. Patterns are dropped when anything
-that they were learned from changes.
+that the next requests share with it, the topic and its limits, and a template of the answer. A run includes only
+requests that the general path would treat the same way; any other request (another form, a refusal, a duplicate, a
+first batch that must be verified, a new segment) is left to that path, from its first byte on. Patterns are dropped
+when anything that they were learned from changes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LIMITS_KEPT_MS: Final = 1000
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
-"""Base offset, append time and log start in the answer that becomes a template: no name contains these bytes."""
+"""Base offset, append time and log start in the answer that becomes a template: bytes that no name contains."""
 
 
 class AnswerTemplate:
@@ -104,8 +104,8 @@ class RunPorts(AccessPorts, Protocol):
 class ProducePattern:
     """The topic and answers of plain Produce requests of one form.
 
-    :ivar request: the one that it was learned from.
-    :ivar limits: what a batch may be until ``limits_until_ms``: never more than the topic's settings allow.
+    :ivar request: the request from which the pattern was learned.
+    :ivar limits: bounds for batches until ``limits_until_ms``, never wider than the topic's settings.
     :ivar targets: partitions that were written to, and their answers.
     """
 
@@ -171,7 +171,7 @@ class ProduceRuns:
             self._patterns.pop(channel, None)
 
     def learn(self, context: RequestContext, request: ProduceRequest, frame: memoryview, body: int) -> None:
-        """Learn the pattern of a request that the general path has just accepted, if the next one may match it."""
+        """Learn the pattern of a request that the general path has just accepted, if the next request may match it."""
         channel, version = context.channel, context.api_version
         if version < FIRST_WITH_LOG_START:
             return
@@ -207,7 +207,7 @@ class ProduceRuns:
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
 
-        All answers of a run are sent as the one for ``slot``.
+        All answers of a run are sent together as the answer for ``slot``.
         """
         patterns = self._patterns.get(channel)
         if not patterns:
@@ -280,7 +280,7 @@ class ProduceRuns:
         return ()
 
     def _answer_later(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
-        """Answer them once they are committed, or on a failure, or at the producer's timeout."""
+        """Answer the run's requests once their batches are committed, or on a failure, or at the producer's timeout."""
         channel, slot, pattern, _, found, begun_ns = run
         log_start_offset, committed_from = partition.log.log_start_offset, partition.log.log_end_offset
         requests = self._ports.request_metrics
@@ -309,7 +309,7 @@ class ProduceRuns:
 
 
 def _fitting(patterns: Sequence[ProducePattern], buffer: bytearray, start: int) -> ProducePattern:
-    """The one that the request fits, or any: the scan checks it."""
+    """The pattern that the request fits, or any pattern: the scan compares it."""
     return next((pattern for pattern in patterns if pattern.shape.fits(buffer, start)), patterns[0])
 
 

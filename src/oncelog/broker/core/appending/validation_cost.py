@@ -31,11 +31,13 @@ also if it decompresses to at least this size."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
 """Any batch that may decompress to more than this is validated in a thread."""
 PACKED_AGAIN: Final = 8
-"""Compressing takes about this many times as long as decompressing."""
+"""How many times as long compressing takes as decompressing, roughly."""
 
 
 def validate_briefly(batch: PendingBatch, now_ms: int) -> Checked | None:
-    """Try to validate on the loop a batch that :func:`takes_long` would hand over; None if it is too large for that."""
+    """Try to validate on the loop a batch for which :func:`takes_long` is true; returns None if it is too large for
+    that.
+    """
     log = batch.partition.log
     if batch.header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
         return None

@@ -37,15 +37,15 @@ class ValidationThread:
     """The batches of one broker that a worker thread validates."""
 
     def __init__(self, memory: RequestMemory, work_clock: Callable[[], int]) -> None:
-        """:param work_clock: nanoseconds of work of the thread that hands batches over."""
+        """:param work_clock: returns the CPU time of the event loop's thread in nanoseconds."""
         self._memory = memory
         self._work_clock = work_clock
         self.worker: Background | None = None
-        """Set by the server if it has a thread for this; without one batches are validated on the loop."""
+        """The thread, set by the server if it has one; otherwise batches are validated on the loop."""
         self._in_validation_bytes = 0
 
     def has_capacity(self, max_bytes: int) -> bool:
-        """Whether a batch with a cost of ``max_bytes`` may be handed over now."""
+        """Whether the thread may be given a batch with a cost of ``max_bytes`` now."""
         in_validation = self._in_validation_bytes
         return not in_validation or in_validation + max_bytes <= MAX_IN_VALIDATION_BYTES
 

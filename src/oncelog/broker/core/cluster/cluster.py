@@ -34,11 +34,13 @@ class ClusterHost(Protocol):
         ...
 
     def leader_changed(self, topic_partition: TopicPartition, replicas: Replicas, truncate_to: int | None) -> None:
-        """There is another leader, or none; the new one's log ends at ``truncate_to`` if that is not None."""
+        """Called when the partition has another leader, or none; the new leader's log ends at ``truncate_to`` if that
+        is not None.
+        """
         ...
 
     def in_sync_changed(self, topic_partition: TopicPartition) -> None:
-        """The set of replicas that hold back the high watermark has changed."""
+        """Called when the set of replicas that hold back the high watermark has changed."""
         ...
 
 
@@ -55,7 +57,7 @@ class ClusterMember:
 
     @property
     def alive(self) -> bool:
-        """Whether the rest of the cluster can reach it."""
+        """Whether the rest of the cluster can reach the node."""
         return self.running and self.reachable
 
 
@@ -72,13 +74,13 @@ class Replicas:
         """The log end of each replica that has stopped copying."""
 
     def committed(self, end_offset: int) -> int:
-        """The end of what all in-sync replicas have."""
+        """The offset up to which all in-sync replicas have the log."""
         if not self.stalled:
             return end_offset
         return min([end_offset, *(self.stalled[node] for node in self.in_sync if node in self.stalled)])
 
     def is_short(self, min_in_sync: int) -> bool:
-        """Whether fewer are in sync than ``acks=all`` needs (Kafka's ``effectiveMinIsr``)."""
+        """Whether fewer replicas are in sync than ``acks=all`` needs (Kafka's ``effectiveMinIsr``)."""
         return len(self.in_sync) < min(min_in_sync, len(self.assigned))
 
 
@@ -328,7 +330,7 @@ class Cluster:
             self._host.leader_changed(topic_partition, replicas, None)
 
     def _lead(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
-        """Make a node the leader; records that it lacks are lost, on the other replicas too."""
+        """Make a node the leader; records that it does not have are lost, on the other replicas too."""
         before, end = replicas.leader, self._host.end_offset(topic_partition)
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id

@@ -9,7 +9,7 @@ NO_LEADER: Final = -1
 
 
 class SimulatedNode(NamedTuple):
-    """A broker's address: ``host`` and ``port`` are the advertised ones."""
+    """A broker's address: ``host`` and ``port`` are those that clients are told."""
 
     node_id: int
     host: str

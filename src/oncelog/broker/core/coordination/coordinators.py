@@ -179,7 +179,7 @@ class Coordinators:
         return self.share_states.runtime if topic == SHARE_GROUP_STATE_TOPIC else self.groups.runtime
 
     def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both coordinators, or None for one that has not been needed yet."""
+        """Both coordinators, each None if it has not been needed yet."""
         return self.__dict__.get("transactions"), self.__dict__.get("groups")
 
     @property

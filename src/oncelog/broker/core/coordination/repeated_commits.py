@@ -54,7 +54,7 @@ class RepeatedCommitPorts(Protocol):
 
 
 class RepeatedCommits:
-    """The learned patterns of all connections of one broker, one for each."""
+    """The learned patterns of all connections of one broker, one pattern for each connection."""
 
     def __init__(self, ports: RepeatedCommitPorts) -> None:
         self._ports = ports
@@ -71,7 +71,7 @@ class RepeatedCommits:
             self._in_vain.pop(channel, None)
 
     def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: memoryview, body: int) -> None:
-        """Learn the pattern of a commit that was just accepted, if the next one may match it."""
+        """Learn the pattern of a commit that was just accepted, if the next commit may match it."""
         version, channel, ports = context.api_version, context.channel, self._ports
         if version < FIRST_FLEXIBLE or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             return

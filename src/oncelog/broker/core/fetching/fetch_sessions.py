@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and what it was last sent of each.
+"""Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and the last answer about each.
 
 Used only by ``apis.data.fetch``. A session holds the partitions in the order in which they are served; a partition that
 had data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
@@ -24,7 +24,7 @@ do not exist. A fetcher without a session names its partitions each time."""
 MAX_PARTITIONS_OF_ONE = 21_000
 """Limit of one session, all of whose partitions are read in one step: as many as a request may name."""
 NAME_UNIT = 256
-"""A longer name counts once more for each this many characters; valid topic names are shorter."""
+"""Each 256 characters of a topic's name count as one more partition towards the limits; valid names are shorter."""
 
 PartitionKey = tuple[str, bytes, int]
 """Topic name, topic id, partition: an unresolved name or id is empty."""
@@ -32,7 +32,7 @@ PartitionKey = tuple[str, bytes, int]
 
 @dataclass(slots=True)
 class FetchPosition:
-    """A fetcher's request for one partition, and what it was last sent."""
+    """A fetcher's request for one partition, and the last answer about it."""
 
     fetch_offset: int
     max_bytes: int
@@ -58,7 +58,7 @@ class FetchSession:
     """The session's share of ``MAX_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
-        """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""
+        """Apply an incremental request's changes. If a topic was deleted meanwhile, only its id is known."""
         nameless = any(topic_id and not name for name, topic_id, _ in chain(wanted, forgotten))
         names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
         for asked, position in wanted.items():
@@ -132,7 +132,7 @@ class FetchSessionCache:
     def update(
         self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
     ) -> bool:
-        """Apply an incremental request's changes; False if that exceeds the limits, which ends the session."""
+        """Apply an incremental request's changes; returns False if that exceeds the limits, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
         if session.weight > before and (
@@ -143,7 +143,7 @@ class FetchSessionCache:
         return True
 
     def _evict(self, slots: int, weight: int, now_ms: int) -> bool:
-        """Close unused sessions until the others are within the limits; returns whether they are."""
+        """Close unused sessions until the remaining ones are within the limits; returns whether they are."""
         used = sum(session.weight for session in self._sessions.values())
         while len(self._sessions) > slots or used > weight:
             oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)

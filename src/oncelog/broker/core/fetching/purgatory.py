@@ -129,7 +129,7 @@ class FetchPurgatory:
         fetch.attempt(None)
 
     def forget(self, fetch: ParkedFetch) -> None:
-        """The fetch is answered, or its answer is no longer needed."""
+        """Called when the fetch is answered, or its answer is no longer needed."""
         if fetch.is_over:
             return
         fetch.is_over = True

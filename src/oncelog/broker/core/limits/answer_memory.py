@@ -29,7 +29,7 @@ class AnswerTooLong(OncelogError):
 
 
 class AnswerMemory:
-    """The answers of all connections, at most one of each at a time."""
+    """The answers of all connections, at most one answer of each connection at a time."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
@@ -85,8 +85,8 @@ class AnswerMemory:
     def end(self, channel: Channel) -> None:
         """The answer has been sent to its connection, or is no longer wanted.
 
-        Work with an effect continues after its connection has ended: what it produces is counted until its answer is
-        complete; then this is called again.
+        Work with an effect continues after its connection has ended: its answer is counted until it is complete; then
+        this is called again.
         """
         if not self._held and not self._waiting:
             return

@@ -55,7 +55,7 @@ class Buckets(Generic[Owner]):
         return wait_ms
 
     def wait_ms(self, owner: Owner, now_ms: int) -> int:
-        """How long the owner still has to wait for what it has used."""
+        """How long the owner still has to wait because of its usage."""
         bucket = self._by_owner.get(owner)
         return 0 if bucket is None else max(0, round(bucket.free_at_ms - now_ms))
 

@@ -26,9 +26,11 @@ from oncelog.runtime.deferred import Deferred
 LONG_BYTES: Final = 16 * 1024
 """Larger requests are counted, except a batch for one partition, which is not decoded."""
 MAY_WAIT_LONG: Final = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
-"""These wait for other members, which may never arrive: meanwhile their memory is not counted, as a group's is not."""
+"""Requests that wait for other members, which may never arrive: their memory is not counted meanwhile, like that of
+groups.
+"""
 NEVER_QUEUED: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
-"""A commit that waits could undo a later, shorter one of its group, whose consumer has reconnected."""
+"""A commit that waits could overwrite a later, shorter commit of its group, whose consumer has reconnected."""
 ELEMENT_BYTES: Final = 500
 """Estimated size of an element, as an object and in the answer."""
 
@@ -37,7 +39,7 @@ ELEMENT_BYTES: Final = 500
 class _LongRequest:
     """One request.
 
-    :ivar max_bytes: what it may become, at most.
+    :ivar max_bytes: the most memory that it may take once decoded.
     """
 
     context: RequestContext

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.context import RequestContext
 
 MAX_PARTITIONS_OF_A_REQUEST = 10_000
-"""How many a request may create: Kafka's ``MAX_PARTITIONS_PER_BATCH``. Each topic counts as one more record towards the
-same limit."""
+"""How many partitions a request may create: Kafka's ``MAX_PARTITIONS_PER_BATCH``. Each topic counts as one more record
+towards the same limit.
+"""
 
 
 class MutationPorts(Protocol):

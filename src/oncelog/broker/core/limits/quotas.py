@@ -41,7 +41,7 @@ def in_order(keys: Iterable[str]) -> list[str]:
 
 
 def entity_of(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity that the parts name; of two parts of one type the later one counts."""
+    """The entity that the parts name; if two parts have the same type, the later one applies."""
     return tuple(sorted(dict(parts).items()))
 
 

@@ -37,7 +37,7 @@ class RequestMemory:
         self.wanted_by_answers = 0
         """The memory that waiting answers (``answer_memory``) need in addition."""
         self.waiting: dict[WaitingForMemory, int] = {}
-        """Connections that wait, and for how much, in order; read-only for others."""
+        """Connections that wait, in order, and for how many bytes each; other classes only read this."""
         self.released: Callable[[], None] = lambda: None
         """Called when memory has been released, after the connections waiting here."""
 
@@ -59,7 +59,9 @@ class RequestMemory:
         return self.waiting.get(connection, 0)
 
     def reserve(self, connection: WaitingForMemory, size_bytes: int) -> bool:
-        """True: it is counted. False: ``connection.memory_granted`` is called later, when it is."""
+        """Count memory for a request; returns False if there is too little: then ``connection.memory_granted`` is
+        called later.
+        """
         if not self.waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
             return True
@@ -67,7 +69,8 @@ class RequestMemory:
         return False
 
     def count(self, size_bytes: int) -> bool:
-        """Count memory already in use, by a part of a request or by a waiting one; False if that exceeds all limits.
+        """Count memory already in use, by an incomplete or by a waiting request; returns False if that exceeds all
+        limits.
 
         A quarter above the limit is allowed for such small chunks, so that connections waiting for memory do not block
         all others.

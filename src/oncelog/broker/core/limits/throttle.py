@@ -6,7 +6,7 @@ is a bucket (``broker.core.limits.buckets``): unused capacity is kept for the wi
 abruptly, while a bucket refills continuously.
 
 Which quota applies follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone,
-then the same of the default user, then the client id alone.
+then the same for the default user, then the client id alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Throttle:
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
-        """Create one that has no quotas yet."""
+        """Create a throttle without quotas."""
         part_ms = 1000 * int(config.text("quota.window.size.seconds") or 1)
         return cls({}, part_ms, int(config.text("quota.window.num") or 11))
 

@@ -1,7 +1,7 @@
 """Turns a client's certificate into a principal: the subject as Java writes it, and ``ssl.principal.mapping.rules``.
 
 Called by the server after a TLS handshake. The subject has the form of RFC 2253 with Java's choices
-(``X500Principal.getName``): the last name first, keywords for the nine types of RFC 2253, other types by number
+(``X500Principal.getName``): the last component first, keywords for the nine types of RFC 2253, other types by number
 with a hex value. Source of the rules: Kafka's ``SslPrincipalMapper``.
 """
 
@@ -28,8 +28,9 @@ _TEXTS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
 """Tags of values that Java writes as text, all of them read as UTF-8; any other value is written in hex."""
 _TO_ESCAPE = re.compile(r'[,=+<>#;"\\]')
 _SUBJECT_POSITION = 4
-"""Position among a certificate's fields after the optional version: serial number, signature, issuer, validity,
-subject."""
+"""Index of the subject among a certificate's fields, counted without the optional version: serial number, signature,
+issuer, validity, subject.
+"""
 
 
 class MalformedCertificate(Exception):

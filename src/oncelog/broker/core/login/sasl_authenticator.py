@@ -131,7 +131,7 @@ class SaslAuthenticator:
             self._session_ends_ms += step_ms
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """Handle a frame that belongs to the login; False if it is for the APIs."""
+        """Handle a frame that belongs to the login; returns False if it is for the APIs."""
         if self.state is LoginState.AUTHENTICATED:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
                 self._is_renewal = True

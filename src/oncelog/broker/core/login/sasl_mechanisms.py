@@ -58,7 +58,7 @@ class Mechanism(Protocol):
 class PlainLogin:
     """User and password in one message (RFC 4616).
 
-    :param passwords: of the users that may log in, by name.
+    :param passwords: the passwords of the users that may log in, by user name.
     """
 
     def __init__(self, passwords: Mapping[str, str]) -> None:

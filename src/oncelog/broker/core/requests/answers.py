@@ -52,7 +52,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 @cache
 def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
-    """Imported for the first such answer: no other API needs these messages."""
+    """Imported with the first answer that needs it: no other API needs these messages."""
     from oncelog.protocol.fetch_fast import encode_fetch_response_parts
 
     return encode_fetch_response_parts

@@ -11,7 +11,7 @@ from oncelog.runtime.deferred import Deferred
 class Parking:
     """The parks of one request (``requests.parking``).
 
-    :ivar capacity: of a request that has reached the limit of parks: resolves when it may park again.
+    :ivar capacity: set if the request has reached the limit of parks: resolves when it may park again.
     """
 
     __slots__ = ("capacity", "count")
@@ -33,10 +33,13 @@ class RequestContext:
     client_id: str
     now_ms: int
     may_be_repeated: bool = False
-    """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended)
-    and OffsetCommit (the offset of one partition was committed at once)."""
+    """Whether the request's pattern may be learned for the next requests. Set by Produce (an uncompressed batch was
+    appended) and OffsetCommit (the offset of one partition was committed at once).
+    """
     parking: Parking | None = None
-    """The park that keeps the connection from starting other requests; None: there is none (``requests.parking``)."""
+    """The park that keeps the connection from starting other requests; None if the request is not parked
+    (``requests.parking``).
+    """
     work_ns: int = 0
     """The broker's CPU time, for quotas (``requests.tasks``, ``appending.validation_thread``, ``limits.throttle``)."""
 

@@ -21,7 +21,7 @@ class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """Whether the interceptor takes over the request, to pass it to ``Broker.handle`` later or never."""
+        """Whether the interceptor takes over the request; it then passes it to ``Broker.handle`` later, or never."""
         ...
 
 

@@ -35,7 +35,8 @@ class RequestMetrics:
         self.at_once: dict[int, Durations] = {}
         """Durations of requests that were answered without waiting, by API key; nearly all are."""
         self.local: dict[int, Durations] = {}
-        """Durations of work on the other requests, which waited; so are ``remote`` and ``total``."""
+        """Durations of work on requests that waited; ``remote`` and ``total`` are also those of requests that waited.
+        """
         self.remote: dict[int, Durations] = {}
         self.total: dict[int, Durations] = {}
         self.completions = Durations()
@@ -48,7 +49,7 @@ class RequestMetrics:
         self._of(self.local, api_key).record(duration_ns // count, count)
 
     def handled_and_answered(self, api_key: int, version: int, duration_ns: int, response: Message | None) -> None:
-        """A request was worked on and its answer is ready."""
+        """Called when a request was worked on and its answer is ready."""
         key = api_key, version
         self._requests[key] = self._requests.get(key, 0) + 1
         self._of(self.at_once, api_key).record(duration_ns)
@@ -95,7 +96,7 @@ class RequestMetrics:
         self._count_errors(api_key, response)
 
     def answered_run(self, local_ns: int, total_ns: int, count: int, code: int) -> None:
-        """The answer to a waiting run of ``count`` Produce requests is sent."""
+        """Called when the answer to a waiting run of ``count`` Produce requests is sent."""
         self._of(self.total, PRODUCE).record(total_ns, count)
         self._of(self.remote, PRODUCE).record(max(total_ns - local_ns, 0), count)
         key = PRODUCE, int(code)

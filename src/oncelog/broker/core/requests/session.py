@@ -61,7 +61,7 @@ class Authenticator(Protocol):
         ...
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """Handle a frame that belongs to the login; False if it is for the APIs."""
+        """Handle a frame that belongs to the login; returns False if it is for the APIs."""
         ...
 
     def clock_was_set(self, step_ms: int) -> None:

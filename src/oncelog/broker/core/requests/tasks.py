@@ -32,7 +32,7 @@ AT_A_TIME = 64
 SHORT = 100
 """After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
 GIVE_WAY = 1000
-"""Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later one."""
+"""Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later task."""
 
 
 class _Task:
@@ -94,7 +94,7 @@ class _Task:
             park.end()
 
     def known(self, value: Any) -> None:
-        """The deferred that the task waited for is resolved."""
+        """Called when the deferred that the task waited for is resolved."""
         self.next = partial(self.work.send, value)
 
     def failed(self, error: Exception) -> None:
@@ -159,10 +159,10 @@ class Tasks:
         *,
         continues: bool = False,
     ) -> Deferred[T]:
-        """:param context: the request that the work belongs to, and for whose quota it counts. If its API only looks,
+        """:param context: the request that the work belongs to, and for whose quota it counts. If its API is read-only,
         the work is cancelled when its connection ends; all other work is finished in any case.
 
-        :param continues: this continues other work whose results take memory, so it does not wait in a queue.
+        :param continues: the work continues earlier work whose results take memory, so it does not wait in a queue.
         """
         task = _Task(work, context, self._work_clock)
         begun_ns = self._work_clock()
@@ -181,7 +181,7 @@ class Tasks:
         return task.result
 
     def _at_once(self, task: _Task, begun_ns: int) -> bool:
-        """Run a new task within its budget in the current iteration; True if it is finished or waits."""
+        """Run a new task within its budget in the current iteration; returns True if it is finished or waits."""
         most = 1 if self._steps_now else AT_ONCE  # another task's step must not take longer
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
         while not task.done or (task.done < most and self._work_clock() <= enough):

@@ -65,7 +65,7 @@ class AnswerEntries(NamedTuple):
 def refusal(api_key: int, version: int, request: Any, error: Error, message: str | None = None) -> Message | None:
     """The answer of the request's API with only ``error``; None if the request wants no answer.
 
-    :param message: the message for APIs that return more than the error's default message.
+    :param message: the message, for APIs that do not always return the error's default message.
     """
     key = ApiKey(api_key)
     if key == ApiKey.PRODUCE and request.acks == 0:
@@ -82,7 +82,7 @@ def refusal(api_key: int, version: int, request: Any, error: Error, message: str
 
 
 def _of_version(rows: Sequence[tuple[int, T]], version: int) -> T | None:
-    """The last row that holds for the version."""
+    """The last row that applies to the version."""
     return next((row for first, row in reversed(rows) if version >= first), None)
 
 
@@ -173,7 +173,7 @@ _FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {
         (3, _NO_TOKEN | {f"token_requester_{field}": value for field, value in _NOBODY.items()}),
     ),
 }
-"""Fields of the answer with one value, from a version on."""
+"""Fields of the answer that have a fixed value, from a version on."""
 _FETCHED: Final = AnswerEntries(
     "partitions", "PartitionData", "partitions", {"partition_index": "partition"}, fixed=_NO_RECORDS
 )

@@ -32,7 +32,7 @@ Right = Callable[[AccessPorts, "RequestContext", Any], Error]
 
 
 def group(operation: Operation) -> Right:
-    """``operation`` on the group that the request names."""
+    """Requires ``operation`` on the group that the request names."""
 
     def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
         allowed = allows(ports, context, operation, GROUP, request.group_id)
@@ -42,7 +42,7 @@ def group(operation: Operation) -> Right:
 
 
 def cluster(operation: Operation) -> Right:
-    """``operation`` on the cluster."""
+    """Requires ``operation`` on the cluster."""
 
     def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
         allowed = allows_cluster(ports, context, operation)
@@ -52,7 +52,7 @@ def cluster(operation: Operation) -> Right:
 
 
 def transactional_id(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """Write on the transactional id that the request names."""
+    """Requires WRITE on the transactional id that the request names."""
     return _may_write_as(ports, context, request.transactional_id)
 
 
@@ -89,7 +89,7 @@ def transactional_id_or_broker(ports: AccessPorts, context: RequestContext, requ
 
 
 def cluster_action_or_alter(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """WriteTxnMarkers: for brokers, and for callers that may alter the cluster (KIP-664)."""
+    """Permits WriteTxnMarkers to brokers, and to callers that may alter the cluster (KIP-664)."""
     if allows_cluster(ports, context, Operation.ALTER, log=False) or allows_cluster(
         ports, context, Operation.CLUSTER_ACTION
     ):
@@ -100,7 +100,7 @@ def cluster_action_or_alter(ports: AccessPorts, context: RequestContext, request
 def refused_request(
     ports: AccessPorts, context: RequestContext, request: Any, rights: tuple[Right, ...]
 ) -> Message | None:
-    """The answer to a caller that may not make this request at all; None if it may."""
+    """The answer for a caller that is not permitted to make this request at all; None if the caller is permitted."""
     for right in rights:
         error = right(ports, context, request)
         if error is not Error.NONE:

@@ -34,9 +34,8 @@ class Refusable(Peer, Protocol):
 
 
 class SecurityLog:
-    """Writes a refusal when it comes first, and the number of its repetitions at the end of each period of ten seconds.
-
-    Beyond ``REFUSALS_IN_A_PERIOD`` different ones it only counts.
+    """Writes a refusal the first time that it occurs, and the number of its repetitions at the end of each period of
+    ten seconds. Beyond ``REFUSALS_IN_A_PERIOD`` different refusals it only counts.
     """
 
     def __init__(self, timers: Timers) -> None:
@@ -63,7 +62,7 @@ class SecurityLog:
         self, principal: str, host: str, operation: int, kind: int, name: str, api: str, now_ms: int
     ) -> None:
         what = f"{Operation(operation).name} {resource_name(kind)} {name!r}"
-        self._write(f"{principal!r} from {host} may not {what}, asked with {api}", now_ms)
+        self._write(f"{principal!r} from {host} may not {what} (in a {api} request)", now_ms)
 
     def _write(self, refusal: str, now_ms: int) -> None:
         if refusal in self._repeated:
@@ -83,7 +82,7 @@ class SecurityLog:
             self._timers.schedule(now_ms + PERIOD_MS, self._next_period)
 
     def write_counts(self) -> None:
-        """Write what was counted since the last time."""
+        """Write the refusals that were counted since the last call."""
         for refusal, count in self._repeated.items():
             if count:
                 logger.warning("%s (%d more time%s)", refusal, count, "" if count == 1 else "s")

@@ -1,8 +1,9 @@
 """Writes records that share groups give up to the topic that the group names: its dead letters (KIP-1191).
 
 Called by ``share_partitions`` once it is stored that the records are given up, and again after a restart for those that
-were not archived since: a letter may be there twice. A letter that cannot be written is logged; its record is archived
-all the same. Source: Kafka's ``ShareGroupDLQStateManager`` (4.4), whose headers, partitions and refusals these are.
+were not archived since: a dead letter may be written twice. A dead letter that cannot be written is logged; its record
+is archived nevertheless. Source: Kafka's ``ShareGroupDLQStateManager`` (4.4), whose headers, partitions and refusals
+these are.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 5
 RETRY_MS: Final = 1000
-"""Before the second attempt; twice that before each further one."""
+"""The delay before the second attempt; it doubles before each further attempt."""
 RETRIED: Final = frozenset(
     {Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_ENOUGH_REPLICAS, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 )
@@ -62,8 +63,9 @@ class DeadLetterPorts(Protocol):
 
 
 class GivenUp(NamedTuple):
-    """Neighbouring records of a partition that a group gives up. ``is_rejected``: by a member, else they were delivered
-    as often as allowed."""
+    """Neighbouring records of a partition that a group gives up. ``is_rejected``: a member rejected them; otherwise
+    they reached the delivery limit.
+    """
 
     group_id: str
     partition: Partition
@@ -88,7 +90,7 @@ class DeadLetters:
     """See the module."""
 
     def __init__(self, ports: DeadLetterPorts, setting: Callable[[str, str], str]) -> None:
-        """:param setting: the value of a group's setting."""
+        """:param setting: returns the value of a group's setting, from group id and name."""
         self._ports = ports
         self._setting = setting
         self.written: Counter[str] = Counter()
@@ -104,7 +106,7 @@ class DeadLetters:
         return self._ports.metadata.finalized_features.level(SHARE_VERSION) > 1 and bool(self._topic(group_id))
 
     def write(self, given_up: GivenUp, now_ms: int) -> Deferred[None]:
-        """Resolved once the letters are committed, or cannot be written."""
+        """Resolved once the dead letters are committed, or cannot be written."""
         return self._ports.tasks.begin(self._writing(given_up, now_ms))
 
     def _writing(self, given_up: GivenUp, now_ms: int) -> Work[None]:
@@ -117,7 +119,9 @@ class DeadLetters:
         if refusal is not None:
             first, last, *_ = given_up.batch
             place = f"{given_up.partition} for the share group {given_up.group_id}"
-            logger.error("no dead letters of offsets %d to %d of %s: %s", first, last, place, refusal)
+            logger.error(
+                "dead letters for offsets %d to %d of %s could not be written: %s", first, last, place, refusal
+            )
 
     def _refusal(self, group_id: str) -> str | None:
         """Why nothing is written to the topic that the group names now."""
@@ -144,7 +148,7 @@ class DeadLetters:
         return None
 
     def _target(self, given_up: GivenUp) -> Partition | None:
-        """The partition that the letters go to."""
+        """The partition that the dead letters go to."""
         info = self._ports.metadata.topic(self._topic(given_up.group_id))
         if info is None:
             return None
@@ -152,7 +156,9 @@ class DeadLetters:
         return self._ports.partition(TopicPartition(info.name, index))
 
     def _batches(self, given_up: GivenUp) -> Iterator[BatchBuilder]:
-        """The letters, in batches that the topic takes; a record that is too large for it is not copied."""
+        """The dead letters, in batches that the topic accepts; a record that is too large for the topic is not
+        copied.
+        """
         target = self._target(given_up)
         most = target.log.config.max_message_bytes if target is not None else 0
         originals = self._originals(given_up)
@@ -190,10 +196,10 @@ class DeadLetters:
                         yield from decode_records(data, position)
                     offset = header.base_offset + header.last_offset_delta + 1
         except (StorageError, CorruptLogError, CorruptBatch) as error:
-            logger.warning("dead letters of %s without their records: %s", given_up.partition, error)
+            logger.warning("dead letters of %s are written without keys and values: %s", given_up.partition, error)
 
     def _appending(self, given_up: GivenUp, builder: BatchBuilder) -> Work[str | None]:
-        """Append a batch; why it could not be."""
+        """Append a batch; returns why it could not be appended."""
         group_id, error = given_up.group_id, Error.UNKNOWN_TOPIC_OR_PARTITION
         for attempt in range(ATTEMPTS):
             if attempt:

@@ -122,13 +122,14 @@ class ShareLimits(NamedTuple):
 
     @property
     def throttled_from(self) -> int:
-        """From this number of deliveries on a record is delivered with fewer others, so that a bad record does not fail
-        them too."""
+        """From this number of deliveries on a record is delivered together with fewer records, so that a bad record
+        does not make all of them fail.
+        """
         return max(2, -(-self.delivery_count // 2))
 
 
 class SharePartition:
-    """The deliveries of one share partition. It begins at ``start_offset`` with what was stored of its offsets."""
+    """The deliveries of one share partition. It begins at ``start_offset`` with the stored states of its offsets."""
 
     def __init__(self, start_offset: int, batches: Iterable[StateBatch] = ()) -> None:
         self.start_offset = start_offset
@@ -299,7 +300,7 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, batches: Sequence[AckBatch], limits: ShareLimits, now_ms: int
     ) -> list[StateBatch] | AckRefusal:
-        """The changes to write for all of the batches, or for none. A renewal takes effect at once."""
+        """The changes to write: those of all batches, or none. A renewal takes effect at once."""
         changes: list[StateBatch] = []
         renewed: list[RecordRange] = []
         acknowledged = -1
@@ -378,20 +379,20 @@ class SharePartition:
         ]
 
     def archive(self, batch: StateBatch) -> list[StateBatch]:
-        """The dead letters are written, or cannot be: the change, which applies at once."""
+        """Called when the dead letters are written, or cannot be written; returns the change, which applies at once."""
         changes = [batch._replace(state=RecordState.ARCHIVED)]
         self._apply(changes)
         return changes
 
     def _mark(self, changes: Iterable[StateBatch], *, changing: bool) -> None:
-        """Whether the records wait until these changes are written."""
+        """Note whether the records wait until these changes are written."""
         for change in changes:
             for each in list(self._between(change.first, change.last)):
                 first, last = max(change.first, each.first), min(change.last, each.last)
                 self._put(replace(each, first=first, last=last, changing=changing))
 
     def settle(self, changes: Iterable[StateBatch], *, written: bool) -> None:
-        """The changes were written and apply, or they could not be: the records are still acquired."""
+        """Apply the changes if they were written; otherwise their records stay acquired."""
         if written:
             self._apply(changes)
         else:

@@ -90,7 +90,7 @@ class Held:
     leader_epoch: int
     timer: Timer | None = None
     expired_locks: int = 0
-    """How many record locks have expired since it is in use."""
+    """How many record locks have expired since the share partition came into use."""
 
 
 class Loading(NamedTuple):
@@ -116,7 +116,7 @@ class ShareCounts:
     """Acknowledged records by type."""
     fetch_requests: int = 0
     failed_fetches: int = 0
-    """Requests in which a partition, or more, got an error; the same for acknowledgements."""
+    """Requests in which at least one partition got an error; likewise ``failed_acknowledgements``."""
     acknowledge_requests: int = 0
     failed_acknowledgements: int = 0
     lost_sessions: int = 0
@@ -230,7 +230,7 @@ class SharePartitions:
         return log.high_watermark
 
     def _drop(self, held: Held) -> None:
-        """Drop it; the next user reads its stored state again."""
+        """Drop a share partition; the next user reads its stored state again."""
         if held.timer is not None:
             held.timer.cancel()
         if self._held.get(held.key) is held:
@@ -361,7 +361,7 @@ class SharePartitions:
         return self._ports.share_states.write(held.key, event, now_ms)
 
     def _store_applied(self, held: Held, changes: list[StateBatch], now_ms: int) -> Deferred[Error]:
-        """Write changes that hold already."""
+        """Write changes that have already been applied."""
         stored = self._store(held, changes, held.state.final_count, now_ms)
         stored.then(lambda error: self._drop(held) if error in GONE else None)
         self._ports.fetches.wake(held.partition.topic_partition)
@@ -370,10 +370,11 @@ class SharePartitions:
     def _bury(
         self, held: Held, changes: Iterable[StateBatch], now_ms: int, batches: Sequence[AckBatch] | None = None
     ) -> None:
-        """Write the dead letters of what is given up, and archive it then, whatever became of them.
+        """Write the dead letters of records that are given up; then archive the records, whether or not the dead
+        letters could be written.
 
-        :param batches: the acknowledgements that caused the changes, in ascending order; None: they are not known any
-            more.
+        :param batches: the acknowledgements that caused the changes, in ascending order; None if they are no longer
+            known.
         """
         given_up = [change for change in changes if change.state is RecordState.ARCHIVING]
         if not given_up:

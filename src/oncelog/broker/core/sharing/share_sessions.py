@@ -23,7 +23,7 @@ Place = tuple[bytes, int]
 
 
 class SessionOwner(NamedTuple):
-    """A member at one node: it has a session at each that leads a partition it reads."""
+    """A member at one node: a member has a session at each node that leads a partition that it reads."""
 
     group_id: str
     member_id: str

@@ -1,4 +1,4 @@
-"""Writes the checkpoint files of a data folder, on a thread if the server has one for that.
+"""Writes the checkpoint files of a data folder, on a worker thread if the server has one.
 
 Called by the log manager, and by whatever creates a topic, which waits until no checkpoint on disk has an older topic
 of that name. Invariant: one write at a time, so a file never replaces a newer one.
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class CheckpointWriter:
     """All checkpoint files of one data folder.
 
-    :param content: names and contents of the files, as they are to be now.
+    :param content: returns the current names and contents of the files.
     """
 
     def __init__(self, disk: Disk, tasks: Tasks, content: Callable[[], Work[list[tuple[str, bytes]]]]) -> None:

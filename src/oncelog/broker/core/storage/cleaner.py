@@ -5,7 +5,7 @@ them by the new segments. Progress is kept in ``cleaner-offset-checkpoint``: if 
 from its start.
 
 Invariant: a failure of one log does not keep the others from being compacted. A log whose disk fails (it is full, or
-there is no file descriptor) is tried again later, each time after twice the delay; a damaged one is left as it is.
+there is no file descriptor) is tried again later, each time after twice the delay; a damaged log is left as it is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Cleaner:
         self._pauses: dict[TopicPartition, _Pause] = {}
         self._compacting: TopicPartition | None = None
         self._cut = False
-        """Whether that log was truncated since its compaction began."""
+        """Whether the log being compacted was truncated since the compaction began."""
         self._last: TopicPartition | None = None
         self._stopped = False
 
@@ -98,13 +98,13 @@ class Cleaner:
     def clean(self, now_ms: int) -> None:
         """Start compacting the next log, by name, that is worth compacting; does nothing while one is running.
 
-        Logs take turns, so that one that is always due does not keep the others waiting.
+        The logs are compacted in turn, so that a log that is always due does not keep the others waiting.
         """
         self._pauses = {tp: _Pause(max(left - 1, 0), whole) for tp, (left, whole) in self._pauses.items()}
         self._begin_next(now_ms)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether :meth:`clean` would do nothing. Compactions that have begun report when time goes on as usual."""
+        """Whether :meth:`clean` would do nothing. A compaction that has begun reports its end by itself."""
         if self._compacting is not None or self._stopped:
             return True
         from oncelog.broker.log.compaction import plan
@@ -196,8 +196,9 @@ class Cleaner:
         self._discard(topic_partition, job)
 
     def _failed(self, topic_partition: TopicPartition, error: Exception) -> None:
-        """A log that the disk refused is tried again later; any other is left until the next start
-        (``uncleanable-partitions``)."""
+        """A log that failed because of the disk is tried again later; any other failed log is left until the next start
+        (``uncleanable-partitions``).
+        """
         if isinstance(error, StorageError):
             before = self._pauses.get(topic_partition)
             whole = FIRST_PAUSE if before is None else min(2 * before.whole, LONGEST_PAUSE)

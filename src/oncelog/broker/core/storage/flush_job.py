@@ -21,7 +21,7 @@ SMALL_FLUSH_PARTITIONS = 4
 
 
 class FlushJob(NamedTuple):
-    """Partitions with the files to sync for each; made by ``Flushing.take``, settled by ``Flushing.done``."""
+    """Partitions with the files to sync for each; created by ``Flushing.take``, completed by ``Flushing.done``."""
 
     disk: Disk
     tickets: tuple[tuple[Partition, FlushTicket], ...]

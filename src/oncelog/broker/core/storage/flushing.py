@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 100
-"""Partitions of one sync: the first of each costs the loop 0.1 ms."""
+"""Maximum number of partitions in one sync: the first sync of each partition costs the loop 0.1 ms."""
 EARLY_BYTES = 16 * 1024 * 1024
 """A partition with this much to sync does not wait for the policy's interval. A file system delays appends to a file
 while it allocates space for what is being synced of it, and the more that is, the longer."""
@@ -92,7 +92,7 @@ class Flushing:
         ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, idle)
 
     def appended(self, partition: Partition) -> None:
-        """Something was appended to a partition."""
+        """Called when something was appended to a partition."""
         metadata = self._ports.metadata_sync
         if not metadata.is_settled and metadata.delays_sync_of(partition):
             return
@@ -153,8 +153,8 @@ class Flushing:
     def take(self, now_ms: int) -> FlushJob | None:
         """Everything appended since the last call, to be synced together (group commit); None if there is nothing.
 
-        Of many partitions only the longest waiting ones; the others follow with the next call. Those to be synced early
-        come alone.
+        If there are many partitions, only those that have waited longest; the others follow with the next call.
+        Partitions that must be synced early are returned without others.
         """
         waiting = self._early if self._early and not self._due else self._dirty
         tickets: list[tuple[Partition, FlushTicket]] = []

@@ -1,4 +1,4 @@
-"""The partition logs of a data folder: opening, deletion, retention, compaction and what checkpoints say of them.
+"""The partition logs of a data folder: opening, deletion, retention, compaction and their checkpoints.
 
 Called by ``core.broker`` and ``core.administration``. Invariants: the clean-shutdown marker is written last and removed
 first; a checkpoint never claims more than was synced; a deleted topic's folder is renamed before anything is removed,
@@ -41,9 +41,11 @@ FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
 MAX_PRODUCER_IDS_UNKNOWN = 2**32
-"""The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
+"""The largest allowed gap between two producer ids that are in the logs but, because metadata was lost, not in the
+metadata.
+"""
 LOGS_IN_A_CHUNK = 100
-"""For how many logs the lines of a checkpoint are built in one chunk."""
+"""The number of logs whose checkpoint lines are built in one chunk."""
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 """KRaft's own log in a folder that Apache Kafka wrote; left as it is."""
 
@@ -77,7 +79,7 @@ class LogManager:
         self.checkpoints = CheckpointWriter(disk, tasks, self._content)
         self._stopped = False
         self._lost_clean = False
-        """Whether logs end below what the cleaner's checkpoint says about them."""
+        """Whether logs end below their offset in the cleaner's checkpoint."""
         self.removed: dict[TopicPartition, int] = {}
         """How many offsets retention has removed from each partition since the start."""
         self._cleaner = Cleaner(disk, background, self._logs, self._log_was_cleaned)
@@ -212,7 +214,7 @@ class LogManager:
             self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:
-        """Forget what was known of a log: another log of its name may follow."""
+        """Forget the recorded state of a log: another log of the same name may follow."""
         self._names_others |= topic_partition in self._recovery_points
         self._recovery_points.pop(topic_partition, None)
         self.removed.pop(topic_partition, None)
@@ -220,7 +222,9 @@ class LogManager:
         self._cleaner.forget(topic_partition)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
-        """The topic id that a folder was made for, if known: the file is not synced, so a power loss may damage it."""
+        """The topic id for which a folder was created, if known: the file is not synced, so a power loss may damage
+        it.
+        """
         try:
             return checkpoints.read_partition_metadata(self.disk, folder)
         except CorruptLogError as error:

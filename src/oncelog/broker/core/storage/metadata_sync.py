@@ -6,7 +6,7 @@ that report it wait here, as with Kafka's controller. Called by ``broker``, and 
 anything before the metadata is on stable storage.
 
 Invariants
-- An answer about metadata leaves only when everything the store held when it was made is on stable storage.
+- An answer about metadata is sent only when all changes made before it are on stable storage.
 - Files are never ahead of the metadata: before it is on stable storage, no log of a new topic or partition is synced,
   so nothing is committed under policy ``commit``, and no folder of a deleted topic is renamed.
 - No producer id is handed out from a block that is not on stable storage.
@@ -53,11 +53,11 @@ ABOUT_METADATA: Final = frozenset(
         ApiKey.DESCRIBE_QUORUM,
     }
 )
-"""Requests that change the store, or return what it holds."""
+"""Requests that change the store, or return its content."""
 
 
 class Released(Protocol):
-    """Takes a value that waited for the metadata."""
+    """Called with a value that waited for the metadata."""
 
     def appended(self, partition: Partition) -> None: ...
 
@@ -76,8 +76,9 @@ class SyncPorts(Protocol):
 
 
 class MetadataSync:
-    """Syncs one broker's metadata, and holds what waits for that. Until :meth:`begin` the store syncs each change in
-    its own iteration."""
+    """Syncs one broker's metadata, and keeps the answers and requests that wait for that. Until :meth:`begin` the store
+    syncs each change in its own iteration.
+    """
 
     def __init__(self, ports: SyncPorts) -> None:
         self._ports = ports
@@ -86,10 +87,13 @@ class MetadataSync:
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
         self.checkpointing: Deferred[None] | None = None
-        """While the write-ahead log is moved into the store's file: resolves when that is done. Read-only for
-        others."""
+        """Set while the write-ahead log is moved into the store's file; resolves when that is done. Other classes only
+        read this.
+        """
         self._held: set[Channel] = set()
-        """Connections with a request that waits for that move: their later requests must see what it has changed."""
+        """Connections with a request that waits for the move: their later requests must see the changes of that
+        request.
+        """
         self._synced = self._store.changes
         """The number of the last change known to be on stable storage."""
         self.is_settled = True
@@ -113,7 +117,10 @@ class MetadataSync:
         self._synced = self._store.changes
         self._store.file.leave_sync_to(self._changed, alone)
         self._store.producer_ids.reserve_next_block()
-        self.is_settled = True  # not reported: only answers with one of these ids wait for it
+        self.is_settled = (
+            # The reserved block need not be reported: only answers with one of its ids wait for its sync.
+            True
+        )
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its own iteration again."""
@@ -179,7 +186,7 @@ class MetadataSync:
             yield self.checkpointing
 
     def until_changes_are_possible(self, context: RequestContext) -> Work[None]:
-        """Make a request wait while the store accepts no changes, and the later ones of its connection with it."""
+        """Make a request, and the later requests of its connection, wait while the store accepts no changes."""
         if context.api_key not in ABOUT_METADATA:
             return
         while self.checkpointing is not None and (context.api_key not in READ_ONLY or context.channel in self._held):
@@ -204,7 +211,7 @@ class MetadataSync:
         self._settle(changes)
 
     def _settle(self, changes: int) -> None:
-        """All changes up to this one are on stable storage."""
+        """Called when all changes up to this one are on stable storage."""
         self._synced = max(self._synced, changes)
         self.is_settled = self._synced >= self._store.changes
         self._topics = {topic_id: change for topic_id, change in self._topics.items() if change > self._synced}
@@ -264,13 +271,14 @@ class MetadataSync:
     # --- topics, producer ids
 
     def topic_changed(self, topic_id: bytes) -> None:
-        """A topic was created, or partitions of it."""
+        """Called when a topic was created, or partitions of it."""
         if not self.is_settled:
             self._topics[topic_id] = self._store.changes
 
     def opened(self, partition: Partition) -> None:
-        """A partition was opened: if the sync of its topic has failed, it commits nothing, because a restart might not
-        know it."""
+        """Called when a partition was opened: if the sync of its topic has failed, the partition commits nothing,
+        because the topic might not exist after a restart.
+        """
         if self.failure is not None and partition.topic_id in self._topics:
             partition.flush_failed(self.failure)
 
@@ -282,7 +290,7 @@ class MetadataSync:
         return False
 
     def forget(self, partition: Partition) -> None:
-        """A partition is deleted."""
+        """Called when a partition is deleted."""
         self._partitions.pop(partition, None)
 
     def producer_id(self) -> int:

@@ -118,7 +118,7 @@ class Partition:
         self._on_advance(self.topic_partition)
 
     def in_sync_changed(self) -> None:
-        """The set of replicas that hold back the high watermark has changed."""
+        """Called when the set of replicas that hold back the high watermark has changed."""
         self._advance(self._written_or_synced)
 
     @property
@@ -230,7 +230,7 @@ class Partition:
         return result
 
     def flushed(self, ticket: FlushTicket) -> None:
-        """Everything that the ticket covers is on stable storage."""
+        """Called when everything that the ticket covers is on stable storage."""
         self.log.files.flushed(ticket)
         self._advance(self._written_or_synced)
 

@@ -78,7 +78,7 @@ class ProducerStateEntry:
 
     @property
     def last_sequence(self) -> int:
-        """-1 if no batch of the current epoch is known."""
+        """The last sequence of the newest batch; -1 if no batch of the current epoch is known."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     @property

@@ -59,10 +59,10 @@ class ProducerStateManager:
         self.entries: dict[int, ProducerStateEntry] = {}
         self.map_end_offset = 0
         self._verifications: dict[int, VerificationEntry] = {}
-        # First offset to producer id, in the order of first offsets: transactions begin at the end of the log.
+        # Maps first offsets to producer ids, in ascending order: transactions begin at the end of the log.
         self._ongoing: dict[int, int] = {}
         self.unstable: dict[int, None] = {}
-        """First offsets of the transactions that hold readers back; read-only for others."""
+        """First offsets of the transactions that hold readers back; other classes only read this."""
         self.unreplicated: deque[tuple[int, int]] = deque()
         """Markers not yet replicated, each with its transaction's first offset; for :meth:`replicated_to`."""
 
@@ -214,7 +214,7 @@ class ProducerStateManager:
     # --- the only mutations by records
 
     def apply_data(self, header: BatchHeader, base_offset: int) -> None:
-        """A data batch is in the log at ``base_offset``."""
+        """Called when a data batch is in the log at ``base_offset``."""
         producer_id, last_offset = header.producer_id, base_offset + header.last_offset_delta
         self.map_end_offset = last_offset + 1
         if producer_id < 0:
@@ -276,7 +276,9 @@ class ProducerStateManager:
         return CompletedTxn(producer_id, first_offset, offset, not commit, stable)
 
     def apply_run(self, headers: Sequence[BatchHeader], offsets: Sequence[int], end: int) -> None:
-        """As many client batches were appended at ``offsets``, and the log continues at ``end``."""
+        """Called when client batches with these headers were appended at ``offsets``, and the log continues at
+        ``end``.
+        """
         number = 0
         for header in headers:
             if header.producer_id >= 0:
@@ -286,7 +288,7 @@ class ProducerStateManager:
             self.map_end_offset = end
 
     def skip_to(self, offset: int) -> None:
-        """The log continues at ``offset``, without batches of any producer in between."""
+        """Called when the log continues at ``offset``, without batches of any producer in between."""
         if offset > self.map_end_offset:
             self.map_end_offset = offset
 
@@ -361,7 +363,7 @@ class ProducerStateManager:
         self.unstable = dict.fromkeys(self._ongoing)
 
     def recall(self, headers: Iterable[BatchHeader]) -> None:
-        """Complete the cached batches of producers of which a snapshot had the last one.
+        """Complete the cached batches of producers, of which a snapshot has only the last one.
 
         :param headers: data batches at the end of the log up to the snapshot's offset, in order; of many batches of a
             producer the last ones are enough.

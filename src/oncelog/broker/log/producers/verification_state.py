@@ -53,7 +53,7 @@ class VerificationEntry:
             self.lowest_sequence = first_sequence
 
     def is_of_later_transaction(self, marker_epoch: int) -> bool:
-        """Whether it belongs to a later transaction than the one that a marker of this epoch ends."""
+        """Whether the guard belongs to a later transaction than the one that a marker of this epoch ends."""
         return self.supports_epoch_bump and self.epoch >= marker_epoch
 
 

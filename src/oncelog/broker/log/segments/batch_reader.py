@@ -63,8 +63,8 @@ def read_batches(
 
 
 def scan_batches(file: File, scanner: BatchScanner, end: int, *, position: int = 0) -> Iterator[tuple[int, Scanned]]:
-    """Feed the batches in ``[position, end)`` to ``scanner``; yields what it finds after each read, and where the
-    batches read end.
+    """Feed the batches in ``[position, end)`` to ``scanner``; yields, after each read, the scanner's results and the
+    position up to which batches were read.
 
     :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; everything before them was
         yielded.

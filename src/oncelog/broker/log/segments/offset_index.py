@@ -56,7 +56,7 @@ class OffsetIndex:
         return self._positions[entry - 1] if entry else 0
 
     def boundary_at_or_before(self, position: int) -> int:
-        """The greatest known start of a batch that is not after ``position``; 0 without one."""
+        """The greatest known start of a batch that is not after ``position``; 0 if none is known."""
         entry = bisect_right(self._positions, position)
         return self._positions[entry - 1] if entry else 0
 

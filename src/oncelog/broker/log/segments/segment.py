@@ -48,7 +48,7 @@ _UNREADABLE_KEPT = 100
 _REBUILT_INTERVAL_BYTES = 4096
 """Kafka's default of ``index.interval.bytes``."""
 MAX_OFFSET = 2**63 - 1
-"""No offset of a log reaches this: as the low end of the tail it means that no position is cached."""
+"""An offset above all offsets: as the low end of the tail it means that no position is cached."""
 
 
 class Located(NamedTuple):
@@ -62,7 +62,8 @@ class Segment:
     """A segment whose batches have offsets from ``base_offset`` on.
 
     ``first_timestamp``: largest timestamp of the first batch, from which ``segment.ms`` counts; None: not read yet.
-    ``last_append_ms``: wall clock of the newest append (or of opening, before one), for records without timestamps.
+    ``last_append_ms``: wall clock of the newest append (of the opening, before any append), for records without
+    timestamps.
     """
 
     __slots__ = (
@@ -107,7 +108,7 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
-        # Entries of the offset, time and transaction index already in their files; None: the file must be replaced.
+        # Number of entries of the offset, time and transaction index in their files; None: the file must be replaced.
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
         # With these settings no batch up to this size and timestamp needs a new segment.
@@ -220,7 +221,7 @@ class Segment:
         self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
 
     def take_scanned(self, scanner: BatchScanner) -> None:
-        """Add what ``scanner`` found in the whole file to the indexes, which must have been started afresh."""
+        """Add the results of ``scanner`` for the whole file to the indexes, which must be empty."""
         offsets, positions, timestamps, time_offsets = scanner.index_columns()
         self.offset_index.extend(offsets, positions)
         self.time_index.extend(timestamps, time_offsets)
@@ -332,7 +333,9 @@ class Segment:
         return False
 
     def _update_fit_limits(self, config: TopicConfig, timestamp: int) -> None:
-        """Record up to which size no index can be full: each batch, at least as large as its header, adds one entry."""
+        """Store the file size up to which no index can be full: each batch, at least as large as its header, adds one
+        entry.
+        """
         used = max(len(self.offset_index), len(self.time_index))
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1 - used
         self._fit_config, self._fit_timestamp = config, timestamp
@@ -348,10 +351,10 @@ class Segment:
         config: TopicConfig,
         jitter_ms: Callable[[], int],
     ) -> bool:
-        """Whether none of ``count`` batches that :meth:`fits_without_roll` does not admit needs a new segment. May
-        return False for some that would fit.
+        """Whether none of ``count`` batches needs a new segment, for batches that :meth:`fits_without_roll` does not
+        admit. May return False for batches that would fit.
 
-        :param size_bytes: of all of them.
+        :param size_bytes: the total size of the batches.
         """
         if not self.size_bytes:
             return False
@@ -557,7 +560,7 @@ class Segment:
             position += size
 
     def forgive(self) -> None:
-        """Allow reads again of what the disk failed to read."""
+        """Allow reads of the batches that the disk failed to read before."""
         self._unreadable.clear()
 
     def end_of_limited_read(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:

@@ -42,7 +42,7 @@ class SegmentList:
 
     @property
     def closed(self) -> Sequence[Segment]:
-        """All except the active one."""
+        """All segments except the active one."""
         return self._segments[:-1]
 
     def oldest(self, count: int) -> Sequence[Segment]:
@@ -61,7 +61,7 @@ class SegmentList:
         return sum(segment.size_bytes for segment in self._segments)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
-        """The segments, each with an offset that it does not reach; for the last one, a maximum."""
+        """The segments, each with an upper bound of its offsets; for the last one, a maximum."""
         return list(zip(self._segments, [*self._bases[1:], MAX_OFFSET], strict=True))
 
     def number_of(self, offset: int) -> int:
@@ -95,7 +95,7 @@ class SegmentList:
     # --- finding
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
-        """The disk failed to read some of these bytes of a segment (:meth:`Segment.find_unreadable`)."""
+        """Called when the disk failed to read some of these bytes of a segment (:meth:`Segment.find_unreadable`)."""
         segment = self._segments[self.number_of(base_offset)]
         if segment.base_offset == base_offset:
             segment.find_unreadable(position, position + size_bytes)

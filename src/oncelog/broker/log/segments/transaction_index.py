@@ -24,8 +24,8 @@ ENTRY_SIZE_BYTES = _ENTRY.size
 class AbortedTxn(NamedTuple):
     """An aborted transaction.
 
-    ``last_stable_offset`` is how far a read_committed reader could read once this transaction was over: a search for
-    transactions below an offset may stop at the first entry whose last stable offset has reached it.
+    ``last_stable_offset`` is how far a read_committed reader could read right after this transaction had ended: a
+    search for transactions below an offset may stop at the first entry whose last stable offset has reached it.
     """
 
     producer_id: int
@@ -65,7 +65,9 @@ class TransactionIndex:
         self.entries.append(aborted)
 
     def collect(self, offset: int, upper_bound_offset: int, into: list[AbortedTxn]) -> bool:
-        """Add the transactions that touch ``[offset, upper_bound_offset)``; True if no later segment has more."""
+        """Add the transactions that touch ``[offset, upper_bound_offset)``; returns True if no later segment has
+        more.
+        """
         entries = self.entries
         if len(entries) - _IN_A_BLOCK * len(self._lowest[0]) >= _IN_A_BLOCK:
             self._sum_up()

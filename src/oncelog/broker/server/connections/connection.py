@@ -159,7 +159,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its next request has arrived and waits to be started."""
+        """Whether the connection's next request has arrived and waits to be started."""
         return self._waiting is not None
 
     @property
@@ -181,7 +181,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     @property
     def request_begun(self) -> float:
-        """When the request that it is receiving began to arrive."""
+        """When the request that the connection is receiving began to arrive."""
         return 0.0 if self._frame is None else self._frame.begun
 
     # --- reading
@@ -231,7 +231,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._want_capacity(frame, min(frame.size_bytes, 2 * frame.capacity))
 
     def _start_own(self, buffer: bytearray, end: int) -> None:
-        """As :meth:`_start`, for a buffer of its own, which is given to others when it is no longer needed."""
+        """Like :meth:`_start`, for a separate buffer, which is lent to other requests when it is no longer needed."""
         self._lent = False
         self._start(buffer, end)
         if not self._lent:
@@ -240,7 +240,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._server.spare_buffers.lend(buffer)
 
     def _keep_rest(self, buffer: bytearray, position: int, end: int) -> None:
-        """Keep what could not be started: a part of a request, or one that has to wait."""
+        """Keep bytes that could not be started: an incomplete request, or a request that has to wait."""
         left = end - position
         if left < 4:
             self._rest = bytes(buffer[position:end])
@@ -258,7 +258,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _begin_frame(self, begun: memoryview, size: int) -> None:
-        """Begin a request of ``size`` bytes with ``begun``; a connection that sent one this large before is trusted."""
+        """Begin a request of ``size`` bytes with ``begun``; if the connection has sent a request of this size before,
+        memory for all of it is requested at once.
+        """
         server = self._server
         frame = self._frame = IncomingFrame(size, len(begun), self.last_active, server.spare_buffers)
         self.progressed = server.loop.time()
@@ -350,7 +352,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._keep_rest(buffer, position, end)
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
-        """Whether the request whose size is at ``position`` may start now, as far as its connection goes."""
+        """Whether the connection allows the request whose size is at ``position`` to start now."""
         if self._throttled_until or self._writer is not None:
             return False
         if self._out and (self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE):
@@ -405,7 +407,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.writable[self] = None  # resumes the waiting requests
 
     def throttle(self, wait_ms: int) -> None:
-        """Start no request for a while; what arrives meanwhile, after the first, stays with the peer."""
+        """Start no request for a while; of the bytes that arrive meanwhile, only the first are read."""
         if self._socket is None:
             return  # the connection has ended: a timer would keep it in memory
         until = self._server.loop.time() + wait_ms / 1000

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 FIRST_FRAME_BYTES = 16 * 1024
 """Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
-"""A request of which less than one part has arrived for a while is considered stalled."""
+"""A request of which fewer bytes than this have arrived for a while is considered stalled."""
 PRODUCE = 0
 
 
 class IncomingFrame:
     """A request that does not fit into the buffer that all connections share, as it arrives.
 
-    :ivar size_bytes: of the whole request.
-    :ivar capacity: how much of it there is memory for; ``wanted``: how much is asked for.
+    :ivar size_bytes: size of the whole request.
+    :ivar capacity: for how many of its bytes memory was granted; ``wanted``: for how many it was requested.
     :ivar begun: when it began to arrive.
     """
 
@@ -40,7 +40,7 @@ class IncomingFrame:
         self.note_progress()
 
     def begin(self, begun: memoryview) -> None:
-        """Take the part that has arrived, once the memory for more is counted."""
+        """Take over the bytes that have arrived, once the memory for more is counted."""
         if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is taken when more arrives
             self._buffer = bytearray(begun)
         else:
@@ -55,7 +55,9 @@ class IncomingFrame:
         return memoryview(self._buffer)[self.filled : self.capacity]
 
     def received(self, nbytes: int) -> bool:
-        """Count bytes that have arrived in :meth:`room`; True if they are progress, which single bytes are not."""
+        """Count bytes that have arrived in :meth:`room`; returns True if they are progress, which single bytes are
+        not.
+        """
         self.filled += nbytes
         if self.filled < self._mark:
             return False

@@ -38,7 +38,9 @@ ANSWER_PRICE = 4
 them."""
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
-"""Linux supports both, macOS the second, Windows neither."""
+"""Whether several buffers can be sent in one call. Linux has this and ``MSG_MORE``, macOS only this, Windows
+neither.
+"""
 
 
 class UnreadableFile(StorageError):
@@ -95,11 +97,11 @@ class Sending:
         self._out_bytes = 0
         self._out_counted = 0
         self.kept_since = 0.0
-        """Since when the peer has not read all of its answers, of those that are counted."""
+        """Since when the peer has left unread answers whose memory is counted."""
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
-        """Whether its node is partitioned from the network: then nothing is read or sent."""
+        """Whether the connection's node is partitioned from the network: then nothing is read or sent."""
 
     def resume(self) -> None:
         """Continue with requests that waited until answers were sent."""
@@ -226,8 +228,9 @@ class Sending:
         return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
-        """Send a part; True when it has been sent, or was read into bytes to be sent next; False if the socket is full,
-        which a part of a part shows: another call would only be refused."""
+        """Send a part; returns True when it has been sent, or was read into bytes to be sent next; False if the socket
+        is full, as an incomplete write shows: another call would only be refused.
+        """
         try:
             sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
         except (BlockingIOError, ConnectionError):

@@ -19,7 +19,7 @@ class SpareBuffers:
         """Buffers with requests under way, the latest last."""
 
     def take(self, size_bytes: int) -> bytearray:
-        """A buffer of at least this size, but not of a very different one; it contains leftover data."""
+        """A buffer of at least this size, but not much larger; it contains leftover data."""
         spare, lent = self._spare, self._lent
         # the latest buffer is more likely to be in the processor's cache
         for position in range(len(spare) - 1, -1, -1):

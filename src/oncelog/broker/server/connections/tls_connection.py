@@ -74,7 +74,7 @@ class TlsConnection(Connection):
         self._server.end_iteration_soon()
 
     def _handshake(self) -> bool:
-        """Continue the handshake; True once the peer is identified."""
+        """Continue the handshake; returns True once the peer is identified."""
         if not self._tls.handshake():
             return False
         certificate = self._tls.peer_certificate()

@@ -29,7 +29,7 @@ from oncelog.runtime.ports import Buffer
 
 try:
     import fcntl
-except ImportError:  # Windows, where `lacking` is not empty either
+except ImportError:  # Windows, where other functions are missing, too
     fcntl = None  # type: ignore[assignment]
 
 DEFAULT_MAX_DESCRIPTORS = 512
@@ -303,11 +303,11 @@ class OsDisk:
             if file._descriptor is not None:
                 return file._descriptor
             if file._removed:
-                raise StorageError(f"cannot open {file.path}: it was removed, as retention or a deletion demands")
+                raise StorageError(f"cannot open {file.path}: it was removed by retention or a deletion")
             return self._opens(file, 0)
 
     def _opens(self, file: OsFile, create: int) -> _Descriptor:
-        """Open a descriptor, for which others may have to be closed.
+        """Open a descriptor, for which other descriptors may have to be closed.
 
         :param create: 0 or ``O_CREAT``.
         """
@@ -334,7 +334,9 @@ class OsDisk:
         files.add(file)
 
     def _let_go_of_oldest(self) -> bool:
-        """Close the descriptor opened first, preferably of a file without unsynced data; False if none is open."""
+        """Close the descriptor opened first, preferably of a file without unsynced data; returns False if none is
+        open.
+        """
         with self._lock:
             while (file := _take_oldest(self._opened)) is not None:
                 if not file._unsynced:
@@ -481,7 +483,7 @@ class OsDisk:
 
 
 class ForeignFile:
-    """A file that other code in this process writes, kept open in order to sync it: the metadata store's log."""
+    """A file that other code in this process writes (the metadata store's log), kept open only to sync it."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -109,7 +109,7 @@ class Syncing:
             worker.submit(partial(self._sync, begun, part))
 
     def _sync(self, begun: _Round, part: FlushJob) -> None:
-        """Runs on a worker's thread."""
+        """Sync a part of a round's files; runs on a worker's thread."""
         if begun.is_over(part.sync()):
             seconds = real_time.perf_counter() - begun.begun
             self._server.loop.call_soon_threadsafe(self._done, begun.job, begun.failures, seconds)

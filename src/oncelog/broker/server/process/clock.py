@@ -11,7 +11,7 @@ from collections.abc import Callable
 from oncelog.runtime import real_time
 
 MIN_STEP_NS = 100_000_000
-"""A smaller step makes no difference to timeouts."""
+"""A step of the clock smaller than this makes no difference to timeouts."""
 MAX_APART_NS = 10_000_000
 """Both clocks must be read within this time, else they are read again: a delay in between is not a step."""
 

@@ -39,7 +39,7 @@ def share_out(limit: int) -> DescriptorLimits:
 
 
 def claim() -> DescriptorLimits | None:
-    """Raise the limit as far as the system allows and divide it; None if there is no limit."""
+    """Raise the limit as far as the system allows and divide it; returns None if there is no limit."""
     if not hasattr(resource, "getrlimit"):
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -54,7 +54,7 @@ def claim() -> DescriptorLimits | None:
     shares = share_out(soft)
     if soft < FEW:
         logger.warning(
-            "this process may open %d files: %d connections are served at most; raise it (ulimit -n) for more",
+            "this process may open %d files: %d connections are served at most; raise the limit (ulimit -n) for more",
             soft,
             shares.connections,
         )

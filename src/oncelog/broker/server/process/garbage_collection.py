@@ -11,8 +11,10 @@ import gc
 import sys
 
 COLLECT_AFTER = 500, 2, 2_400
-"""Python's own are 700, 10 and 10: collections that seldom find anything and delay a request. One of 500
-objects takes an eighth of a millisecond, one of the next older generation, after three of those, less than half."""
+"""Python's own are 700, 10 and 10: collections that seldom find anything and delay a request. A collection of 500
+objects takes an eighth of a millisecond; after three of those, a collection of the next older generation takes less
+than half a millisecond.
+"""
 STEP = 50
 """After this many new partitions objects are frozen again."""
 GIVE_WAY_S = 0.0005

@@ -39,7 +39,7 @@ class JsonLines(logging.Formatter):
 
 
 def json_line(level: int, message: str) -> str:
-    """A line as :class:`JsonLines` writes it, of the program itself."""
+    """A message of the program itself, in the form that :class:`JsonLines` writes."""
     return JsonLines().format(logging.LogRecord("oncelog", level, "", 0, "%s", (message,), None))
 
 

@@ -22,7 +22,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; on Windows the process takes signals, the loop cannot."""
+    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; on Windows the process handles signals, because the loop
+    cannot.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, stop)

@@ -74,7 +74,7 @@ class BackgroundWorker:
 
     @property
     def is_coming(self) -> bool:
-        """Whether such work is under way."""
+        """Whether work is in progress."""
         return self.under_way > 0 and self.worker.alive
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:

@@ -252,7 +252,7 @@ class TlsStream:
         self._incoming.write(data)
 
     def handshake(self) -> bool:
-        """Continue the handshake; True once it is done. Raises ssl.SSLError."""
+        """Continue the handshake; returns True once it is done. Raises ssl.SSLError."""
         if not self.established:
             try:
                 self._tls.do_handshake()

@@ -88,7 +88,7 @@ class KeySet:
             self._fetched = real_time.monotonic()
 
     def _wait(self, pause: float) -> bool:
-        """Wait until the next fetch is due; False if there is to be none."""
+        """Wait until the next fetch is due; returns False if there is to be none."""
         with self._changed:
             while not self._closed:
                 soonest = min(pause, UNKNOWN_KEY_PAUSE_S) if self._unknown_asked else pause

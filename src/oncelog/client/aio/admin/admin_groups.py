@@ -123,7 +123,7 @@ class GroupsAdmin(AdminConnection):
         return GroupDescription(group_id, "share", group.group_state, "share", group.assignor_name, node, members)
 
     async def _describe_by_id(self, node: int, api: Api, request: Message) -> Any:
-        """The one group asked for; None if the node knows no group of this type and name."""
+        """The requested group; None if the node knows no group of this type and name."""
         try:
             answer = await self.cluster.ask(node, api, request)
         except UnsupportedVersionError:
@@ -160,7 +160,7 @@ class GroupsAdmin(AdminConnection):
 
         :param require_stable: wait until open transactions that hold offsets of the group have ended (KIP-447).
         :param negative: also what was committed with an offset below 0, which is not a position: Spark sinks keep their
-            markers so.
+            markers this way.
         """
         return await self._group_offsets(group_id).fetch(
             None if partitions is None else arguments.partitions(partitions),

@@ -37,8 +37,9 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 
 class ReplicasAdmin(AdminConnection):
-    """A call that names several partitions tries all of them and raises the first refusal at the end; one that says
-    only that there was no move to cancel has the lowest priority."""
+    """A call that names several partitions tries all of them and raises the first refusal at the end; the refusal that
+    there was no move to cancel has the lowest priority.
+    """
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         """Move a partition to these nodes, the preferred leader first; None cancels a move that is under way.

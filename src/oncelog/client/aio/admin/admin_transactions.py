@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
 WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
-"""Version 1 ends a transaction by the older rules, which allow a marker with the epoch that the partition knows."""
+"""Version 1 ends a transaction by the older rules, which allow a marker with the epoch of the transaction in the
+partition.
+"""
 
 
 class TransactionsAdmin(AdminConnection):
@@ -96,8 +98,8 @@ class TransactionsAdmin(AdminConnection):
             for name, producer in open_here
             if (producer.producer_id, name) not in known
         }
-        # A transaction that ended in between also looked open first and unknown later: only one that is still open
-        # hangs.
+        # A transaction that ended before its coordinator was asked is unknown there, too: report only those that are
+        # still open.
         return [
             (name, producer)
             for name, producer in await self._open_in(sorted({name for name, _, _ in suspects}))

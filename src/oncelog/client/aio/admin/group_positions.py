@@ -29,8 +29,9 @@ class GroupRefused(OncelogError):
 
 
 class PartitionPosition(NamedTuple):
-    """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone or the
-    partition has no leader. ``marker``: what a Spark sink keeps there instead of a position."""
+    """A partition that a group reads; ``committed`` is None without a position; the other offsets are None if the topic
+    is gone or the partition has no leader. ``marker``: what a Spark sink keeps there instead of a position.
+    """
 
     name: TopicPartition
     committed: int | None
@@ -121,9 +122,8 @@ async def group_offsets(admin: Admin, group: str) -> GroupCommits:
 
 
 async def sink_markers(admin: Admin, groups: Iterable[GroupListing]) -> dict[str, SinkMarker]:
-    """The marker of each of the groups that is a Spark sink's, if the user may read it.
-
-    Groups that consumers use are not asked for.
+    """The marker of each group that belongs to a Spark sink, if the user may read it. Groups of consumers are not
+    requested.
     """
     limit = asyncio.Semaphore(AT_ONCE)
 

@@ -1,8 +1,8 @@
 """Reads the batches of a partition as stored, control records included, and determines the outcome of each record.
 
 Called by the command line and the console. Below the last stable offset the broker lists the aborted transactions, so
-one pass suffices; above it the next marker of a record's producer decides, and without one its transaction is open.
-Source: KIP-98 (``abortedTransactions`` of Fetch).
+one pass suffices; above it the next marker of a record's producer decides, and without a marker its transaction is
+open. Source: KIP-98 (``abortedTransactions`` of Fetch).
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: in
 
 
 def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Iterator[StoredBatch]:
-    """The batches from the one that holds ``offset`` on; of the first only the records from ``offset`` on."""
+    """The batches from the one that holds ``offset`` on, without the records of the first batch that are before
+    ``offset``.
+    """
     for position, header in iter_headers(data):
         if header.last_offset < offset:
             continue

@@ -3,7 +3,7 @@ cluster.
 
 Called by the command line and the console, for any cluster. A marker is the metadata of an offset of -1, which is no
 position, so its group is not a consumer that could be behind. The sink itself reads its marker elsewhere
-(``oncelog.spark.sink.marker``); this module only knows enough to show one.
+(``oncelog.spark.sink.marker``); this module only knows enough to show a marker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SinkMarker(NamedTuple):
 
     @classmethod
     def of(cls, group: str, where: TopicPartition, metadata: str) -> SinkMarker | None:
-        """None for metadata that no oncelog sink has written."""
+        """The marker in an offset's metadata; None for metadata that no oncelog sink has written."""
         if not metadata.startswith("{"):
             return None
         try:

@@ -46,7 +46,7 @@ COORDINATOR_MOVED = frozenset(
 )
 _LEADER_UNSURE = frozenset({Error.NETWORK_EXCEPTION, Error.REQUEST_TIMED_OUT})
 GIVE_UP_ON_UNKNOWN_SECONDS = 5.0
-"""A topic still unknown after this does not exist: creating one takes well under a second."""
+"""A topic that is still unknown after this time does not exist: creating a topic takes well under a second."""
 
 
 class ClusterAccess:
@@ -151,7 +151,7 @@ class ClusterAccess:
     async def ask(
         self, node: int, api: Api, message: Message | Build, *, highest: int = NO_LIMIT, channel: int = 0
     ) -> Any:
-        """One node's answer.
+        """The answer of one node.
 
         :raises KafkaError: there was no answer.
         """
@@ -315,7 +315,7 @@ class ClusterAccess:
             if refused:
                 raise min(refused, key=lambda error: error.retriable)
             if left:
-                raise error_for(Error.UNKNOWN_SERVER_ERROR, f"the answer left {min(left)} out")
+                raise error_for(Error.UNKNOWN_SERVER_ERROR, f"the answer does not contain {min(left)}")
 
         if left:
             await self.repeat(what, attempt, timeout_ms=timeout_ms, setting=setting)

@@ -129,9 +129,9 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._in_flight: deque[tuple[int, Request]] = deque()
         self._queued: list[Request] = []
         self._unwritten: list[Request] = []
-        """Requests without an answer, until the operating system has taken them."""
+        """Requests that get no answer, until the operating system has accepted their bytes."""
         self.unheard = False
-        """Whether requests without an answer were written: nothing shows how far the broker has read."""
+        """Whether requests that get no answer were written, so that nothing shows how far the broker has read."""
         self._over: asyncio.Future[None] | None = None
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
@@ -417,7 +417,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             self.resume_writing()
 
     def resume_writing(self) -> None:
-        """The operating system has taken all writes: requests without an answer are now complete."""
+        """The operating system has accepted all writes: requests that get no answer are now complete."""
         transport, under = self._transport, self._under
         if self._unwritten and not self._out and transport is not None and not transport.get_write_buffer_size():
             if under is not None and under.get_write_buffer_size():

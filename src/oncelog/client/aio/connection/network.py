@@ -179,8 +179,9 @@ class Network:
         return False
 
     def any_node(self) -> int:
-        """The ready node with the fewest requests; else one that may be tried now, known nodes before bootstrap
-        ones."""
+        """The connected node with the fewest requests; otherwise a node to which a connection may be tried now, known
+        nodes before bootstrap servers.
+        """
         ready = [c for (_, channel), c in self._connections.items() if c.ready and not channel and c.node >= 0]
         ready = ready or [c for (_, channel), c in self._connections.items() if c.ready and not channel]
         if ready:
@@ -251,7 +252,7 @@ class Network:
             self._connect(node, channel)[0].send(request)
 
     def _waited(self, key: tuple[int, int]) -> None:
-        """The backoff is over, or the client was closed."""
+        """Called when the backoff is over, or the client was closed."""
         for request in self._waiting.pop(key, ()):
             self._send(*key, request)
 

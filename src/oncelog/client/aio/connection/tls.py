@@ -164,7 +164,9 @@ def _pkcs12(path: Path, store: str, password: str | None):  # type: ignore[no-un
 
 
 def _java_store(path: Path, store: str, password: str | None):  # type: ignore[no-untyped-def]  # of an optional package
-    """Load a JKS file; Java reads PKCS #12 files under the type JKS too, so a file that begins as one is reported."""
+    """Load a JKS file; Java reads PKCS #12 files under the type JKS too, so a file that begins like PKCS #12 is
+    reported.
+    """
     data = path.read_bytes()
     if b"-----BEGIN " in data:
         raise ConfigError(f"{store}.location={path} is PEM: set {store}.type to PEM (without it, Kafka expects JKS)")

@@ -53,7 +53,7 @@ class BufferedRecords:
         self._held.clear()
 
     def hand_out(self, name: TopicPartition, offset: int) -> bool:
-        """Mark a held record as handed out; False if a seek or a rebalance has invalidated it.
+        """Mark a held record as handed out; returns False if a seek or a rebalance has invalidated it.
 
         May be called from another thread.
         """

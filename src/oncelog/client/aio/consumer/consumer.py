@@ -223,7 +223,7 @@ class Consumer(Generic[K, V]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match; a group assigns partitions; without one all are read."""
+        """Read these topics, or those whose names match; the group assigns partitions; without a group all are read."""
         self._subscription.subscribe(topics, pattern, listener)
         self._subscribed("the subscription has changed")
 
@@ -387,7 +387,9 @@ class Consumer(Generic[K, V]):
         return True
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """Return to the committed offsets; a partition without one (None) returns to where this consumer began."""
+        """Return to the committed offsets; a partition without a committed offset (None) returns to where this consumer
+        began.
+        """
         names = self._named(partitions)
         states = {name: self._subscription.state(name) for name in names}
         committed = await self._with_group().committed(names)
@@ -422,7 +424,7 @@ class Consumer(Generic[K, V]):
     # --- commits
 
     async def commit(self, offsets: Offsets | None = None) -> None:
-        """Commit the positions of all assigned partitions, or the given ones.
+        """Commit the positions of all assigned partitions, or the given offsets.
 
         :raises CommitFailedError: the group has rebalanced and another member now owns the partitions.
         """

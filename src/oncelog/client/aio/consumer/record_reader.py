@@ -32,7 +32,7 @@ class RecordReader:
     """The reading side of one consumer.
 
     :param check: raises if the consumer is not open.
-    :param polled: called whenever the program asks for records.
+    :param polled: called whenever the program requests records.
     :param poll_soon: called when partitions may be fetched again.
     """
 

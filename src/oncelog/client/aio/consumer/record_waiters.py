@@ -1,4 +1,4 @@
-"""Callers waiting for a consumer's records, and failures from the background that they are to raise.
+"""Callers that wait for a consumer's records, and the failures of background work that they will raise.
 
 Called by the asyncio consumer and its parts.
 """
@@ -11,7 +11,7 @@ from oncelog.errors import KafkaError
 
 
 class RecordWaiters:
-    """A failure is raised once, to the next caller; one that ends reading is raised to every caller."""
+    """A failure is raised once, to the next caller; a failure that ends reading is raised to every caller."""
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[None], None] = {}

@@ -97,7 +97,7 @@ class Positions:
         wanted = arguments.times(given)
         for name, timestamp in wanted.items():
             if timestamp < 0:
-                raise IllegalStateError(f"the time {timestamp} for {name} is negative")
+                raise IllegalStateError(f"the timestamp {timestamp} for {name} is negative")
         found = await self.offsets_at(wanted)
         return {
             name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None
@@ -105,7 +105,7 @@ class Positions:
         }
 
     async def _find_all(self) -> None:
-        """Give every partition without a position one; repeats failures."""
+        """Find a position for every partition without one; repeats failed attempts."""
         try:
             while waiting := self._subscription.without_position():
                 try:

@@ -46,7 +46,7 @@ class Deliveries:
         log_start_offset: int,
         error: KafkaError | None,
     ) -> None:
-        """A batch has its outcome."""
+        """Called when a batch has its outcome."""
         if error is not None:
             self._metrics.failed(batch)
         if error is None and not self._places:

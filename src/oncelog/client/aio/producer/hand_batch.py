@@ -31,7 +31,7 @@ class Batch:
         timestamp: int | None = None,
         headers: RecordHeaders = (),
     ) -> int | None:
-        """Add a record; its position in the batch, or None when the batch is full or closed."""
+        """Add a record; returns its position in the batch, or None when the batch is full or closed."""
         size = largest_size(key, value, headers)
         if self._closed or (self._builder.count and self._builder.size_bytes + size > self._max_size_bytes):
             return None
@@ -67,7 +67,7 @@ class HandBatchOutcome(WholeBatch):
         return _Part(self, True).halves(low, high)
 
     def stored(self, metadata: RecordMetadata | None, *, first: bool) -> None:
-        """A part was stored."""
+        """Called when a part of the batch was stored."""
         if first:
             self._first = metadata
         self._missing -= 1
@@ -75,7 +75,7 @@ class HandBatchOutcome(WholeBatch):
             self._future.set_result(self._first)
 
     def divided(self) -> None:
-        """A part was split: there is one more."""
+        """A part of the batch was split: there is one more part."""
         self._missing += 1
 
     def done(self) -> bool:

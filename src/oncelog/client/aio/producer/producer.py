@@ -181,10 +181,9 @@ class Producer(Generic[SentK, SentV]):
     # --- life
 
     async def start(self) -> None:
-        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances.
-
-        Transactions that those left open are aborted; with ``two_phase_commit`` an open one becomes :attr:`prepared`,
-        and :meth:`complete` ends it.
+        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances. Transactions
+        that older instances left open are aborted; with ``two_phase_commit`` an open transaction becomes
+        :attr:`prepared`, and :meth:`complete` ends it.
         """
         if self._closed:
             raise ProducerClosed("the producer was stopped; create a new one")
@@ -207,7 +206,7 @@ class Producer(Generic[SentK, SentV]):
     async def stop(self, *, timeout_ms: int | None = None) -> None:
         """Send what is queued, abort an open transaction unless it is prepared, close the connections.
 
-        A commit or abort under way (because its caller was cancelled, say) is finished first. May be called twice.
+        A commit or abort in progress (because its caller was cancelled, say) is finished first. May be called twice.
 
         :param timeout_ms: give up after this time, and fail what is not acknowledged; None: wait for
             ``delivery.timeout.ms``, and with transactions for ``max.block.ms``.

@@ -100,7 +100,7 @@ class RecordAppender:
 
     @property
     def keys_in_bulk(self) -> bool:
-        """Whether Java's partitioner decides by key, which can take many keys at once."""
+        """Whether Java's partitioner decides by key; it can hash many keys in one call."""
         return self._custom_partitioner is None
 
     def check_send(self) -> None:
@@ -127,7 +127,7 @@ class RecordAppender:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> bool:
-        """Queue a record at once; False if the topic is not known yet or memory is short.
+        """Queue a record at once; returns False if the topic is not known yet or memory is short.
 
         :param handle: an object with ``done``, ``set_result`` and ``set_exception``, called with the outcome on the
             loop.
@@ -204,8 +204,9 @@ class RecordAppender:
         return True
 
     def time_to_yield(self) -> bool:
-        """Whether enough batches have filled since the last time to let the event loop run: its requests then go out
-        together."""
+        """Whether enough batches have filled since the last yield to let the event loop run: their requests are then
+        sent together.
+        """
         if self.filled * self._config.max_batch_size < ITERATION_BYTES:
             return False
         self.filled = 0

@@ -38,7 +38,7 @@ SLICE_ROWS = 65_536
 """Rows sorted by partition at once: a few milliseconds' work."""
 
 SLICE_BYTES = 64 << 20
-"""Maximum bytes of a slice that are copied because they lie in several chunks; a slice of one row may exceed it."""
+"""Maximum bytes of a slice that are copied because they are in several chunks; a slice of one row may exceed it."""
 
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
 
@@ -177,7 +177,7 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _slices(table: pa.Table) -> Iterator[pa.Table]:
-    """Parts of the table, small enough to copy a column's chunks into one."""
+    """Parts of the table in which each column is small enough to join its chunks."""
     start = 0
     while start < table.num_rows:
         rows = table.slice(start, SLICE_ROWS)

@@ -37,7 +37,9 @@ class ManyDeliveries:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.future: asyncio.Future[list[StoredRun]] = loop.create_future()
         self._stored: dict[tuple[int, ...], StoredRun] = {}
-        """By index in the call; the parts of a split batch have longer indexes that begin with its own."""
+        """Positions by index in the call; the halves of a split batch have longer indexes, which begin with the index
+        of that batch.
+        """
         self._batches = 0
         self._missing = 0
         self._complete = False
@@ -211,8 +213,9 @@ class _RowsSender:
         choose: Callable[[], int],
         now_ms: Callable[[], int],
     ) -> None:
-        """The key of a row determines its partition; rows without one go batch by batch where ``choose`` says. Rows
-        with keys keep their order in each partition."""
+        """The key of a row determines its partition; rows without a key go, batch by batch, to the partition that
+        ``choose`` returns. Rows with keys keep their order in each partition.
+        """
         if rows.keys is None or self._image.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
@@ -229,7 +232,7 @@ class _RowsSender:
             await self.send(some, choose if partition < 0 else _always(partition), now_ms)
 
     async def send(self, rows: Rows, choose: Callable[[], int], now_ms: Callable[[], int]) -> None:
-        """Each batch goes where ``choose`` says, whatever the keys."""
+        """Each batch goes to the partition that ``choose`` returns, whatever its keys are."""
         row = 0
         while row < len(rows.values):
             builder = BatchBuilder()

@@ -111,8 +111,8 @@ class BatchTransactions:
     ) -> dict[TopicPartition, int]:
         """Append one batch to each of several partitions with acks=all; returns the first offset of each.
 
-        The offset is -1 if the answer was lost and the leader only knows that it has the batch. Several calls may be
-        under way at once if their partitions differ.
+        The offset is -1 if the answer was lost and the leader only knows that it has the batch. Several calls may be in
+        progress at once if their partitions differ.
 
         :param channel: which of the connections to each leader to use.
         """
@@ -207,8 +207,9 @@ class BatchTransactions:
     async def _abort_and_fence(self) -> None:
         """Abort and begin the next epoch, as EndTxn itself does from version 2 on.
 
-        The request that aborts is answered CONCURRENT_TRANSACTIONS, and its repetition, before Apache Kafka 4.0, that
-        the epoch is fenced: by the first one, or by another run. Nobody writes with it any more.
+        The request that aborts is answered with CONCURRENT_TRANSACTIONS. Before Apache Kafka 4.0 its repetition is
+        answered with a fencing error, because the first request, or another run, has raised the epoch. Nobody writes
+        with the old epoch any more.
         """
         try:
             await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.producer))
@@ -246,7 +247,7 @@ class BatchTransactions:
 def _requests(
     batches: Mapping[TopicPartition, bytearray], max_bytes: int | None
 ) -> list[dict[TopicPartition, bytearray]]:
-    """Divide the batches among requests of at most ``max_bytes``, or of one batch."""
+    """Divide the batches among requests of at most ``max_bytes``; a larger batch gets a request of its own."""
     if max_bytes is None:
         return [dict(batches)]
     requests: list[dict[TopicPartition, bytearray]] = []

@@ -1,4 +1,6 @@
-"""One transaction of the asyncio producer as a block, and how to finish one that is ending when the producer stops."""
+"""One transaction of the asyncio producer as a block, and how to finish a transaction that is being ended when the
+producer stops.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class Transaction(Generic[ProducerT]):
             await within(limit_ms(error), self._abort())
 
     async def _abort(self) -> None:
-        """Abort; the block's own exception propagates, and one raised by the abort would hide it."""
+        """Abort. The block's own exception propagates; an exception raised here would hide it."""
         if self._producer.transaction_open:
             await self._producer.abort_transaction()
 

@@ -136,7 +136,7 @@ class MemberDescription(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` the one in force.
+    """``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` is the assignor in force.
 
     Several members of a share group may be assigned one partition.
     """

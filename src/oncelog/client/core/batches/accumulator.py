@@ -27,7 +27,7 @@ class WholeBatch:
     """Stands for all records of a batch sent as one, in place of a handle for each; gets a single outcome."""
 
     def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
-        """Two objects to replace this one when the batch is split into parts with these numbers of records."""
+        """Two objects that replace this one when the batch is split into halves with these numbers of records."""
         raise NotImplementedError
 
 
@@ -82,7 +82,7 @@ class ProducerBatch:
         self.not_before_ms = 0
         self.in_flight = False
         self.queued = False
-        """Whether it is in its partition's queue, which may be too long to search."""
+        """Whether the batch is in its partition's queue, which may be too long to search."""
         self.done = False
 
     @property
@@ -207,8 +207,9 @@ class Accumulator:
         batch.timestamps.append(timestamp)
 
     def add_quickly(self, batch: ProducerBatch, timestamp: int, value: bytes | None) -> bool:
-        """Add a record without key and headers; False if it does not fit, the batch is closed, or memory is short. This
-        is the producer's hottest path, so it does no lookup."""
+        """Add a record without key and headers; returns False if it does not fit, the batch is closed, or memory is
+        short. This is the producer's hottest path, so it does no lookup.
+        """
         if batch.closed or self.used_bytes + batch.limit_bytes > self._buffer_memory_bytes:
             return False
         size = batch.builder.append_within(batch.limit_bytes - HEADER_SIZE_BYTES, timestamp, None, value)
@@ -236,7 +237,7 @@ class Accumulator:
         now_ms: int,
         handle: WholeBatch,
     ) -> ProducerBatch | None:
-        """Queue a batch that is already encoded; None while ``buffer.memory`` is used up."""
+        """Queue a batch that is already encoded; returns None while ``buffer.memory`` is used up."""
         if self.used_bytes + len(payload) > self._buffer_memory_bytes and self.incomplete:
             return None
         batch = self._new_batch(partition, now_ms)
@@ -251,7 +252,7 @@ class Accumulator:
     def append_batch(
         self, partition: TopicPartition, builder: BatchBuilder, now_ms: int, handle: WholeBatch
     ) -> ProducerBatch | None:
-        """Queue records that the caller has collected; None while ``buffer.memory`` is used up."""
+        """Queue records that the caller has collected; returns None while ``buffer.memory`` is used up."""
         if self.used_bytes + builder.size_bytes > self._buffer_memory_bytes and self.incomplete:
             return None
         batch = self._new_batch(partition, now_ms)

@@ -46,8 +46,8 @@ class _StickyPartition:
 
 
 class UniformSticky:
-    """Stays with one partition until it has got ``batch.size`` bytes and its batch has ended: less than twice that
-    (KIP-794).
+    """Stays with one partition until it has received ``batch.size`` bytes and its batch is complete, which is less than
+    twice that size (KIP-794).
 
     :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
     :param passed_over: partitions to avoid for new batches, if there are others.

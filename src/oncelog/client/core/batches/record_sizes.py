@@ -1,6 +1,6 @@
 """Checks a record that a program gives to a producer, and computes its size.
 
-Called by the producers for every record before it is queued: one that cannot be stored is refused in the call that
+Called by the producers for every record before it is queued: a record that cannot be stored is refused in the call that
 sends it.
 """
 

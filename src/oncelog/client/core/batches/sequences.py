@@ -3,8 +3,8 @@
 Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained, and every repeat
 of the batch keeps it; only a new epoch starts again at 0, with all batches still in flight renumbered in order.
 
-A leader that does not know the producer accepts any sequence as its first. To keep it from accepting one before an
-earlier one, a partition has only one batch in flight until its leader has acknowledged one. Sources: Kafka's
+A leader that does not know the producer accepts any sequence as its first. To keep the leader from accepting a later
+batch first, a partition has only one batch in flight until its leader has acknowledged one. Sources: Kafka's
 ``TxnPartitionMap``, ``TxnPartitionEntry`` (KIP-98, KIP-360).
 """
 
@@ -67,12 +67,12 @@ class PartitionSequence:
         self.in_flight.append(batch)
 
     def remove(self, batch: ProducerBatch) -> None:
-        """The batch has an outcome."""
+        """Called when the batch has an outcome."""
         if batch in self.in_flight:
             self.in_flight.remove(batch)
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """The broker has the batch. An answer for an earlier epoch has no effect."""
+        """Called when the broker has the batch. An answer for an earlier epoch has no effect."""
         self.remove(batch)
         if batch.producer != self.producer:
             return
@@ -128,7 +128,7 @@ class SequenceBook:
         return sequence
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """The leader has the batch."""
+        """Called when the leader has the batch."""
         self._known_as[batch.partition] = batch.producer.producer_id
         self.of(batch.partition).acknowledged(batch, base_offset)
 
@@ -159,7 +159,7 @@ class SequenceBook:
         self._partitions.clear()
 
     def follow_producer(self, sequence: PartitionSequence) -> bool:
-        """Move an idle partition to the current identity; False while batches of the old one are in flight."""
+        """Move an idle partition to the current identity; returns False while batches of the old one are in flight."""
         if sequence.producer == self.producer:
             return True
         if sequence.in_flight:

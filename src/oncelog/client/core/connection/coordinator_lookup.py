@@ -76,7 +76,7 @@ class CoordinatorFinder:
         self.node = None
 
     def look_up(self) -> None:
-        """Start a lookup unless one is under way."""
+        """Start a lookup unless one is in progress."""
         if self._busy or self.node is not None:
             return
         self._busy = True

@@ -13,7 +13,7 @@ from oncelog.errors import Error
 
 
 class Step(Enum):
-    """The requests of a producer."""
+    """The kinds of requests that a producer sends."""
 
     PRODUCE_IDEMPOTENT = auto()
     PRODUCE_TRANSACTIONAL = auto()

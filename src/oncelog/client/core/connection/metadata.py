@@ -146,7 +146,7 @@ class ClusterMetadata:
         return waiter
 
     def request_update(self) -> None:
-        """The metadata is stale, or lacks a topic that is needed now."""
+        """Called when the metadata is stale, or lacks a topic that is needed now."""
         if not self._in_flight and not self._closed:
             earliest_ms = self._not_before_ms if self._new else max(self._not_before_ms, self._stale_from_ms)
             self._arm(max(self._wire.now_ms(), earliest_ms))

@@ -42,7 +42,7 @@ PRODUCE = Api(ApiKey.PRODUCE, 3, 12)
 FETCH = Api(ApiKey.FETCH, 4, 16)
 LIST_OFFSETS = Api(ApiKey.LIST_OFFSETS, 1, 9)
 LIST_OFFSETS_BY_MAX_TIMESTAMP = Api(ApiKey.LIST_OFFSETS, 7, 9)
-"""Before version 7 (KIP-734) brokers look for a record at or after time -3, and find the first of all."""
+"""Before version 7 (KIP-734) brokers treat -3 as a time, and return the first record."""
 METADATA = Api(ApiKey.METADATA, 1, 12)
 OFFSET_COMMIT = Api(ApiKey.OFFSET_COMMIT, 2, 9)
 OFFSET_FETCH = Api(ApiKey.OFFSET_FETCH, 1, 9)
@@ -101,7 +101,7 @@ class Wire(Protocol):
         ...
 
     def any_node(self) -> int:
-        """The least busy connected node, or one that may be tried."""
+        """The least busy connected node, or else a node to which a connection may be tried."""
         ...
 
     def learn(self, node: int, host: str, port: int) -> None:

@@ -78,7 +78,7 @@ class CompletedFetch:
         self.taken = 0
 
     def belongs_to(self, state: PartitionState | None) -> bool:
-        """Whether it is still valid: the assignment is the same, and there was no seek since."""
+        """Whether the fetch is still valid: the assignment is the same, and there was no seek since."""
         return state is self.state and state.version == self.version
 
     def finish(self, state: PartitionState) -> None:

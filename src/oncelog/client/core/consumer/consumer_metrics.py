@@ -69,11 +69,11 @@ class ConsumerMetrics:
         return found
 
     def waited(self, call: str, seconds: float) -> None:
-        """The program waited for ``commit-sync`` or ``committed``."""
+        """Called when the program waited for ``commit-sync`` or ``committed``."""
         self._waited_s[call] += seconds
 
     def fetched(self, size_bytes: int, throttle_ms: int) -> None:
-        """A Fetch response arrived, with records or without."""
+        """Called when a Fetch response arrived, with records or without."""
         self._fetches.value += 1
         self._sizes.add(size_bytes)
         if throttle_ms:
@@ -86,7 +86,7 @@ class ConsumerMetrics:
         topic.sizes.add(size_bytes)
 
     def decoded(self, partition: TopicPartition, records: int) -> None:
-        """Records are about to be handed out."""
+        """Called when records are about to be handed out."""
         self._topic(partition.topic).records.value += records
 
     def polled(self, now_ms: int) -> None:
@@ -96,12 +96,12 @@ class ConsumerMetrics:
         self._polled_at_ms = now_ms
 
     def revoking(self, now_ms: int) -> None:
-        """A rebalance begins."""
+        """Called when a rebalance begins."""
         if self._rebalancing_since_ms is None:
             self._rebalancing_since_ms = now_ms
 
     def assigned(self, now_ms: int) -> None:
-        """A rebalance has ended with an assignment."""
+        """Called when a rebalance has ended with an assignment."""
         self._rebalances.value += 1
         self._rebalanced_at_ms = now_ms
         if self._rebalancing_since_ms is not None:

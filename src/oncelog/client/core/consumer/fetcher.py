@@ -309,7 +309,7 @@ class Fetcher:
         self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to continue")
 
     def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
-        """The batch at the fetch position cannot be read."""
+        """Called when the batch at the fetch position cannot be read."""
         if self._buffered.get(name):
             self._drain_first.add(name)  # a seek past the batch must not skip records fetched before it
             return
@@ -389,7 +389,7 @@ class Fetcher:
         return result
 
     def _raise_unreported(self, only: Collection[TopicPartition]) -> None:
-        """Raise what ends reading, if the program has not got it yet."""
+        """Raise the error that ends reading, if the program has not received it yet."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error

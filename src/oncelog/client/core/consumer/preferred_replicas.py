@@ -35,12 +35,14 @@ class PreferredReadReplicas:
         return node
 
     def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
-        """Whether one of these is fetched from the node only because a leader named it. Such a Fetch is queued without
-        a connection: if none can be made it fails, and the leader is asked again."""
+        """Whether one of these partitions is fetched from the node only because a leader named it. Such a Fetch is
+        queued even without a connection: if the connection cannot be opened, the Fetch fails, and the leader is asked
+        again.
+        """
         return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
 
     def named(self, name: TopicPartition, node: int, now_ms: int) -> None:
-        """The leader named a follower to read from."""
+        """Called when the leader named a follower to read from."""
         if node != NO_NODE:
             self._named[name] = (node, now_ms + self._kept_ms)
 

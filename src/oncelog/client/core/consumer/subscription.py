@@ -221,7 +221,8 @@ class Subscription:
     def rewind(
         self, states: Mapping[TopicPartition, PartitionState], committed: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> list[TopicPartition]:
-        """Return to the committed offsets, or without one to where handing out began; returns the moved positions.
+        """Return to the committed offsets, or without a committed offset to the first position; returns the moved
+        positions.
 
         :param states: as they were when the offsets were requested; partitions lost since then are left alone.
         """
@@ -256,7 +257,9 @@ class Subscription:
         self._unreported.add(name)
 
     def raise_unreported(self, partitions: Collection[TopicPartition]) -> None:
-        """Raise the error that one of these partitions (all if none is named) is stuck at, unless raised before."""
+        """Raise the error at which one of these partitions (all if none is named) is stuck, unless it was raised
+        before.
+        """
         if not self._unreported:
             return
         for name in sorted(self._unreported):

@@ -101,8 +101,9 @@ def _kept(everything: list[TopicPartition], members: list[AssignedMember]) -> tu
 
 
 def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
-    """The owner of each partition: of two claims the one from the later generation wins; None if two from one
-    generation conflict."""
+    """The owner of each partition: of two claims the one from the later generation wins; None if two claims from the
+    same generation conflict.
+    """
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:

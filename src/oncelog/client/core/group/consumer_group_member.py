@@ -1,8 +1,8 @@
 """A member of a group under the protocol of KIP-848 (``group.protocol=consumer``): one heartbeat does everything.
 
-Called by the consumer. The coordinator computes assignments; the member revokes what it must, takes over what it gets,
-and reports in the next heartbeat what it owns. Every change of state goes through ``_become``, which checks it against
-the table ``MAY_FOLLOW``. Source: KIP-848, ``ConsumerMembershipManager``.
+Called by the consumer. The coordinator computes assignments; the member revokes partitions, takes over new ones, and
+reports in the next heartbeat which ones it owns. Every change of state goes through ``_become``, which checks it
+against the table ``MAY_FOLLOW``. Source: KIP-848, ``ConsumerMembershipManager``.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class ConsumerGroupMember(Membership):
         self.poll(self._wire.now_ms())
 
     def metadata_changed(self) -> None:
-        """Topics in the target assignment may be known now."""
+        """Called when topics in the target assignment may have become known."""
         if self.state is ClientMemberState.RESOLVING:
             self._reconcile()
 

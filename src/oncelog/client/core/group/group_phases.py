@@ -24,7 +24,7 @@ class Phase(Enum):
     """Taking over the new assignment."""
     STABLE = auto()
     LEFT = auto()
-    """Left, or failed for good."""
+    """The member has left the group, or has failed permanently."""
 
 
 class ClassicErrorReaction(Enum):

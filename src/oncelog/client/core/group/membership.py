@@ -94,11 +94,11 @@ class Membership(ABC):
 
     @abstractmethod
     def subscription_changed(self, reason: str) -> None:
-        """The topics have changed."""
+        """Called when the topics have changed."""
 
     @abstractmethod
     def metadata_changed(self) -> None:
-        """There is new metadata."""
+        """Called when there is new metadata."""
 
     @abstractmethod
     def leave(self) -> Deferred[None]:
@@ -115,24 +115,24 @@ class Membership(ABC):
         """Whether the assignment is in force."""
 
     def commit_refused(self, error: Error, identity: ConsumerGroupMetadata) -> None:
-        """A commit was refused because of the member: react as to the next heartbeat's answer, which would say the
-        same, so that the consumer hands out nothing more of what it has lost.
+        """Called when a commit was refused because of the member: react as to the next heartbeat, which would get the
+        same error, so that the consumer delivers no more records of lost partitions.
 
-        :param identity: what the commit named; an identity that the member no longer has does not concern it.
+        :param identity: the member's identity in the commit; an error for an earlier identity is ignored.
         """
         if error in MEMBER_REFUSED and identity == self.identity and self.stable:
             self._refused(error, None, self._wire.now_ms())
 
     @abstractmethod
     def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
-        """The coordinator refused the member while its assignment was in force.
+        """Called when the coordinator refused the member while its assignment was in force.
 
         :param answer: the heartbeat's; None for that of another request.
         """
 
     @abstractmethod
     def _give_up(self, error: KafkaError) -> None:
-        """The group cannot be joined, for good."""
+        """Called when the group cannot be joined, for good."""
 
     def _coordinator_found(self, now_ms: int) -> None:
         self.poll(now_ms)

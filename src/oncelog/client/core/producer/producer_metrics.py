@@ -65,7 +65,7 @@ class ProducerMetrics:
         return found
 
     def sent(self, batches: Mapping[TopicPartition, ProducerBatch], now_ms: int) -> None:
-        """A request is sent. The samples' ``add`` is inlined, because this runs for each request."""
+        """Called when a request is sent. The samples' ``add`` is inlined, because this runs for each request."""
         records = 0
         sizes, queued, per_request = self._sizes, self._queued, self._per_request
         for partition, batch in batches.items():
@@ -93,7 +93,7 @@ class ProducerMetrics:
         per_request.total += records
 
     def failed(self, batch: ProducerBatch) -> None:
-        """A batch has failed."""
+        """Called when a batch has failed."""
         self._topic(batch.partition.topic).errors.value += batch.count
 
     def waited(self, call: str, seconds: float) -> None:
@@ -101,11 +101,11 @@ class ProducerMetrics:
         self._waited_s[call] += seconds
 
     def throttled(self, throttle_ms: int) -> None:
-        """A broker's answer contains a throttle time."""
+        """Called when a broker's answer contains a throttle time."""
         self._network.throttle(PRODUCE, throttle_ms)
 
     def split(self) -> None:
-        """A broker found a batch too large."""
+        """Called when a broker found a batch too large."""
         self._splits.value += 1
 
     def _roll(self) -> None:

@@ -31,7 +31,7 @@ _NO_SUCH_TOPIC = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPI
 
 
 PIPELINED = 2
-"""With this many requests under way to a node, batches that are not full wait for one of the answers."""
+"""With this many requests in flight to a node, batches that are not full wait for one of the answers."""
 
 
 class Sender:
@@ -72,7 +72,7 @@ class Sender:
         return sum(self._in_flight.values())
 
     def flush(self) -> int:
-        """Stop lingering for everything queued now; returns the number of the newest such batch."""
+        """Send everything that is queued now without lingering; returns the number of the newest of these batches."""
         self._flush_up_to = self._accumulator.last_number
         return self._flush_up_to
 

@@ -1,4 +1,4 @@
-"""A producer's requests to its coordinators: one under way at a time, the most urgent first.
+"""A producer's requests to its coordinators: one in flight at a time, the most urgent first.
 
 Called by the transaction manager, which decides what an answer means. This module keeps the queue, finds the
 coordinators of the transactional id and of the groups, and repeats with backoff. Source: Kafka's
@@ -24,7 +24,7 @@ from oncelog.runtime.deferred import Deferred
 Result = Deferred[KafkaError | None]
 
 FIRST_ADD_BACKOFF_MS = 20
-"""Backoff of a transaction's first request: the previous transaction usually completes within this time."""
+"""Retry backoff of a transaction's first request: the previous transaction usually completes within this time."""
 
 PRIORITY = {
     Step.INIT_PRODUCER_ID: 1,
@@ -59,10 +59,10 @@ class CoordinatorRequest:
 
 
 class CoordinatorRequests:
-    """The queue and the one request under way.
+    """The queue and the one request in flight.
 
     :param on_answer: called with the request, the action from the error table, the outcome, and now_ms.
-    :param on_ready: called when a request may be sent that could not before.
+    :param on_ready: called when a request that had to wait may be sent.
     :param on_refused: called when the lookup of a coordinator is refused for good.
     """
 

@@ -18,7 +18,7 @@ from oncelog.protocol.wire import ZERO_UUID
 class OffsetTopics:
     """The ids of one request's topics, from the client's metadata.
 
-    :param read: those that the offsets are known to be of.
+    :param read: the ids of the topics from which the offsets are known to come.
     """
 
     def __init__(self, metadata: ClusterMetadata, names: Iterable[str], read: Mapping[str, bytes]) -> None:
@@ -34,7 +34,9 @@ class OffsetTopics:
             self._current = self._learn()  # if the ids differ, the cached metadata may be older
 
     def look_up(self, known: Callable[[], None]) -> bool:
-        """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when it has come."""
+        """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when the answer has
+        arrived.
+        """
         if self._current:
             return True
         if not self._asked:
@@ -64,7 +66,7 @@ class OffsetTopics:
         return next((name for name, known in (self._ids or {}).items() if known == topic_id), "")
 
     def _learn(self) -> bool:
-        """Take over the metadata; whether the topics are still the same."""
+        """Take over the metadata; returns whether the topics are still the same."""
         self._current, self._asked = True, False
         found = {name: self._metadata.topic_id(name) for name in self._names}
         if self._ids is None:

@@ -19,7 +19,9 @@ class TransactionContents:
         """Whether the coordinator knows, or will know, the transaction; otherwise there is nothing to end."""
 
     def add(self, partition: TopicPartition, *, by_writing: bool) -> None:
-        """A record for ``partition`` is about to be sent; ``by_writing``: sending it adds the partition (KIP-890)."""
+        """Called when a record for ``partition`` is about to be sent; ``by_writing``: sending it adds the partition
+        (KIP-890).
+        """
         if partition in self._added or partition in self._new or partition in self._adding:
             return
         if by_writing:
@@ -41,7 +43,7 @@ class TransactionContents:
         return partitions
 
     def confirm(self, partitions: list[TopicPartition]) -> None:
-        """The coordinator has added these."""
+        """Called when the coordinator has added these."""
         for partition in partitions:
             self._adding.pop(partition, None)
             self._added[partition] = None
@@ -56,7 +58,7 @@ class TransactionContents:
         return partition in self._added
 
     def clear(self) -> None:
-        """The transaction is over."""
+        """Called when the transaction is over."""
         self._new.clear()
         self._adding.clear()
         self._added.clear()

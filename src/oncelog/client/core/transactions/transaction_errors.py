@@ -11,7 +11,7 @@ from oncelog.errors import KafkaError
 
 
 def text_of(error: KafkaError) -> str:
-    """An error's text without the code at its end."""
+    """The text of an error without the error code at its end."""
     return str(error).removesuffix(f" [{error.error.name}]")
 
 

@@ -136,7 +136,7 @@ class TransactionManager:
             raise self._stored_error()
 
     def add_partition(self, partition: TopicPartition) -> None:
-        """A record for ``partition`` is about to be sent in the open transaction."""
+        """Called when a record for ``partition`` is about to be sent in the open transaction."""
         self._contents.add(partition, by_writing=self._transaction_v2)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata) -> Result:
@@ -193,12 +193,16 @@ class TransactionManager:
         if self._rule(call) is CallRule.JOIN:
             raise InvariantError(f"{call.name} is under way without a caller")
         failed = self.last_error
-        self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction ended before"))
+        self._finish_call(
+            AbortableTransactionError(
+                Error.OPERATION_NOT_ATTEMPTED, "the transaction ended before this call was answered"
+            )
+        )
         self._become(target)
         if call is Call.ABORT:
             self._contents.drop_new()
             dropped = AbortableTransactionError(
-                Error.OPERATION_NOT_ATTEMPTED, "the record was not sent: its transaction was aborted before"
+                Error.OPERATION_NOT_ATTEMPTED, "the record was not sent: its transaction was aborted first"
             )
             self._accumulator.abort_undrained(failed or dropped)
             self._queue.fail_all(failed or dropped)
@@ -227,7 +231,7 @@ class TransactionManager:
             raise IllegalStateError("the producer is not transactional; set transactional_id when you create it")
 
     def _rule(self, call: Call) -> CallRule:
-        """The ruling for a call that is allowed; raises for one that is not."""
+        """The table's rule for a call; raises an error if the call is not allowed in the current state."""
         ruling = RULINGS[call][self.state]
         if ruling is CallRule.MISUSE:
             raise IllegalStateError(f"{call.name.lower()} is not possible now: {HINTS[self.state]}")
@@ -267,16 +271,16 @@ class TransactionManager:
         return True
 
     def produced(self, batch: ProducerBatch, base_offset: int) -> None:
-        """The broker has stored the batch."""
+        """Called when the broker has stored the batch."""
         self.book.acknowledged(batch, base_offset)
 
     def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:
         """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
 
-        A batch behind one without an acknowledgement was only early. If a batch that was next in sequence is refused,
-        or one that a later batch has overtaken, the broker has lost state: an idempotent producer starts a new epoch, a
-        transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one is never
-        accepted.
+        A batch after one that is not acknowledged yet only arrived too early. If a batch that was next in sequence is
+        refused, or one that a later batch has overtaken, the broker has lost state: an idempotent producer starts a new
+        epoch, a transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one is
+        never accepted.
         """
         if self.transactional and self.state in (
             ClientTxnState.ABORTABLE_ERROR,
@@ -292,7 +296,7 @@ class TransactionManager:
         return ErrorAction.RETRY
 
     def failed(self, batch: ProducerBatch, action: ErrorAction, error: KafkaError, *, attempted: bool) -> None:
-        """A batch has failed for good.
+        """Called when a batch has failed for good.
 
         :param attempted: False if the broker has certainly not stored it, so its sequence is missing there.
         """
@@ -350,7 +354,7 @@ class TransactionManager:
         return False
 
     def _all_sent(self) -> None:
-        """No request that could be sent now is waiting."""
+        """Called when no request that could be sent now is waiting."""
 
     def _resolve(self) -> None:
         """Settle partitions in which a sent batch expired, once none of their batches is in flight."""

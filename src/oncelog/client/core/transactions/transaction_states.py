@@ -121,7 +121,9 @@ RULINGS: Mapping[Call, Mapping[ClientTxnState, CallRule]] = {
         _S.FATAL_ERROR: _R.RAISE,
     },
 }
-"""INITIALIZING joins ABORT because under the older protocol an abort ends with a new epoch."""
+"""The rule for each call in each state. ABORT is joined in INITIALIZING because under the older protocol an abort
+ends with a new epoch.
+"""
 
 HINTS: Mapping[ClientTxnState, str] = {
     _S.UNINITIALIZED: "the producer has not started; call start() first",

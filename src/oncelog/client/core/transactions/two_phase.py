@@ -1,11 +1,11 @@
 """Two-phase commit in the producer: a database decides whether a transaction commits (KIP-939).
 
 Used by the producers in place of the plain transaction manager. The token that the database stores is Kafka's
-``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or empty for a transaction without contents. No two transactions
-of a transactional id have the same token, and each is greater than those before it: the epoch grows with every end, and
-producer ids are never reused. That a later id is greater holds for our broker, the only one that keeps prepared
-transactions: one allocator serves all of its nodes. If it did not hold, an older token could be refused; the decision
-whether a token belongs to the prepared transaction never depends on it.
+``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or empty for a transaction without contents. No two transactions of
+a transactional id have the same token, and each is greater than those before it: the epoch grows with every end, and
+producer ids are never reused. Later producer ids are greater on our broker, the only one that keeps prepared
+transactions, because one allocator serves all of its nodes. If it did not hold, an older token could be refused; the
+decision whether a token belongs to the prepared transaction never depends on it.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ class TwoPhaseTransactions(TransactionManager):
         last = self.producer if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
         if decided > last:
             raise IllegalStateError(
-                f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
-                f"at {token_of(last)}: it is another id's, or the cluster was set back to an earlier state than the "
-                "database; nothing was ended; commit or abort it when you know its outcome"
+                f"token {token} belongs to no transaction of transactional.id {self.transactional_id!r}, whose last "
+                f"token is {token_of(last)}: the token is another id's, or the cluster was restored to an earlier "
+                "state than the database; nothing was ended; commit or abort it when you know its outcome"
             )
         if nothing_prepared:
             return Deferred.of(None)

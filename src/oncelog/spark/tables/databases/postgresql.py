@@ -2,7 +2,8 @@
 
 The driver copies a small batch. Tasks with more rows COPY them, each attempt into a separate staging table next to the
 destination; the transaction moves the rows of the reported staging tables, and drops these tables. A lock on the sink's
-name is held from the decisive look to the commit; the same lock waits for a connection that died after COMMIT was sent.
+name is held from the decisive read of the table to the commit; taking it also waits for a connection that died after
+COMMIT was sent.
 """
 
 from __future__ import annotations
@@ -102,10 +103,10 @@ _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_iden
 class TablePlace(NamedTuple):
     """A table, or the place where it will be created.
 
-    :param database: of which database cluster, and of which database there: the same whatever the server is called.
-    :param oid: None if there is no such table.
-    :param schema: its name, as it is.
-    :param name: of the schema and the table, quoted.
+    :param database: identifies the database cluster and the database in it, independently of the server's name.
+    :param oid: None if the table does not exist.
+    :param schema: the schema's name, unquoted.
+    :param name: the names of schema and table, quoted.
     """
 
     database: str
@@ -240,12 +241,14 @@ class PostgresTable:
             if not may:
                 made = " and ".join(name for name, number, _ in tables if number is None)
                 what = made or "staged rows, which writers = 0 does without"
-                found.append(f"the role has no right to CREATE in the schema {schema or 'that is current'}, for {what}")
+                found.append(
+                    f"the role lacks the privilege CREATE on the schema {schema or 'that is current'}, for {what}"
+                )
         through_another = self._options.mode is Mode.UPSERT or (
             place.oid is not None and not copied_into(connection, place.oid)
         )
         if through_another and not _one(connection, "SELECT has_database_privilege(current_database(), 'TEMP')", None):
-            found.append("the role has no right to TEMP in the database, for staged rows")
+            found.append("the role lacks the privilege TEMP on the database, which staged rows need")
         batches = tables[1][1]
         if batches is not None and _one(connection, "SELECT row_security_active(%s::oid)", (batches,)):
             found.append(
@@ -283,13 +286,13 @@ class PostgresTable:
             _lock(connection, commit.group)
             place = self._place(connection)
             if not _look(connection, place, commit.group).is_as(commit.seen):
-                raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+                raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
             oid = _existing(place.oid, self._options)
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
             self._move(connection, commit, oid)
             if _oid(connection, self._name) != oid:  # the inserted rows stay unchanged until the transaction ends
-                raise Conflict(f"{self._options} is another table since it was looked at")
+                raise Conflict(f"{self._options} was replaced by another table after it was read")
             self._check_unchanged(columns_of(connection, oid))
             _identify(connection, place, commit.group, commit.marker)
             connection.commit()

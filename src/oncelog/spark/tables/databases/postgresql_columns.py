@@ -251,7 +251,8 @@ def _check_column(field: StructField, column: TableColumn, options: TableOptions
         )
     if column.leaf == "interval" and column.modifier >= 0 and column.modifier >> 16 != _ALL_FIELDS:
         raise ConfigError(
-            f"Column {name} of {options} is {column.type}, which drops what it has no field for: ALTER COLUMN "
+            f"Column {name} of {options} is {column.type}, which drops the fields of an interval that it lacks: ALTER "
+            "COLUMN "
             f"{quoted(name)} TYPE interval"
         )
     kind, depth = field.dataType, 0
@@ -294,7 +295,7 @@ def _insert(table: str, fields: Sequence[StructField], found: Mapping[str, Table
 
 
 def _null(kind: DataType, column: TableColumn) -> str:
-    """NULL of the type that PostgreSQL would assign; untyped for texts, which it parses like a constant."""
+    """NULL with the type that PostgreSQL would assign; untyped for strings, which PostgreSQL parses like a constant."""
     dimensions = ""
     while isinstance(kind, ArrayType) and column.is_array:
         kind, dimensions = kind.elementType, "[]"
@@ -318,7 +319,7 @@ def _explain(
             connection.execute(f"EXPLAIN {statement}".encode())
     except psycopg.errors.DatatypeMismatch as error:
         if field is None or column is None:
-            raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+            raise ConfigError(f"{options} does not accept such rows: {sentence(error)}") from error
         raise ConfigError(
             f"Column {field.name} of {options} is {column.type}, to which PostgreSQL assigns no "
             f"{field.dataType.simpleString()}: {_what_it_assigns(field, column)}"
@@ -326,11 +327,13 @@ def _explain(
     except psycopg.Error as error:
         if transient(error):
             raise
-        raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+        raise ConfigError(f"{options} does not accept such rows: {sentence(error)}") from error
 
 
 def _what_it_assigns(field: StructField, column: TableColumn) -> str:
-    """Spark's text of what is nested is another than PostgreSQL's."""
+    """The advice for a column to which PostgreSQL does not assign the rows' type. (Spark's text of nested values
+    differs from PostgreSQL's.)
+    """
     kind = {"timestamp": "timestamp_ntz", "bool": "boolean"}.get(column.leaf, column.leaf)
     if isinstance(field.dataType, IntegralType) and kind in COUNTED and not column.is_array:
         return counted(field.name, kind)
@@ -371,12 +374,13 @@ def _check_key(
     except psycopg.Error as error:
         if transient(error):
             raise
-        raise ConfigError(f"{options} takes no upserts: {sentence(error)}") from error
+        raise ConfigError(f"{options} does not support upserts: {sentence(error)}") from error
     for (deferred,) in connection.execute(_DEFERRED_KEY, (oid, sorted(options.key))).fetchall():
         keys = ", ".join(map(quoted, options.key))
         raise ConfigError(
-            f"Option key of {options} names {names}, whose constraint is DEFERRABLE, and PostgreSQL takes such for no "
-            f"upsert: make it again, ALTER TABLE {table} DROP CONSTRAINT {quoted(deferred)}, ADD UNIQUE ({keys})"
+            f"Option key of {options} names {names}, whose constraint is DEFERRABLE, and PostgreSQL cannot use such a "
+            f"constraint for an upsert: recreate it, ALTER TABLE {table} DROP CONSTRAINT {quoted(deferred)}, ADD "
+            f"UNIQUE ({keys})"
         )
 
 

@@ -117,7 +117,7 @@ def copy_rows(
     """
     names = ", ".join(quoted(column.name) for column in columns)
     if any(column.is_array for column in columns):
-        connection.execute("SET LOCAL array_nulls = on")  # otherwise NULL in an array would be a text
+        connection.execute("SET LOCAL array_nulls = on")  # otherwise NULL in an array would become a string
     size = 0
     with connection.cursor().copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv{options})".encode()) as copy:
         for batch in batches:

@@ -369,7 +369,7 @@ def _check_text_value(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_attributes(values: pa.Array, column: TableColumn) -> None:
-    """Look into the texts of rows; PostgreSQL refuses those that are malformed."""
+    """Check the values inside the texts of rows; PostgreSQL refuses malformed texts."""
     import pyarrow as pa
 
     rows = [_parts(text) for text in values.to_pylist() if text is not None]
@@ -382,7 +382,7 @@ def _check_attributes(values: pa.Array, column: TableColumn) -> None:
 
 
 def _parts(text: str) -> list[str | None]:
-    """The parts of a row's text as their types read them; none if it is not a row's."""
+    """The texts of the fields in a row's text; empty if it is not the text of a row."""
     text = text.strip()
     if not (text.startswith("(") and text.endswith(")")):
         return []

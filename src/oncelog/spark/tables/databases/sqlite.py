@@ -54,7 +54,9 @@ _ID = "oncelog_table_"
 
 
 class SqliteTable:
-    """A writer holds the file's write lock from the decisive look to the commit, so there is only one at a time."""
+    """A writer holds the file's write lock from the decisive read of the table to the commit, so there is only one
+    writer at a time.
+    """
 
     def __init__(self, options: TableOptions) -> None:
         self._options = options
@@ -142,7 +144,7 @@ class SqliteTable:
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             if not self._look(connection, commit.group).is_as(commit.seen):
-                raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+                raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
             self._check_unchanged(connection)
             if commit.mode is Mode.COMPLETE:
                 connection.execute(f"DELETE FROM {quoted(self._name)}")
@@ -168,7 +170,9 @@ class SqliteTable:
                 yield connection
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise Conflict(f"{self._options} is locked by another writer for {LOCK_S:.0f} s ({error})") from error
+                raise Conflict(
+                    f"{self._options} has been locked by another writer for {LOCK_S:.0f} s ({error})"
+                ) from error
             if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
                 raise TableRefused(
                     f"{self._options} is in {self._options.url}, which cannot be opened as a file: make its folder, "
@@ -209,8 +213,8 @@ class SqliteTable:
         kind = "" if row is None else "view" if row[0] == "view" else "virtual table" if _VIRTUAL.match(row[1]) else ""
         if kind:
             raise ConfigError(
-                f"{self._options} is a {kind}, to which SQLite binds no index, and so no identity of batches: name the "
-                "table behind it"
+                f"{self._options} is a {kind}, which can have no index in SQLite, and so no identity of batches: name "
+                "the table behind it"
             )
 
     def _taken(self, connection: sqlite3.Connection, schema: StructType) -> dict[str, SqliteColumn]:

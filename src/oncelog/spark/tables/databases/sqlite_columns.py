@@ -153,7 +153,7 @@ def check_taken(
                 f"these columns, without WHERE: make one, CREATE UNIQUE INDEX one_row_per_key ON "
                 f"{table} ({keys}), or name the columns of another"
             ) from error
-        raise ConfigError(f"{options} does not take such rows: {error}") from error
+        raise ConfigError(f"{options} does not accept such rows: {error}") from error
 
 
 def _advice(kind: DataType, column: SqliteColumn) -> str:

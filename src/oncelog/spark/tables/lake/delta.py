@@ -167,10 +167,12 @@ class DeltaTableStore:
         return StructType([schema[name] for name, _ in added])
 
     def _check_partitions(self, table: DeltaTable) -> None:
-        """Raises Conflict if the table has other partitions than when it was looked at: files have those."""
+        """Raises Conflict if the table's partition columns have changed since it was read: files have been written by
+        the old ones.
+        """
         found = tuple(table.metadata().partition_columns)
         if found != self._options.partition_by:
-            raise Conflict(f"{self._options} is partitioned by {', '.join(found) or 'nothing'} since it was looked at")
+            raise Conflict(f"{self._options} was repartitioned by {', '.join(found) or 'nothing'} after it was read")
 
     def layout(self) -> TableLayout | None:
         table = self._load()
@@ -223,7 +225,7 @@ class DeltaTableStore:
     def commit(self, commit: Commit) -> None:
         table = self._load()
         if table is None or not _same(table, commit):
-            raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
         self._check_partitions(table)
         if self._schema is not None and self._missing(table, self._schema).fields:
             raise Conflict(f"{self._options} has lost columns since it was prepared")
@@ -253,7 +255,7 @@ class DeltaTableStore:
                 raise self._refused(error) from error
             raise Conflict(f"{self._options} was changed by others at the same time ({short(error)})") from error
         except (DeltaError, OSError) as error:
-            raise Conflict(f"Whether {self._options} has the commit is not known ({short(error)})") from error
+            raise Conflict(f"It is not known whether {self._options} has the commit ({short(error)})") from error
 
     def _version(self) -> int | None:
         table = self._load()

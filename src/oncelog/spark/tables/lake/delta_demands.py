@@ -168,8 +168,8 @@ def _check_column(field: StructField, options: TableOptions) -> None:
     metadata = field.metadata or {}
     if not re.fullmatch(r"(char|varchar)\(\d+\)|", metadata.get(_LENGTH, "")):
         raise ConfigError(
-            f"Column {field.name} of {options} is {metadata[_LENGTH]}, and lengths inside other types are not checked "
-            "here: make it string there, or write to another table"
+            f"Column {field.name} of {options} is {metadata[_LENGTH]}, and lengths inside arrays, maps and structs "
+            "are not checked here: change the column to string in the table, or write to another table"
         )
     found = [name for name in _FILLED if name in metadata]
     if found:

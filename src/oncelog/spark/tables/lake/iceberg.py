@@ -264,7 +264,7 @@ class IcebergTable:
     def commit(self, commit: Commit) -> None:
         table = self._load()
         if table is None or not _look_at(table, commit.group).is_as(commit.seen):
-            raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
         if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
                 f"{self._options} changed its columns or partitions while a batch was written, so the batch's files do "
@@ -297,7 +297,7 @@ class IcebergTable:
         except CommitFailedException as error:
             raise Conflict(f"{self._options} was changed by others at the same time ({error})") from error
         except _FAILURES as error:
-            raise Conflict(f"Whether {self._options} has the commit is not known ({error})") from error
+            raise Conflict(f"It is not known whether {self._options} has the commit ({error})") from error
 
     def _append(
         self,

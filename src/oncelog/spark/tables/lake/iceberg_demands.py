@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _FORMAT_VERSION = 2
 _EQUALITY_DELETES = "total-equality-deletes"
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.enabled")
-"""Properties with the location of files; the trial uses its own folder."""
+"""Properties that say where files are: a trial commit omits them, because it uses its own folder."""
 _REFUSALS = (ValueError, TypeError, KeyError, NotImplementedError, ImportError, NotInstalledError, pa.ArrowException)
 """The exceptions of pyiceberg for unsupported operations."""
 _UNHELD = (TimeType, TimestampNanoType, TimestamptzNanoType)
@@ -79,8 +79,8 @@ def check_writable(table: Table, options: TableOptions) -> None:
     written = properties.get("write.format.default", "parquet").lower()
     if written != "parquet":
         raise ConfigError(
-            f"{options} has write.format.default = {written}, and {library} writes parquet alone: ALTER TABLE "
-            f"{options.table} SET TBLPROPERTIES ('write.format.default' = 'parquet'), and all readers read both"
+            f"{options} has write.format.default = {written}, and {library} writes only parquet: ALTER TABLE "
+            f"{options.table} SET TBLPROPERTIES ('write.format.default' = 'parquet'); all readers read both formats"
         )
     for name in ("write.location-provider.impl", "encryption.key-id"):
         if name in properties and "write.py-location-provider.impl" not in properties:
@@ -170,7 +170,7 @@ def _value(kind: IcebergType) -> Any:
 
 
 _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
-"""Sample values of non-numeric types; dates, times and decimals take 0."""
+"""Sample values of non-numeric types; for dates, times and decimals 0 is used."""
 
 
 def spark_types(schema: Schema) -> dict[str, spark.DataType]:
@@ -236,8 +236,8 @@ def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
                 rows = rows.set_column(number, column.name, rows[column.name].cast(pa.binary(len(kind))))
         except ValueError as error:
             raise TableRefused(
-                f"A row for {table} has a value in column {column.name} that is no {kind} ({error}): mend or leave out "
-                "such rows in the query"
+                f"A row for {table} has a value in column {column.name} that is no {kind} ({error}): correct or leave "
+                "out such rows in the query"
             ) from error
     return rows
 

@@ -152,7 +152,7 @@ def test_removing_a_member_writes_three_tombstones_in_kafkas_order() -> None:
     assert [(r.key[:2].hex(), r.value) for r in written] == [("0008", None), ("0007", None), ("0005", None)]
 
 
-def test_a_deleted_consumer_group_leaves_nothing_and_the_groups_own_record_goes_last() -> None:
+def test_a_deleted_consumer_group_leaves_nothing_and_its_own_record_is_removed_last() -> None:
     group = ConsumerGroup("g", members={"m": ConsumerMember("m")}, regexes={"x": ResolvedRegex(frozenset(), 0, 0)})
     types = [int.from_bytes(r.key[:2]) for r in records.consumer_group_tombstones(group)]
     assert types == [8, 7, 6, 5, 16, 4, 3]
@@ -252,7 +252,7 @@ def test_records_of_other_kinds_of_groups_are_ignored() -> None:
     assert GroupClient(host).offset("a") == 0
 
 
-def test_assignments_from_before_4_3_count_from_the_members_epoch() -> None:
+def test_partitions_assigned_before_4_3_get_the_members_epoch() -> None:
     bare = bytes.fromhex(
         "0000"  # version
         "00000005" "00000004" "00"  # epoch, previous epoch, stable
@@ -303,7 +303,7 @@ def test_tombstones_of_unknown_members_change_nothing() -> None:
     assert (group.epoch, group.assignment_epoch, group.members, group.targets, group.regexes) == (3, -1, {}, {}, {})
 
 
-def test_a_member_whose_assignment_ended_owns_nothing_until_it_is_removed() -> None:
+def test_a_member_whose_assignment_was_deleted_owns_nothing_until_the_member_is_removed() -> None:
     tombstones = records.member_tombstones("g", "m")
     stored = replace(member("m"), epoch=2, assigned={A: {0: 2}})
     host = load(

@@ -35,7 +35,7 @@ def test_a_member_that_repeats_a_request_thousands_of_times_has_a_limited_number
     assert [answer.value.assignment for answer in syncs[-MAX_PARKED:]] == [b"F"] * MAX_PARKED
 
 
-def test_a_group_takes_no_more_metadata_than_it_could_store(g: GroupClient) -> None:
+def test_a_group_accepts_no_more_metadata_than_it_can_store(g: GroupClient) -> None:
     most = {"range": bytes(MAX_METADATA_BYTES - MB)}
     lead, follower = g.stable(2)
     for instance_id in (None, "i"):

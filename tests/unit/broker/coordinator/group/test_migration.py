@@ -107,7 +107,7 @@ def test_the_group_downgrades_when_the_last_member_of_the_new_protocol_leaves(g:
 
 
 @pytest.mark.parametrize("how", ["session", "classic leave"])
-def test_the_group_goes_back_however_the_last_new_member_is_lost(g: GroupClient, how: str) -> None:
+def test_the_group_is_downgraded_however_the_last_member_of_the_new_protocol_is_lost(g: GroupClient, how: str) -> None:
     old = stable_classic(g, session_timeout_ms=300_000)
     g.beat("new", 0)
     if how == "session":
@@ -284,7 +284,7 @@ def test_a_group_that_is_too_large_for_the_new_protocol_keeps_the_old_one() -> N
     assert refused.error_message.endswith("the group size exceeds the consumer group maximum size.")
 
 
-def test_a_full_group_takes_no_classic_member_but_lets_one_join_again() -> None:
+def test_a_full_group_accepts_no_new_classic_member_but_lets_members_rejoin() -> None:
     g = GroupClient(new_host(**{"group.consumer.max.size": "2"}))
     g.beat("new", 0)
     old, _ = g.joined()
@@ -292,7 +292,7 @@ def test_a_full_group_takes_no_classic_member_but_lets_one_join_again() -> None:
     assert g.join(old).value.error_code == Error.NONE
 
 
-def test_a_full_group_takes_back_a_static_member_of_the_classic_protocol() -> None:
+def test_a_full_group_accepts_a_returning_static_member_of_the_classic_protocol() -> None:
     g = GroupClient(new_host(**{"group.consumer.max.size": "2"}))
     g.beat("new", 0)
     old, _ = g.joined(instance_id="i")
@@ -330,7 +330,7 @@ def test_a_member_that_syncs_with_an_older_assignment_must_rejoin(g: GroupClient
     assert g.sync(old, answer.value.generation_id).value.error_code == Error.REBALANCE_IN_PROGRESS
 
 
-def test_partitions_of_topics_that_are_gone_are_not_owned(g: GroupClient) -> None:
+def test_partitions_of_deleted_topics_are_not_owned(g: GroupClient) -> None:
     g.beat("new", 0)
     old, _ = g.joined()
     answer = g.join(old, protocols={"range": subscription("t", owned={"gone": [0], "t": []})}).value

@@ -372,7 +372,7 @@ def test_a_group_whose_only_offset_is_pending_stays(g: GroupClient) -> None:
     assert "g" in g.host.shard("g").groups
 
 
-def test_the_clients_own_retention_time_counts_before_version_5(g: GroupClient) -> None:
+def test_before_version_5_the_clients_own_retention_time_applies(g: GroupClient) -> None:
     g.commit(1, retention_ms=CHECK_MS // 2, version=4)
     g.host.restart()
     assert g.offset() == 1
@@ -437,7 +437,7 @@ def test_only_empty_groups_are_deleted_with_all_their_offsets(g: GroupClient) ->
     assert "g" not in g.host.shard("g").groups
 
 
-def test_offsets_of_a_deleted_topic_go_and_a_new_topic_of_its_name_starts_afresh(g: GroupClient) -> None:
+def test_offsets_of_a_deleted_topic_are_removed_and_a_new_topic_of_its_name_has_none(g: GroupClient) -> None:
     g.commit(1)
     g.commit(2, topic="u")
     g.commit_in_transaction(3, A, partition=1)

@@ -84,7 +84,9 @@ EVENTS = (
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 @pytest.mark.parametrize("state", [state for state in S if state not in {S.DEAD, S.PREPARE_EPOCH_FENCE}])
-def test_a_value_is_a_valid_transition_and_changes_nothing_in_place(state: TransactionState, event: Event) -> None:
+def test_a_decision_is_a_valid_transition_and_does_not_change_the_given_state(
+    state: TransactionState, event: Event
+) -> None:
     before = txn(state, previous_producer_id=5)
     kept = before._replace()
     if isinstance(event, MarkersWritten) and state not in PREPARED:
@@ -246,7 +248,7 @@ def test_first_partition_begins_the_transaction(state: TransactionState) -> None
     assert value.client_transaction_version == 2
 
 
-def test_more_partitions_keep_the_start() -> None:
+def test_adding_partitions_keeps_the_start_time_of_the_transaction() -> None:
     value = written(decide(txn(S.ONGOING), AddPartitions(OWNER, frozenset({P1})), NOW))
     assert (value.partitions, value.start_ms) == (frozenset({P0, P1}), 9_000)
 
@@ -323,7 +325,7 @@ def test_end_by_an_unknown_id_another_producer_or_a_zombie_is_refused() -> None:
 # --- EndTxn 5
 
 
-def test_end_with_bump_answers_the_epoch_of_the_next_transaction() -> None:
+def test_an_end_that_bumps_the_epoch_returns_the_epoch_of_the_next_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(OWNER, True), NOW)
     value = written(decision)
     assert decision.producer == (PID, EPOCH + 1)
@@ -347,7 +349,7 @@ BUMPED_TABLE = [
 
 
 @pytest.mark.parametrize(("state", "commit", "abort", "retried_commit", "retried_abort"), BUMPED_TABLE)
-def test_end_with_bump_outside_a_transaction_follows_the_last_outcome(
+def test_an_end_that_bumps_the_epoch_outside_a_transaction_follows_the_last_outcome(
     state: TransactionState, commit: Error, abort: Error | str, retried_commit: Error, retried_abort: Error
 ) -> None:
     before = ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -365,7 +367,7 @@ def test_end_with_bump_outside_a_transaction_follows_the_last_outcome(
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_end_with_bump_by_another_producer_or_a_zombie_is_refused(state: TransactionState) -> None:
+def test_an_end_that_bumps_the_epoch_is_refused_for_another_producer_or_a_zombie(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(txn(state), EndTxnAndBump(ProducerIdAndEpoch(producer_id, epoch), True), NOW).error
 
@@ -374,7 +376,7 @@ def test_end_with_bump_by_another_producer_or_a_zombie_is_refused(state: Transac
     assert error(PID, EPOCH + 1) is Error.PRODUCER_FENCED
 
 
-def test_end_with_bump_during_a_transaction_with_the_epoch_before_is_fenced() -> None:
+def test_an_end_that_bumps_the_epoch_with_the_previous_epoch_is_fenced_in_a_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), True), NOW)
     assert decision == Decision(Error.PRODUCER_FENCED)
 

@@ -315,7 +315,7 @@ def test_waiting_too_long_ends_with_concurrent_transactions(
     assert add(coordinator, following).value is Error.NONE
 
 
-def test_requests_that_are_refused_otherwise_do_not_wait(
+def test_requests_that_would_be_refused_anyway_do_not_wait_for_the_completion(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -636,7 +636,7 @@ def test_at_version_zero_requests_that_need_newer_values_are_refused_and_change_
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-def test_at_version_zero_other_refusals_come_first(host: MemoryTransactionHost) -> None:
+def test_at_version_zero_other_errors_take_precedence(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
     producer = init(coordinator).value.producer
     other = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + 1)

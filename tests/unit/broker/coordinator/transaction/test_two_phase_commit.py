@@ -155,7 +155,7 @@ def test_the_owner_of_a_kept_transaction_is_written_at_every_transaction_version
     assert decode_value("id", encode_value(value, 0)).owner == value.owner
 
 
-def test_a_kept_transaction_takes_no_more_records() -> None:
+def test_a_kept_transaction_accepts_no_more_records() -> None:
     value = kept(ongoing())
     for partition in (P0, P1):
         for producer, error in ((PREPARED_BY, Error.PRODUCER_FENCED), (value.owner, Error.INVALID_TXN_STATE)):

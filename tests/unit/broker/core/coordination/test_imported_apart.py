@@ -10,5 +10,5 @@ from oncelog.broker.core.coordination.coordinators import IMPORTED_APART
 
 
 @pytest.mark.parametrize("topic", IMPORTED_APART)
-def test_modules_imported_separately_exist(topic: str) -> None:
+def test_modules_listed_for_separate_import_exist(topic: str) -> None:
     assert [name for name in IMPORTED_APART[topic] if find_spec(name) is None] == []

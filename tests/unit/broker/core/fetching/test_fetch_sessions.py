@@ -18,7 +18,7 @@ def opened(cache: FetchSessionCache, now_ms: int = 0) -> FetchSession:
     return session
 
 
-def test_new_session_expects_epoch_one_then_counts() -> None:
+def test_a_new_session_expects_epoch_one_and_then_each_next_epoch() -> None:
     cache = FetchSessionCache(10, CountingRandom())
     session = opened(cache)
     assert cache.resume(session.session_id, 2, False, 0) is Error.INVALID_FETCH_SESSION_EPOCH

@@ -115,7 +115,9 @@ def test_the_memory_of_an_answer_is_limited_like_that_of_all_requests(
     assert (memory.taken_bytes, peer.answers) == (0, [])
 
 
-def test_a_refusal_of_each_part_of_a_request_counts_as_well(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_of_single_entries_of_a_request_count_towards_the_memory(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A request's byte or four become a sentence."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     unknown = DescribeConfigsResource(0, "", None)
@@ -284,7 +286,7 @@ def test_lists_of_the_brokers_state_are_answered_with_any_memory_limit() -> None
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_change_continues_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
+def test_a_change_continues_although_its_connection_ends_and_releases_its_memory(waits: bool) -> None:
     memory = RequestMemory(1_000_000, 1000)
     answers, tasks, done = AnswerMemory(memory), Tasks(), list[int]()
     first, second = context_of(0), context_of(1)

@@ -135,7 +135,7 @@ def first_offset(admin: Admin) -> int:
     return int(answer.groups[0].topics[0].partitions[0].committed_offset)
 
 
-def test_a_commit_waits_for_no_memory(admin: Admin) -> None:
+def test_a_commit_does_not_wait_for_memory(admin: Admin) -> None:
     """A commit that waited could undo a later one of its group, whose consumer has reconnected."""
     admin.broker.request_memory.estimate(admin.broker.request_memory.limit_bytes)
     early, later = send(admin, commit(), 8), send(admin, one(6), 8)
@@ -344,7 +344,7 @@ def test_a_topic_of_many_partitions_is_deleted_in_chunks_and_recreated_at_once(a
     assert sum(topic_partition.topic == "wide" for topic_partition in admin.broker.partitions()) == PARTITIONS
 
 
-def test_a_coordinators_batch_that_cannot_fit_is_not_made(admin: Admin) -> None:
+def test_a_coordinator_builds_no_batch_that_cannot_fit_into_the_log(admin: Admin) -> None:
     """A commit may name one partition 200,000 times."""
     partition = admin.broker.topics.partitions[TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)]
     pairs: list[tuple[bytes, bytes | None]] = [(b"key of one", None)] * 100_000

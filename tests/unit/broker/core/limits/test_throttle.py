@@ -88,7 +88,7 @@ def test_quotas_of_addresses_do_not_apply_to_users(one: QuotaEntity) -> None:
     assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS, 1).is_needed
 
 
-def test_a_strict_quota_counts_nothing_once_it_is_used_up() -> None:
+def test_a_strict_quota_does_not_count_usage_once_it_is_used_up() -> None:
     owner = Throttle({(("user", "u"),): {CONTROLLER_MUTATION_RATE: 1.0}}, 1000)
 
     def take(amount: float, now_ms: int) -> int:

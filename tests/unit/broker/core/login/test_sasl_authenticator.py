@@ -222,7 +222,7 @@ def bare(one: Client, token: bytes, *, after_ms: int = 0) -> bytes | None:
     return one.channel.answers[-1] if len(one.channel.answers) > before else None
 
 
-def test_after_a_handshake_of_version_0_tokens_come_without_requests(client: Callable[..., Client]) -> None:
+def test_after_a_handshake_of_version_0_tokens_are_sent_without_a_request_header(client: Callable[..., Client]) -> None:
     """The answer too is only a token with its size (KIP-43)."""
     one = client()
     assert one.send(HELLO, 0).error_code == Error.NONE
@@ -319,7 +319,7 @@ def test_a_frame_larger_than_a_token_may_be_ends_the_connection(client: Callable
     assert other.channel.closed is not None
 
 
-def test_a_change_of_the_settings_holds_from_the_next_login_on(client: Callable[..., Client]) -> None:
+def test_a_change_of_the_settings_applies_from_the_next_login_on(client: Callable[..., Client]) -> None:
     """A connection that has logged in stays; what it needs to log in again is what is set now."""
     one = client(session_ms=LIFETIME_MS).logged_in()
     one.login.become(LoginResult({"PLAIN": lambda: PlainLogin({"alice": "new"})}, {}, 1000, 0))

@@ -83,7 +83,7 @@ def synced() -> Iterator[Measured]:
 
 
 @pytest.mark.parametrize("acks", [-1, 0])
-def test_runs_of_batches_count_as_the_first_one_does(measured: Measured, acks: int) -> None:
+def test_batches_of_a_run_are_counted_like_the_first_batch(measured: Measured, acks: int) -> None:
     assert [measured.produce(acks) for _ in range(3)] == [False, True, True]
     assert measured.number(PRODUCE) == 3
     assert measured.metrics.errors == {(PRODUCE, Error.NONE): 3}

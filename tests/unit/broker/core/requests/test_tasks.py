@@ -133,7 +133,7 @@ def test_a_request_starts_in_its_own_iteration_on_any_machine() -> None:
     assert later.value == "b"
 
 
-def test_work_that_waits_for_what_exists_already_continues_at_once() -> None:
+def test_work_that_waits_for_an_available_value_continues_at_once() -> None:
     def work() -> Work[str]:
         yield Deferred.of(None)
         return "done"

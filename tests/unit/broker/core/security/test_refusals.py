@@ -118,7 +118,7 @@ def test_refused_creations_have_a_message_and_refused_deletions_do_not() -> None
 
 
 @pytest.mark.parametrize(("version", "whole"), [(3, 0), (4, ERROR)])
-def test_partitions_for_a_transaction_are_refused_as_a_whole_where_brokers_ask(version: int, whole: int) -> None:
+def test_a_refused_broker_adding_partitions_gets_one_error_and_a_client_one_each(version: int, whole: int) -> None:
     topics = [add_partitions.AddPartitionsToTxnTopic("orders", [0, 3])]
     request = (
         add_partitions.AddPartitionsToTxnRequest(

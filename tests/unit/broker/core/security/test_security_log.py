@@ -33,7 +33,7 @@ def test_repeated_refusals_are_written_once_and_counted_by_kind(
         log.refused_request(PEER, "too long", 1000)
     log.refused_operation("User:a", "h", Operation.READ, AclResourceType.TOPIC, "t", "Fetch", 1000)
     first = [WRONG_PASSWORD, "connection refused from 10.0.0.9: too many", "request refused from 10.0.0.9: too long"]
-    assert caplog.messages == [*first, "'User:a' from h may not READ Topic 't', asked with Fetch"]
+    assert caplog.messages == [*first, "'User:a' from h may not READ Topic 't' (in a Fetch request)"]
     caplog.clear()
     timers.fire(1000 + PERIOD_MS - 1)
     assert caplog.messages == []
@@ -41,7 +41,7 @@ def test_repeated_refusals_are_written_once_and_counted_by_kind(
     assert caplog.messages == [f"{line} (57 more times)" for line in first]
 
 
-def test_refusal_that_goes_on_is_a_count_in_each_period_and_new_after_a_pause(
+def test_a_continuing_refusal_is_counted_in_each_period_and_logged_again_after_a_pause(
     log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture
 ) -> None:
     for now_ms in range(0, 3 * PERIOD_MS, 1000):
@@ -71,7 +71,7 @@ def test_different_refusals_are_at_most_a_hundred_in_a_period(
 
 
 @pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
-def test_period_lasts_as_long_when_the_clock_is_set(
+def test_setting_the_clock_does_not_change_the_length_of_a_period(
     log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture, step_ms: int
 ) -> None:
     for _ in range(2):

@@ -25,7 +25,7 @@ def aborted(number: int, *, open_below: bool) -> AbortedTxn:
 
 @pytest.mark.parametrize("open_below", [False, True])
 @pytest.mark.parametrize("decoded", [False, True])
-def test_a_search_looks_at_few_of_many_entries(open_below: bool, decoded: bool) -> None:
+def test_a_search_examines_only_a_few_of_many_entries(open_below: bool, decoded: bool) -> None:
     index = TransactionIndex()
     for number in range(100_000):
         index.append(aborted(number, open_below=open_below))

@@ -82,7 +82,7 @@ def test_a_topic_that_is_not_ready_keeps_its_last_metadata_and_is_requested_agai
     assert wire.count(METADATA) == 1
 
 
-def test_a_leader_reported_in_a_refusal_counts_when_it_is_newer() -> None:
+def test_a_leader_reported_in_a_refusal_is_used_if_its_epoch_is_newer() -> None:
     metadata = known(FakeWire())
     assert not metadata.leader_changed(P0, 2, 5)
     assert not metadata.leader_changed(P0, 99, 9)

@@ -109,7 +109,7 @@ def test_user_data_has_javas_encoding() -> None:
 
 
 @pytest.mark.parametrize("zombie", ["a", "z"])
-def test_a_claim_from_an_earlier_generation_takes_no_partition_from_its_owner(zombie: str) -> None:
+def test_an_owner_does_not_lose_a_partition_to_a_claim_from_an_earlier_generation(zombie: str) -> None:
     """Java's ``computePartitionsTransferringOwnership``: only partitions that their new reader did not own change
     hands.
     """

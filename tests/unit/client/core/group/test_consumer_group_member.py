@@ -22,7 +22,7 @@ from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator
 S = ClientMemberState
 
 
-def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_back() -> None:
+def test_a_revocation_that_ends_after_the_member_was_fenced_returns_no_partition() -> None:
     """Its listener outlasted the rebalance timeout: by then, the partitions of the old target belong to others."""
     group = Group()
     group.answer(1, [P0, P1])
@@ -68,7 +68,7 @@ def test_a_member_that_is_about_to_rejoin_leaves_the_group_too() -> None:
     assert group.beat().message.member_epoch == -1
 
 
-def test_a_revocation_that_ends_after_the_member_left_takes_nothing_over() -> None:
+def test_a_revocation_that_ends_after_the_member_left_assigns_nothing() -> None:
     """After unsubscribe(), the consumer must not read partitions of the group that it left."""
     group = Group()
     group.answer(1, [P0, P1])
@@ -314,7 +314,7 @@ def test_a_member_that_is_refused_with_nothing_left_to_lose_joins_again_at_once(
     assert (group.member.state, group.owned) == (S.STABLE, [P1])
 
 
-def test_a_member_that_joins_again_before_its_listener_returns_takes_up_the_target_afterwards() -> None:
+def test_a_member_that_rejoins_before_its_listener_returns_applies_the_target_afterwards() -> None:
     group = rejoined()
     group.answer(3)
     assert (group.member.state, group.owned) == (S.REJOINED, [P0, P1])

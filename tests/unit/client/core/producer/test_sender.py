@@ -161,7 +161,7 @@ def test_unknown_producer_after_retention_restarts_at_0_in_the_same_epoch() -> N
     assert sequence(core.produced()) == (7, 0, 0)
 
 
-def test_a_new_epoch_waits_until_nothing_of_the_partition_is_on_the_wire() -> None:
+def test_a_new_epoch_waits_until_no_batch_of_the_partition_is_in_flight() -> None:
     core = ProducerCore().start().meet()
     core.send(b"0")
     core.send(b"1")

@@ -148,7 +148,7 @@ def test_topic_ids_that_are_not_known_yet_are_requested_once() -> None:
     assert end.value is None
 
 
-def test_a_topic_that_the_cluster_does_not_know_goes_by_name() -> None:
+def test_a_topic_that_the_cluster_does_not_know_is_identified_by_name() -> None:
     world = World()
     world.send(A)
     world.answer_metadata()

@@ -40,7 +40,7 @@ class ClassicMember:
     awaiting_join: bool = False
     awaiting_sync: bool = False
     is_new: bool = False
-    """It has joined but has not been answered: it cannot send heartbeats, because it does not know its id."""
+    """The member has joined but has not been answered: it cannot send heartbeats, because it does not know its id."""
 
     @property
     def waits(self) -> bool:
@@ -75,13 +75,13 @@ class ClassicGroup:
     members: dict[str, ClassicMember] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)
     pending_joins: set[str] = field(default_factory=set)
-    """Ids handed out with MEMBER_ID_REQUIRED whose members have not joined yet."""
+    """Member ids returned with MEMBER_ID_REQUIRED whose members have not joined yet."""
     pending_syncs: set[str] = field(default_factory=set)
     """Members that got the generation's JoinGroup answer and have not sent SyncGroup yet."""
     new_member_added: bool = False
     """A member joined during the initial delay, which is therefore extended."""
     subscribed_topics: frozenset[str] | None = None
-    """Topics that the members read; None if unknown to the coordinator."""
+    """Topics that the members read; None if the coordinator cannot know them."""
     metadata_bytes: int = 0
     """Size of its members' metadata, for all of their protocols."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
@@ -186,7 +186,9 @@ class ClassicGroup:
         return max(votes, key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it joined, else make the first joined member the leader; False if no member joined."""
+        """Keep the leader if it joined, else make the first joined member the leader; returns False if no member
+        joined.
+        """
         if self.leader_id is not None and self.members[self.leader_id].awaiting_join:
             return True
         for member in self.members.values():
@@ -221,7 +223,7 @@ class ClassicGroup:
 
     @property
     def memory_bytes(self) -> int:
-        """Estimated memory of its members, and of ids handed out."""
+        """Estimated memory of its members, and of member ids that were given out."""
         ids = sum(len(member.member_id) + len(member.client_id) for member in self.members.values())
         expected = sum(map(len, self.pending_joins))
         return self.metadata_bytes + ids + expected + MEMBER_BYTES * (len(self.members) + len(self.pending_joins))

@@ -32,7 +32,7 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.runtime.deferred import Deferred
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long to wait for a member that has not been answered yet: it cannot send heartbeats."""
+"""How long the coordinator keeps a member that has not been answered yet and so cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
 """Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the iteration
 would never end."""
@@ -56,7 +56,7 @@ class ClassicProtocol:
     """The classic groups of one shard."""
 
     def __init__(self, environment: Environment, never_joined: Callable[[ClassicGroup, int], None]) -> None:
-        """:param never_joined: called with a group and the time when a handed-out member id expires unused."""
+        """:param never_joined: called with a group and the time when a member id that was given out expires unused."""
         self._env = environment
         self._never_joined = never_joined
         self._joins: Parked[JoinGroupResponse] = {}
@@ -211,7 +211,7 @@ class ClassicProtocol:
                 self._never_joined(group, now_ms)
 
     def _drop(self, group: ClassicGroup, member_id: str) -> bool:
-        """Forget a member or pending id, and answer its parked requests; True if it was a member."""
+        """Forget a member or pending id, and answer its parked requests; returns True if it was a member."""
         self._env.timers.cancel(("session", group.group_id, member_id))
         member = group.remove(member_id)
         if member is None:
@@ -494,4 +494,4 @@ def _park(table: Parked[R], key: tuple[str, str], too_many: R) -> Deferred[R]:
 
 
 def members_are_ahead(_: int) -> None:
-    """Applied instead of replaying a group's metadata: its members are in memory, and ahead of the log."""
+    """Applied instead of replaying a group's metadata record: the members in memory are ahead of the log."""

@@ -339,7 +339,7 @@ RULES: Mapping[type[Event], Mapping[ClassicState, JoinRule]] = {
     | dict.fromkeys((_P, _C, _S), refuse(Error.NON_EMPTY_GROUP))
     | {_D: refuse(Error.GROUP_ID_NOT_FOUND)},
 }
-"""Total over events and states. Every rule except those of DEAD first checks the caller."""
+"""A rule for each event in each state. Every rule except those of DEAD first checks the caller."""
 
 
 def decide(group: ClassicGroup, event: Event) -> JoinVerdict:

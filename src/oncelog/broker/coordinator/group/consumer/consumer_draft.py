@@ -75,7 +75,8 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
     # --- subscriptions
 
     def resolve_regexes(self, look_again: bool, now_ms: int, *, not_yet: str | None = None) -> bool:
-        """Match the members' expressions against the topics, forget unused ones; True if a set of topics changed.
+        """Match the members' expressions against the topics, forget unused ones; returns True if a set of topics
+        changed.
 
         :param look_again: also match expressions that were matched before, because topics came or went.
         :param not_yet: an expression to match later, unless it was matched before.
@@ -130,7 +131,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
             self.written.append(records.partition_metadata_tombstone(group.group_id))
 
     def metadata_hash(self) -> int:
-        """A number that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
+        """A hash that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
         names = sorted(self.group.topics_among(self._env.host.topics()))
         found = [(name, topic) for name in names if (topic := self._topic(name)) is not None]
         return hash_of_topics(found)
@@ -197,7 +198,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
 
 
 def hash_of_topics(found: Sequence[tuple[str, tuple[TopicId, int]]]) -> int:
-    """A number for topics, sorted by name, with their ids and partition counts; 0 for none."""
+    """A hash of topics, sorted by name, with their ids and partition counts; 0 for no topics."""
     if not found:
         return 0
     digest = hashlib.blake2b(digest_size=8)

@@ -91,7 +91,7 @@ HEARTBEAT_RULES: Mapping[MembershipStatus, Mapping[EpochClaim, MemberVerdict]] =
     MembershipStatus.RELEASED: dict.fromkeys(EpochClaim, MemberVerdict.FENCED_INSTANCE)
     | {EpochClaim.JOIN: MemberVerdict.REPLACE},
 }
-"""Total over statuses and claims."""
+"""A verdict for each claim in each membership status."""
 
 
 def membership_status(

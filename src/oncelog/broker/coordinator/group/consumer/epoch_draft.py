@@ -11,7 +11,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from oncelog.broker.coordinator.runtime import CoordinatorRecord
 
 MAX_EPOCH: Final = 2**31 - 1
-"""Its successor is epoch 1, as with the generations of classic groups."""
+"""The last epoch; the one after it is epoch 1, as with the generations of classic groups."""
 
 
 class AssignedGroup(Protocol):
@@ -53,7 +53,7 @@ class EpochDraft(Generic[G]):
         return last_ms != 0 and 0 <= now_ms - last_ms < interval_ms
 
     def end_assignment(self, now_ms: int) -> None:
-        """The targets of the group's epoch are set."""
+        """Called when the targets of the group's epoch are set."""
         group = self.group
         group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
         self.written.append(self._target_epoch_record(group.group_id, group.epoch, now_ms))

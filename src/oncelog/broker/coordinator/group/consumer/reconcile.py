@@ -86,7 +86,7 @@ def reconcile(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
 
 
 def _still_owns(revoking: OwnedPartitions, reported: Reported) -> bool:
-    """Whether the member still has any of ``revoking``; one that does not report may have all of it."""
+    """Whether the member still has any of ``revoking``; a member that does not report may have all of them."""
     if reported is None:
         return True
     return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())

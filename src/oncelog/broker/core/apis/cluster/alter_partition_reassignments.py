@@ -1,7 +1,7 @@
 """AlterPartitionReassignments (key 45), versions 0-1: move partitions to other nodes, which takes effect at once.
 
-A single broker keeps every partition: replicas [this broker] change nothing. Null replicas cancel a move, and there is
-none to cancel. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
+A single broker keeps every partition: replicas [this broker] change nothing. Null replicas cancel a move, and no move
+is ever in progress. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from __future__ import annotations

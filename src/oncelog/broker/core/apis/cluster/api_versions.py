@@ -4,7 +4,7 @@ The answer always has response header v0, so that any client can read it. An unk
 the body of version 0, UNSUPPORTED_VERSION and the supported range (KIP-511); the connection stays. From version 3 on
 the client names its software, and the answer carries the finalized features, ``transaction.version`` among them; a
 feature at level 0 is not listed. From version 5 on the client may name the cluster and the node that it means to
-reach; if these are others, it gets REBOOTSTRAP_REQUIRED (KIP-1242).
+reach; if it has reached another one, it gets REBOOTSTRAP_REQUIRED (KIP-1242).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class VersionPorts(Protocol):
-    """The answer: supported APIs and versions, finalized features, and the answering node."""
+    """What the answer contains: supported APIs and versions, finalized features, and the answering node."""
 
     metadata: MetadataStore
     node: SimulatedNode
@@ -79,7 +79,7 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
 
 
 def advertised(served: Mapping[int, Served]) -> list[ApiVersion]:
-    """As in each answer: every new connection asks for it."""
+    """The entries of an answer, built once for all connections."""
     return [
         ApiVersion(api_key=key, min_version=api.advertised_from, max_version=api.high)
         for key, api in sorted(served.items())

@@ -124,7 +124,7 @@ def _not_a_list(kind: ResourceType, operation: AlterOperation, name: str) -> str
 
 
 def _default(ports: ConfigPorts, kind: ResourceType, name: str) -> str:
-    """The content of an unset list: the value in force."""
+    """The list to append to or subtract from while the setting is not set: the value in force."""
     if kind is ResourceType.TOPIC:
         return render(getattr(ports.metadata.topic_defaults, properties(TopicConfig)[name].name))
     return ports.config.text(name) or ""

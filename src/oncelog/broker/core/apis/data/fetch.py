@@ -227,8 +227,9 @@ def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> Fe
 
 
 def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) -> bool:
-    """Whether the answer must contain this partition; records what the fetcher is sent. A full answer contains every
-    partition."""
+    """Whether the answer must contain this partition; also stores in the session what is sent. A full answer contains
+    every partition.
+    """
     position = session.partitions.get(answer.key)
     data = answer.data
     if position is None:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 FIRST_WITH_LEADERS = 16
 SENT_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
-"""The answer to these errors names the current leader (KIP-951): of Fetch from version 16 on, of ShareFetch and
-ShareAcknowledge always."""
+"""Errors whose answers name the current leader (KIP-951): those of Fetch from version 16 on, those of ShareFetch and
+ShareAcknowledge always.
+"""
 
 
 NO_DIVERGENCE, NO_LEADER, NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()
@@ -159,7 +160,7 @@ def read_partition(
 
 
 def _not_asked(key: PartitionKey, error: Error) -> PartitionAnswer:
-    """The answer for a partition that was not read; it does not end the wait of the others."""
+    """The answer for a partition that was not read; the request continues to wait for its other partitions."""
     answer = _error(key, error)
     answer.data.aborted_transactions = []
     return answer._replace(at_once=False)

@@ -62,7 +62,7 @@ def _append_each(
 ) -> Work[list[Deferred[PartitionProduceResponse]]]:
     """Append the batches in their order; the result has their answers, which may wait for commits.
 
-    Each is written to a file of its own, so that 10,000 take most of a second: others go ahead in between.
+    Each batch is written to a file of its own, so that 10,000 take most of a second: other requests run in between.
     """
     answers = []
     for number, (topic, data) in enumerate(pairs):
@@ -103,7 +103,7 @@ def _entries(request: ProduceRequest) -> Iterator[Entry]:
 
 
 def _keep_last_entries(request: ProduceRequest) -> None:
-    """Keep one entry for each partition: of several, the last one's batch, in the first one's place."""
+    """Keep one entry for each partition: the batch of its last entry, at the position of its first."""
     topics: dict[tuple[str, bytes], dict[int, PartitionProduceData]] = {}
     for topic, data in _entries(request):
         topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data

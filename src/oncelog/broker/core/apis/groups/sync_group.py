@@ -1,7 +1,7 @@
 """SyncGroup (key 14), versions 0-5: the leader sends the assignment, and every member gets its part.
 
 Version 3 adds static members; 4 is flexible; 5 has protocol type and name in both directions, and refuses a request
-that names other ones (KIP-559).
+whose type or name differs from the group's (KIP-559).
 """
 
 from __future__ import annotations

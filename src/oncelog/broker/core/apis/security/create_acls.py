@@ -1,6 +1,6 @@
 """CreateAcls (key 30), versions 1-3: add ACLs; valid ones are added even if others are refused.
 
-They are on stable storage and in force before the answer is sent. Sources: Kafka's ``AclApis``, ``AclControlManager``.
+ACLs are on stable storage and in force before the answer is sent. Sources: Kafka's ``AclApis``, ``AclControlManager``.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def renews(context: RequestContext, request: ShareFetchRequest | ShareAcknowledg
 def change_refused(
     ports: SharePorts, context: RequestContext, group_id: str, *, may_be_new: bool = False
 ) -> ShareRefused | None:
-    """Why the offsets of a group may not be changed."""
+    """The error for a caller that may not change the offsets of a group, with its message."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return ShareRefused(Error.UNSUPPORTED_VERSION)
     return ports.groups.share.may_change(group_id, context.session.node_id, may_be_new=may_be_new)
@@ -202,7 +202,7 @@ def with_leaders(ports: SharePorts, context: RequestContext, response: Response)
 
 
 def _leader(ports: SharePorts, context: RequestContext, place: Place) -> tuple[int, int]:
-    """Node and leader epoch; -1 for what nobody leads."""
+    """Node and leader epoch of the leader; -1 if the partition has none."""
     info = ports.metadata.topic_by_id(place[0])
     partition = ports.partition(TopicPartition(info.name, place[1])) if info is not None else None
     if partition is None:

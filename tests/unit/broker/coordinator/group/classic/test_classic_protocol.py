@@ -318,7 +318,7 @@ def test_every_request_of_a_member_prolongs_its_session(g: GroupClient, how: str
     assert follower in group_of(g).members
 
 
-def test_the_last_member_that_goes_leaves_an_empty_group_of_the_next_generation(g: GroupClient) -> None:
+def test_when_the_last_member_leaves_the_group_is_empty_in_the_next_generation(g: GroupClient) -> None:
     (lead,) = g.stable(1)
     g.host.pass_time(10_000)
     group = group_of(g)

@@ -32,7 +32,7 @@ def load(owned: Assignment) -> int:
 # Range
 
 
-def test_range_gives_consecutive_partitions_and_the_first_members_one_more() -> None:
+def test_range_gives_consecutive_partitions_and_the_first_members_get_one_more() -> None:
     members = {"m2": spec(A, B), "m1": spec(A, B), "m3": spec(A, B)}
     assert plain(range_assignor(members, {A: 7, B: 3})) == {
         "m1": {A: [0, 1, 2], B: [0]},

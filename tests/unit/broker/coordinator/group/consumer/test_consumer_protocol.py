@@ -145,7 +145,7 @@ def test_a_full_group_refuses_new_members() -> None:
     assert g.beat("a", 2).value.error_code == Error.NONE
 
 
-def test_a_full_group_takes_back_its_static_member() -> None:
+def test_a_full_group_accepts_its_returning_static_member() -> None:
     g = GroupClient(MemoryGroupHost({"t": 1}, {"group.consumer.max.size": "1"}))
     g.beat("a", 0, instance_id="i")
     g.beat("a", -2, instance_id="i")
@@ -294,7 +294,7 @@ def test_a_rejoining_member_need_not_revoke_its_former_partitions(g: GroupClient
     assert g.beat("a", epoch).value.error_code == Error.NONE
 
 
-def test_the_last_member_leaves_an_empty_group_which_goes_when_it_has_no_offsets(g: GroupClient) -> None:
+def test_the_last_member_leaves_an_empty_group_that_is_removed_if_it_has_no_offsets(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("a", -1)
     assert (group_of(g).state, group_of(g).epoch) == (ConsumerState.EMPTY, 3)
@@ -306,7 +306,7 @@ def test_the_last_member_leaves_an_empty_group_which_goes_when_it_has_no_offsets
 # Static members
 
 
-def test_an_instance_is_not_taken_from_a_live_member(g: GroupClient) -> None:
+def test_an_instance_id_is_not_taken_over_from_a_live_member(g: GroupClient) -> None:
     g.beat("a", 0, instance_id="i")
     assert g.beat("b", 0, instance_id="i").value.error_code == Error.UNRELEASED_INSTANCE_ID
     assert g.beat("a", 0, instance_id="i").value.error_code == Error.UNRELEASED_INSTANCE_ID

@@ -91,7 +91,7 @@ def test_one_refused_feature_changes_nothing(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_versions_0_and_1_answer_for_each_feature_as_often_as_it_is_named(admin: Admin, version: int) -> None:
+def test_in_versions_0_and_1_a_repeated_feature_is_answered_each_time(admin: Admin, version: int) -> None:
     answer = update(admin, (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE), version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
     reported = [(result.feature, result.error_code, result.error_message) for result in answer.results]

@@ -128,7 +128,7 @@ def test_a_caller_without_permission_for_the_transactional_id_is_refused(ports: 
 
 @pytest.mark.parametrize("count", [1, 2, MANY])
 @pytest.mark.parametrize("is_refused", [False, True])
-def test_without_acknowledgements_there_is_no_answer_but_an_error_closes(
+def test_with_acks_0_there_is_no_answer_but_an_error_closes_the_connection(
     ports: ProduceFakes, count: int, is_refused: bool
 ) -> None:
     ports.refusals = {count - 1: Error.MESSAGE_TOO_LARGE} if is_refused else {}
@@ -145,6 +145,6 @@ def test_many_topics_are_answered_in_their_order(ports: ProduceFakes) -> None:
     assert found == [(name, 0, Error.NONE, 5) for name in names]
 
 
-def test_a_batch_whose_header_cannot_be_read_goes_to_the_pipeline_which_refuses_it(ports: ProduceFakes) -> None:
+def test_a_batch_with_an_unreadable_header_is_refused_by_the_pipeline(ports: ProduceFakes) -> None:
     ports.produce(request_for(TopicProduceData("a", partition_data=[PartitionProduceData(0, b"short")])))
     assert ports.appended == [("a", 0, b"short")]

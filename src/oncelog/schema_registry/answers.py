@@ -122,8 +122,10 @@ def check(
     """Whether a schema may follow one version, or all that a registration compares it with (``number`` is None)."""
     check_subject(subject)
     live = state.versions(subject)
-    if number is not None and not (number == LATEST and not live):
-        live = [version(state, subject, number, deleted=False)]
+    if number is not None:
+        live = [one for one in live if number in (one.version, LATEST)][-1:]
+        if not live and number != LATEST:
+            raise rest_errors.version_not_found(number)
     try:
         content, parsed = checks.content(state, subject, submitted)
         if find_version(checks, state, content, state.versions(subject)) is None:

@@ -247,7 +247,8 @@ class AvroSerializer(_TextSerializer):
     """Writes Avro; ``strict`` refuses fields that are not in the schema, which are left out otherwise.
 
     A value of a union gets the type that it fits. A value that fits several types is refused, except for numbers: name
-    its type, as in ``("shop.Order", {...})``. Missing fields get their defaults.
+    its type, as in ``("shop.Order", {...})``. Missing fields get their defaults. A ``datetime`` without a zone has the
+    machine's, as for Confluent's serializer, unless its type is a local timestamp.
     """
 
     schema_type = AVRO

@@ -14,6 +14,7 @@ from oncelog.schema_registry.formats.json_schema import parse
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.rest_errors import InvalidSchema
 
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
 
@@ -54,6 +55,18 @@ ALLOWED: dict[str, tuple[Any, Any]] = {
         {"type": "array", "items": [STRING], "additionalItems": False},
         {"type": "array", "items": [STRING, INTEGER], "additionalItems": False},
     ),
+    "a property enters under a pattern": (
+        {**of(closed=True), "patternProperties": {"^s_": STRING, "^i_": INTEGER}},
+        {**of(closed=True, i_1=NUMBER), "patternProperties": {"^s_": STRING, "^i_": INTEGER}},
+    ),
+    "a property leaves that a pattern covers": (
+        of(closed=True, a=STRING, i_1=INTEGER),
+        {**of(closed=True, a=STRING), "patternProperties": {"^s_": STRING, "^i_": NUMBER}},
+    ),
+    "true and false of draft 4": (
+        {"$schema": DRAFT_4, "type": "object", "properties": {"a": INTEGER}, "additionalProperties": True},
+        {"$schema": DRAFT_4, "type": "object", "properties": {"a": NUMBER}, "additionalProperties": True},
+    ),
     "a recursive schema stays": (
         {"$ref": "#/definitions/n", "definitions": {"n": of(next={"$ref": "#/definitions/n"}, a=INTEGER)}},
         {"$ref": "#/definitions/n", "definitions": {"n": of(next={"$ref": "#/definitions/n"}, a=NUMBER)}},
@@ -77,6 +90,14 @@ REFUSED: dict[str, tuple[Any, Any]] = {
     "more is excluded": ({"not": STRING}, {"not": {"type": ["string", "null"]}}),
     "a divisor changes": ({"type": "number", "multipleOf": 3}, {"type": "number", "multipleOf": 6}),
     "items differ": ({"type": "array"}, {"type": "array", "uniqueItems": True}),
+    "a pattern narrows a property": (
+        of(closed=True, i_1=STRING),
+        {**of(closed=True, i_1=STRING), "patternProperties": {"^i_": INTEGER}},
+    ),
+    "a property leaves that a pattern does not cover": (
+        of(closed=True, a=STRING, b=STRING),
+        {**of(closed=True, a=STRING), "patternProperties": {"^s_": STRING}},
+    ),
     "a condition comes": (of(a=STRING), {**of(a=STRING), "if": {}, "then": False}),
     "a recursive schema changes deep inside": (
         {"$ref": "#/definitions/n", "definitions": {"n": of(next={"$ref": "#/definitions/n"}, a=NUMBER)}},
@@ -121,13 +142,15 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     rest = st.one_of(st.booleans(), inner)
     return st.one_of(
         st.builds(
-            lambda properties, rest, required: {
+            lambda properties, patterns, rest, required: {
                 "type": "object",
                 "properties": properties,
+                "patternProperties": patterns,
                 "additionalProperties": rest,
                 "required": required,
             },
-            named, rest, st.lists(st.sampled_from("abc"), max_size=1),
+            named, st.dictionaries(st.sampled_from(["a", "[bc]", "^.$"]), inner, max_size=1), rest,
+            st.lists(st.sampled_from("abc"), max_size=1),
         ),
         st.builds(lambda first, rest: {"type": "array", "items": first, "additionalItems": rest},
                   st.lists(inner, min_size=1, max_size=2), rest),

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, Protocol
 from jsonschema import validators
 from referencing import Resource, Specification
 
+from oncelog.schemas.json_schema.ecma_patterns import UncheckedPattern, compiled
+
 MAX_COMPARISONS = 50_000
 MAX_REFERENCES = 100
 """The maximum length of a chain of references."""
@@ -89,6 +91,8 @@ class JsonSchemaNode(NamedTuple):
     specification: Specification[Any]
 
     def inner(self, schema: Any) -> JsonSchemaNode:
+        if not isinstance(schema, Mapping):  # true or false, in which draft 4 cannot look for an id
+            return JsonSchemaNode(schema, self.resolver, self.specification)
         resource = self.specification.create_resource(schema)
         return JsonSchemaNode(schema, self.resolver.in_subresource(resource), self.specification)
 
@@ -351,7 +355,7 @@ class Reading:
         for name in sorted({*ours, *theirs}):
             where = f"{path}/properties/{name}"
             for kind, inner, before in self._property(name, ours, theirs, reader, writer):
-                problems = self._compare(inner, before, where)
+                problems = self._compare_to_one(inner, before, where)
                 found += [Problem(kind, where, problems[0].text), *problems][: 2 if kind else 0] if problems else []
         found += self._patterns(reader, writer, path)
         rest = self._compare(_rest(reader), _rest(writer), path)
@@ -370,20 +374,26 @@ class Reading:
         theirs: Mapping[str, Any],
         reader: JsonSchemaNode,
         writer: JsonSchemaNode,
-    ) -> Iterator[tuple[str, JsonSchemaNode, JsonSchemaNode]]:
-        """The schemas to compare for a property; if only one side names it, the other side's patterns or additional
-        properties apply.
+    ) -> Iterator[tuple[str, JsonSchemaNode, list[JsonSchemaNode]]]:
+        """The reader's schemas of a property, each with those that all hold for what was written; if only one side
+        names it, the other side's matching patterns apply, or its additional properties.
         """
+        matching, unknown = _matching(writer, name)
         if name in ours and name in theirs:
-            yield "PROPERTY_CHANGED", reader.inner(ours[name]), writer.inner(theirs[name])
+            yield "PROPERTY_CHANGED", reader.inner(ours[name]), [writer.inner(theirs[name]), *matching]
         elif name in ours:
             inner = reader.inner(ours[name])
-            for before in (_rest(writer), *_patterns_of(writer).values()):
-                yield _ADDED[before.is_open], inner, before
+            for before in [matching] if matching else [[one] for one in (_rest(writer), *unknown)]:
+                yield _ADDED[before[0].is_open], inner, before
         else:
-            before = writer.inner(theirs[name])
-            for inner in (_rest(reader), *_patterns_of(reader).values()):
-                yield _REMOVED[inner.schema is False], inner, before
+            accepting, perhaps = _matching(reader, name)
+            for inner in (*accepting, *perhaps, *([] if accepting else [_rest(reader)])):
+                yield _REMOVED[inner.schema is False], inner, [writer.inner(theirs[name]), *matching]
+
+    def _compare_to_one(self, reader: JsonSchemaNode, writers: Sequence[JsonSchemaNode], path: str) -> list[Problem]:
+        """No problem if one of the schemas, which all hold, has none; else those of the first."""
+        found = [self._compare(reader, one, path) for one in writers]
+        return found[0] if all(found) else []
 
     def _patterns(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         """A pattern that only the reader has must accept every property that the writer allows under a matching
@@ -391,7 +401,11 @@ class Reading:
         found: list[Problem] = []
         ours, theirs = _patterns_of(reader), _patterns_of(writer)
         for pattern, inner in ours.items():
-            before = [theirs[pattern]] if pattern in theirs else [_rest(writer), *theirs.values()]
+            named = [
+                one for name, one in writer.get("properties", _OPEN).items() if _matches(pattern, name) is not False
+            ]
+            others = [_rest(writer), *theirs.values(), *map(writer.inner, named)]
+            before = [theirs[pattern]] if pattern in theirs else others
             for one in before:
                 found += self._compare(inner, one, f"{path}/patternProperties/{pattern}")
         rest = _rest(reader)
@@ -551,6 +565,20 @@ def _required(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list
 
 def _patterns_of(node: JsonSchemaNode) -> dict[str, JsonSchemaNode]:
     return {pattern: node.inner(one) for pattern, one in node.get("patternProperties", _OPEN).items()}
+
+
+def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], list[JsonSchemaNode]]:
+    """The schemas of the patterns that match the name of a property, and of those of which that is not known."""
+    verdicts = [(_matches(pattern, name), one) for pattern, one in _patterns_of(node).items()]
+    return [one for found, one in verdicts if found], [one for found, one in verdicts if found is None]
+
+
+def _matches(pattern: str, name: str) -> bool | None:
+    """Whether a pattern matches; None if Python cannot tell."""
+    try:
+        return compiled(pattern).search(name) is not None
+    except UncheckedPattern:
+        return None
 
 
 def _rest(node: JsonSchemaNode) -> JsonSchemaNode:

@@ -7,8 +7,11 @@ done, 1 refused or failed (one sentence on standard error), 2 wrong usage. ``--d
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -76,6 +79,8 @@ NEXT_STEPS = {
     "with ZooKeeper), and super.users for its administrator",
 }
 """Advice for refusals whose text, written for programs, has none; text after a semicolon counts as advice."""
+
+_ESCAPED = "oncelog.escaped"
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -175,6 +180,8 @@ def main(
     :param loading: its context is entered while the command's module is imported; called with the command's name.
     """
     _open_missing_streams()
+    _print_every_letter()
+    _end_as_first_process()
     args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if not debug:
         sys.excepthook = partial(_say_bug, args)
@@ -206,6 +213,26 @@ def _open_missing_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the file gets the lowest free descriptor
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
+def _print_every_letter() -> None:
+    """Escape letters that the encoding of standard output lacks (``LC_ALL=C``, a Windows code page) as JSON does."""
+    codecs.register_error(_ESCAPED, _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)), error.end
+
+
+def _end_as_first_process() -> None:
+    """End at SIGTERM also as the first process of a container, to which the kernel gives no default action."""
+    if os.getpid() == 1:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -216,6 +216,11 @@ def test_the_lab_command_prints_text_drawings_and_json(page: Path) -> None:
     assert [entry["outcome"] for entry in flow["log"]] == ["committed", "committed", "commit marker"]
 
 
+def test_the_lab_command_writes_no_file_unless_asked(tmp_path: Path) -> None:
+    assert "PID 0" in call("lab", "commit", cwd=tmp_path).done().out
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_lab_command_lists_its_flows(page: Path) -> None:
     assert [row["flow"] for row in json.loads(call("lab", "--json").done().out)] == list(FLOWS)
 

@@ -23,6 +23,8 @@ APPLICATION_ID = 0x6F6E636C
 SQLITES_LOG_PAGES = 1000
 """After this many pages SQLite checkpoints its write-ahead log itself, with three syncs in the iteration of the request
 that makes the change."""
+LONGEST_PATH = 504
+"""SQLite's limit in bytes: 512, less what it appends to a file's name."""
 LOG_ROWS = 4000
 """Rows changed (about a page of 4 KB each) after which the write-ahead log is moved into the file."""
 
@@ -287,5 +289,11 @@ def _opening_error(path: str, error: sqlite3.Error) -> MetadataError:
         return MetadataError(
             f"the metadata file {path} is damaged ({error}); restore it, or move it away to have the topics "
             f"read again from their folders"
+        )
+    size = len(path.encode(errors="surrogateescape"))
+    if code == sqlite3.SQLITE_CANTOPEN and size > LONGEST_PATH:
+        return MetadataError(
+            f"the metadata file {path} has a path of {size} bytes, and SQLite opens at most {LONGEST_PATH}: "
+            "name a data folder with a shorter path"
         )
     return MetadataError(f"cannot use the metadata file {path}: {error}")

@@ -182,7 +182,7 @@ def _from_file(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        with open(text[1:], encoding="utf-8") as file:
+        with open(text[1:], encoding="utf-8-sig") as file:
             return file.read().strip()
     except OSError as error:
         raise ConfigError(f"--add-scram {text} cannot be read: {error.strerror}") from error

@@ -16,7 +16,6 @@ import click
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import Advance, cleaning_up, counted, progress, remark, show_json
-from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
@@ -149,10 +148,7 @@ def command(
     config = cluster.settings(ProducerConfig, transactional_id=transactional_id)
     if transaction_size is not None and config.transactional_id is None:
         raise ConfigError("--transaction-size needs --transactional-id")
-    common: Headers = [
-        (name, None if value == null_marker else value.encode())
-        for name, value in named_values("--header", headers).items()
-    ]
+    common = [_header(text, null_marker) for text in headers]
     _check_topic(cluster, topic, partition)
     source = sys.stdin.buffer
     encoders = _encoders(schema_registry, topic, key_schema, value_schema)
@@ -247,6 +243,14 @@ class _Run:
         if counts.sent % REPORT_EVERY == 0:
             self._advance(self._bytes, f"{counts.acknowledged:,} acknowledged")
             self._bytes = 0
+
+
+def _header(text: str, null_marker: str | None) -> tuple[str, bytes | None]:
+    """A header as the option gives it, with every character of its value."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ConfigError(f"--header takes NAME=VALUE, not {text!r}; a null is NAME=TEXT with --null-marker TEXT")
+    return name, None if value == null_marker else value.encode()
 
 
 def _report(cluster: ConnectionOptions, topic: str, counts: SendCounts, transactional: bool, failed: bool) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oncelog.cli.shared.parameters import PropertiesFile
+from oncelog.cli.shared.parameters import PropertiesFile, utf8_text
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
@@ -36,10 +36,9 @@ def text(given: str) -> str:
     if not given:
         raise click.BadParameter("a name must not be empty")
     try:
-        given.encode()
-    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8
+        return utf8_text(given)
+    except UnicodeError:
         raise click.BadParameter(f"a name must be text in UTF-8, not {given!r}") from None
-    return given
 
 
 MAX_NAMED = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +12,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def utf8_text(given: str) -> str:
+    """A text of the command line, read as UTF-8 in every locale.
+
+    :raises UnicodeError: it is not UTF-8.
+    """
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(given).decode()  # a locale of ASCII alone passes other bytes on undecoded
+    return given
+
+
 class Utf8(StringParamType):
     """A text that requests can contain: bytes of the command line that are not UTF-8 are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         given = str(super().convert(value, param, ctx))
         try:
-            given.encode()
-        except UnicodeEncodeError:
+            return utf8_text(given)
+        except UnicodeError:
             self.fail(f"text in UTF-8 is needed, not {given!r}", param, ctx)
-        return given
 
 
 UTF8 = Utf8()

@@ -24,7 +24,7 @@ def given_properties(config: Path | None, assignments: Iterable[str]) -> dict[st
         from oncelog.settings.properties_file import load_properties
 
         try:
-            settings.update(load_properties(config.read_text(encoding="utf-8")))
+            settings.update(load_properties(config.read_text(encoding="utf-8-sig")))
         except OSError as error:
             raise ConfigError(f"the properties file {config} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:

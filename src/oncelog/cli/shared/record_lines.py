@@ -24,6 +24,7 @@ _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 _BYTES: dict[str, Callable[[Any], bytes | None]] = {"s": lambda record: record.value, "k": lambda record: record.key}
 _PARTS: dict[str, Callable[[Any], bytes]] = {
     "S": lambda record: str(-1 if record.value is None else len(record.value)).encode(),
+    "R": lambda record: (-1 if record.value is None else len(record.value)).to_bytes(4, "big", signed=True),
     "K": lambda record: str(-1 if record.key is None else len(record.key)).encode(),
     "t": lambda record: record.topic.encode(),
     "p": lambda record: str(record.partition).encode(),
@@ -31,7 +32,10 @@ _PARTS: dict[str, Callable[[Any], bytes]] = {
     "T": lambda record: str(record.timestamp).encode(),
     "%": lambda record: b"%",
 }
-FORMAT_HELP = "%s value, %S its size, %k key, %K its size, %t topic, %p partition, %o offset, %T timestamp, %h headers"
+FORMAT_HELP = (
+    "%s value, %S its size, %R its size in four bytes, %k key, %K its size, %t topic, %p partition, %o offset, "
+    "%T timestamp, %h headers"
+)
 
 
 def by_format(text: str, null: str | None = None) -> Line:

@@ -184,6 +184,6 @@ def schema_file(path: Path, schema_type: str | None = None) -> Schema:
     if kind is None:
         raise ConfigError(f"the name of a schema's file ends with {', '.join(TYPES)}, not {path.name!r}: see --type")
     try:
-        return Schema(path.read_text(encoding="utf-8"), kind)
+        return Schema(path.read_text(encoding="utf-8-sig"), kind)
     except (OSError, UnicodeDecodeError) as error:
         raise OncelogError(f"the schema {path} cannot be read: {error}") from error

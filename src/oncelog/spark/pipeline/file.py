@@ -111,7 +111,7 @@ def _line_of(error: Exception, path: Path) -> str:
 
 def _from_toml(path: Path) -> Pipeline:
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PipelineError(f"{path} cannot be read as TOML: {error}") from error
     section = _Section(path, "", entries, _SECTIONS)
@@ -314,7 +314,7 @@ def _sql(path: Path, query: _Section, where: str) -> str:
     if sql:
         return sql
     try:
-        return (path.parent / file).read_text(encoding="utf-8")
+        return (path.parent / file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PipelineError(f"{path}: the query in {file} cannot be read: {error}") from error
 

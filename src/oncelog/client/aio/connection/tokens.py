@@ -81,7 +81,7 @@ class Tokens:
         if url.startswith("file:"):
             path = Path(unquote(urlsplit(url).path))
             try:
-                return with_expiry(path.read_text(encoding="utf-8").strip())
+                return with_expiry(path.read_text(encoding="utf-8-sig").strip())
             except (OSError, UnicodeDecodeError) as error:
                 raise KafkaError(
                     Error.SASL_AUTHENTICATION_FAILED,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import ssl
 import warnings
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import ConfigError
+from oncelog.runtime.chance import random
 
 
 def warn_of_no_effect(**arguments: object) -> None:

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from oncelog.atomic.databases import Known, Row, async_database
 from oncelog.atomic.outbox import read
@@ -22,6 +21,7 @@ from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, star
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.errors import FatalProducerError, IllegalStateError
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from oncelog.atomic.databases import Known, async_database
 from oncelog.atomic.refusals import Superseded
 from oncelog.atomic.tables import PREPARED, ensure
 from oncelog.atomic.transaction import Headers, PreparingProducer, Transaction, started
 from oncelog.client.errors import FatalProducerError, IllegalStateError
+from oncelog.runtime.chance import uuid4
 
 if TYPE_CHECKING:
     from oncelog.atomic.databases import AnyConnection

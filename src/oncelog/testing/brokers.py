@@ -4,7 +4,6 @@ methods of :class:`TestBroker` runs with both.
 
 from __future__ import annotations
 
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.embedded import Broker
 from oncelog.errors import OncelogError
+from oncelog.runtime.chance import uuid4
 from oncelog.types import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -207,12 +207,12 @@ class ExistingCluster(TestBroker):
         replication_factor: int = -1,
         keep: bool = False,
     ) -> str:
-        own = f"{name}-{uuid.uuid4().hex[:8]}"
+        own = f"{name}-{uuid4().hex[:8]}"
         self._created.append(own)
         return super().create_topic(own, partitions, configs, replication_factor, keep)
 
     def share_group(self, name: str, configs: Mapping[str, str] | None = None) -> str:
-        return super().share_group(f"{name}-{uuid.uuid4().hex[:8]}", configs)
+        return super().share_group(f"{name}-{uuid4().hex[:8]}", configs)
 
     def clean(self) -> None:
         self._remove_group_settings()

@@ -9,7 +9,6 @@ coordinator that knows them.
 from __future__ import annotations
 
 import struct
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
@@ -35,6 +34,7 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 _SHORTEST_ANSWER_S = 20.0
@@ -91,7 +91,7 @@ def run(
     :param on_result: called with each result.
     :raises OncelogError: the cluster cannot be reached.
     """
-    prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
+    prefix = f"oncelog-conformance-{uuid4().hex[:8]}"
     before = TIMEOUT_S.set(timeout_s)
     try:
         with single_node(config) as (address, world):

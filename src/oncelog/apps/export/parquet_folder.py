@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 
 from oncelog.apps.export.target import ExportError, ExportProgress, ExportSource
 from oncelog.errors import InvariantError
+from oncelog.runtime.chance import uuid4
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -94,7 +94,7 @@ class ParquetFolder:
 
     def _flush(self) -> None:
         if self._writer is None:
-            self._part = self._path / f"{_UNFINISHED}{uuid.uuid4().hex}"
+            self._part = self._path / f"{_UNFINISHED}{uuid4().hex}"
             self._file = self._part.open("xb")
             self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
         if self._held:

@@ -7,7 +7,6 @@ deletes). Clients that are not actors use the same proxy but are not shown.
 from __future__ import annotations
 
 import contextlib
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from oncelog.client.core.config import AdminConfig, ClientConfig, known_properti
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.wire import ZERO_UUID
+from oncelog.runtime.chance import uuid4
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class FlowContext:
         self._ids: dict[str, str] = {}
         self._reported: set[tuple[str, int]] = set()
         self._closing = contextlib.ExitStack()
-        own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
+        own = "" if inside is not None else f"oncelog-lab-{uuid4().hex[:8]}-"
         self.topic = own + _TOPIC
         self._prefix = own
         watcher = RawConnection(

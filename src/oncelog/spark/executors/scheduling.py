@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from pyspark.errors import PySparkException
 
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.private_apis import jobs
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
 @contextmanager
 def tagged(context: SparkContext) -> Iterator[str]:
     """A tag on all jobs that this block starts; also their group, where Spark does not find jobs by tags."""
-    tag = f"oncelog-{uuid.uuid4().hex}"
+    tag = f"oncelog-{uuid4().hex}"
     context.addJobTag(tag)
     group = jobs.own_group(context, tag) if jobs.ids_of_tag.is_missing(context, tag) else nullcontext()
     try:

@@ -7,12 +7,12 @@ micro-batches with this code.
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
@@ -97,7 +97,7 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         group = named_group(prefix, options.batch_id, options.topic)
         named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
         return PendingWrite(named, group, _nothing)
-    return PendingWrite(None, f"{prefix}oncelog-{uuid.uuid4().hex}", _nothing)
+    return PendingWrite(None, f"{prefix}oncelog-{uuid4().hex}", _nothing)
 
 
 def _in_the_same_topics(

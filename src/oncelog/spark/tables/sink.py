@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import random
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import random
 from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.micro_batches import query_sinks, running_query, said_first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 from oncelog.apps.conformance.expect import among, eventually, holds, same
@@ -30,6 +29,7 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from oncelog.runtime.chance import uuid4
 
 FENCED_EPOCH = Error.FENCED_MEMBER_EPOCH
 UNKNOWN_MEMBER = Error.UNKNOWN_MEMBER_ID
@@ -50,7 +50,7 @@ class NewMember:
         self, connection: RawConnection, group: str, topics: list[str], *, instance: str | None = None
     ) -> None:
         self.connection, self.group, self.topics, self.instance = connection, group, topics, instance
-        self.id = str(uuid.uuid4())
+        self.id = str(uuid4())
         self.epoch = 0
         self.owned: dict[bytes, list[int]] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 )
 from oncelog.protocol.generated.share_group_describe_request import ShareGroupDescribeRequest
 from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
+from oncelog.runtime.chance import uuid4
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 FINAL_EPOCH = -1
@@ -63,7 +63,7 @@ class RawShareMember:
 
     def __init__(self, connection: RawConnection, group: str, topic: str, topic_id: bytes) -> None:
         self.connection, self.group, self.topic, self.topic_id = connection, group, topic, topic_id
-        self.id = str(uuid.uuid4())
+        self.id = str(uuid4())
         self.epoch = 0
         self.session_epoch = 0
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
@@ -29,6 +28,7 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Buffer, Message
 from oncelog.runtime import forks
+from oncelog.runtime.chance import random
 
 if TYPE_CHECKING:
     from oncelog.client.aio.connection.tokens import Tokens

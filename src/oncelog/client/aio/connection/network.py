@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import ssl
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message
 from oncelog.runtime import forks, real_time
+from oncelog.runtime.chance import random
 from oncelog.runtime.timers import Timer, Timers
 
 if TYPE_CHECKING:

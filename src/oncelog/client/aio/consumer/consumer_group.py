@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
@@ -27,6 +26,7 @@ from oncelog.client.core.group.membership import Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import KafkaError
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.runtime.deferred import Deferred
 
 log = logging.getLogger(__name__)
@@ -69,9 +69,7 @@ class GroupMembership:
         self._report_empty_revocations = report_empty_revocations
         shared = (config, cluster.network, cluster.metadata, subscription, self)
         self.membership: Membership = (
-            ConsumerGroupMember(*shared, str(uuid.uuid4()))
-            if config.group_protocol == "consumer"
-            else GroupMember(*shared)
+            ConsumerGroupMember(*shared, str(uuid4())) if config.group_protocol == "consumer" else GroupMember(*shared)
         )
         self._offsets = OffsetLookups(cluster, self.membership.finder, group_id)
         self._commit_lock = asyncio.Lock()

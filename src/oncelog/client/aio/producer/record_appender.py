@@ -7,7 +7,6 @@ senders wait while ``buffer.memory`` is used up.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -30,6 +29,7 @@ from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import random
 from oncelog.settings.kafka_properties import MAX_INT
 from oncelog.types import partitions_there
 

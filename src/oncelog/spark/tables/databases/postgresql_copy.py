@@ -11,11 +11,11 @@ row.
 from __future__ import annotations
 
 import pickle
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.tables.databases.postgresql_columns import TableColumn, refusal, transient
 from oncelog.spark.tables.databases.postgresql_values import csv_of
 from oncelog.spark.tables.databases.sql_names import quoted
@@ -76,7 +76,7 @@ class CopyWriter:
     def _make(self, connection: psycopg.Connection) -> str:
         """The name of a new table. It is unlogged: a crash of the server empties it, and the commit counts."""
         ((made_s,),) = connection.execute("SELECT extract(epoch FROM now())::bigint").fetchall()
-        staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid.uuid4().hex[:16]}')}"
+        staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid4().hex[:16]}')}"
         connection.execute(f"CREATE UNLOGGED TABLE {staged} ({definitions(self.columns)})".encode())
         comment = (ON_THEIR_WAY + self.table).replace("\\", "\\\\").replace("'", "''")
         connection.execute(f"COMMENT ON TABLE {staged} IS E'{comment}'".encode())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_names, sql_type, with_json
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
@@ -90,7 +90,7 @@ class SqliteTable:
                     connection.execute(f"ALTER TABLE {quoted(self._name)} ADD COLUMN {quoted(name)} {kind}")
             self._columns = self._taken(connection, schema)
             if not table_id:
-                table_id = uuid.uuid4().hex
+                table_id = uuid4().hex
                 first = quoted(columns_of(connection, self._name)[0].name)
                 connection.execute(f"CREATE INDEX {quoted(_ID + table_id)} ON {quoted(self._name)} ({first}) WHERE 0")
             connection.execute("COMMIT")

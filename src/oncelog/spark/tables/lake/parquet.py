@@ -9,13 +9,13 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import OncelogError
 from oncelog.runtime import real_time
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.tables.options import TableOptions
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _OpenFile:
         from pyarrow.parquet import ParquetWriter
 
         self.values = values
-        self._path = f"{PREFIX}{uuid.uuid4()}{SUFFIX}"
+        self._path = f"{PREFIX}{uuid4()}{SUFFIX}"
         self._stream = files.open_output_stream(self._path)
         self._writer = ParquetWriter(
             self._stream, schema, compression="zstd", compression_level=1, coerce_timestamps=None

@@ -130,14 +130,14 @@ GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 @dataclass(frozen=True)
 class SharedGroup:
     """A share group: its topic, whether it sees committed records only, how often it is given a record at most, for
-    how long a member has it, and the topic of its dead letters, if it has some."""
+    how long a member has it, and its dead-letter topic ("": none)."""
 
     name: str
     topic: str
     is_committed: bool
     limit: int
     lock_ms: int
-    letters: str = ""
+    dead_letter_topic: str = ""
 
 
 @dataclass
@@ -215,7 +215,7 @@ class History:
     """The registries' topic at the end, aborted records too, and what of it is committed."""
     committed_schemas: list[Stored] = field(default_factory=list)
     shared: dict[str, SharedGroup] = field(default_factory=dict)
-    letters: dict[str, set[tuple[TopicPartition, int]]] = field(default_factory=dict)
+    dead_letters: dict[str, set[tuple[TopicPartition, int]]] = field(default_factory=dict)
     """By share group, the records that have dead letters."""
     deliveries: list[Delivery] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)

@@ -745,8 +745,8 @@ def _sharing(rng: random.Random, nodes: int, kinds: Collection[str]) -> Scene:
             TransactionalProducer(world, history, "txn", "shared", scene.partitions, 10),
         ]
         for name in ("committed", "all")[: rng.randint(1, 2)]:
-            letters = f"dlq.{name}" if nodes == 1 else ""  # of several nodes each may be away for too long
-            group = SharedGroup(name, "shared", name == "committed", limit, lock_ms, letters)
+            dead_letter_topic = f"dlq.{name}" if nodes == 1 else ""  # of several nodes each may be away for too long
+            group = SharedGroup(name, "shared", name == "committed", limit, lock_ms, dead_letter_topic)
             made += [
                 Sharer(world, history, f"{name}{number}", group, scene.partitions, request_timeout_ms=3000)
                 for number in range(rng.randint(1, 3))

@@ -104,7 +104,7 @@ class Sharer(Program):
             "share.isolation.level": "read_committed" if self.group.is_committed else "read_uncommitted",
             "share.delivery.count.limit": str(self.group.limit),
             "share.record.lock.duration.ms": str(self.group.lock_ms),
-            "errors.deadletterqueue.topic.name": self.group.letters,
+            "errors.deadletterqueue.topic.name": self.group.dead_letter_topic,
         }
         configs = [AlterableConfig(name, SET, value) for name, value in settings.items()]
         resource = AlterConfigsResource(GROUP_RESOURCE, self.group.name, configs)

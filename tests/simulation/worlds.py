@@ -228,8 +228,10 @@ class World:
         )
         history.uncommitted = await read_all(world, wheres, "read_uncommitted")
         history.committed = await read_all(world, wheres, "read_committed")
-        history.letters = {
-            group.name: set(_letters(world, group.letters)) for group in history.shared.values() if group.letters
+        history.dead_letters = {
+            group.name: set(_dead_letters_in(world, group.dead_letter_topic))
+            for group in history.shared.values()
+            if group.dead_letter_topic
         }
         memory = world.broker.server.broker.request_memory
         await self._until(world, lambda: not memory.taken_bytes)  # of the last readers something may be on its way
@@ -255,7 +257,7 @@ class World:
         history.after_restart = await read_all(world, wheres, "read_committed")
 
 
-def _letters(world: Simulation, topic: str) -> Iterator[tuple[TopicPartition, int]]:
+def _dead_letters_in(world: Simulation, topic: str) -> Iterator[tuple[TopicPartition, int]]:
     """The records that have dead letters in a topic."""
     broker = world.broker.server.broker
     info = broker.metadata.topic(topic)

@@ -22,10 +22,10 @@ from tests.simulation.checkers import (
     rows_once,
     schema_ids,
     share_counts,
+    share_dead_letters,
     share_done,
     share_held,
     share_isolation,
-    share_letters,
     share_lost,
 )
 from tests.simulation.history import History
@@ -47,7 +47,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         share_held,
         share_counts,
         share_isolation,
-        share_letters,
+        share_dead_letters,
         share_lost,
         logs_verified,
         memory_given_back,

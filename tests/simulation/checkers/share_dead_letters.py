@@ -19,10 +19,10 @@ def check(history: History) -> Sequence[str]:
     found = []
     for verdict in history.verdicts:
         delivery = verdict.delivery
-        letters = history.letters.get(delivery.group)
-        if letters is None or verdict.kind != REJECT or not verdict.is_done:
+        with_dead_letters = history.dead_letters.get(delivery.group)
+        if with_dead_letters is None or verdict.kind != REJECT or not verdict.is_done:
             continue
-        has_letter = (delivery.where, delivery.offset) in letters
-        if not has_letter and (delivery.group, delivery.where, delivery.offset) not in accepted:
+        has_dead_letter = (delivery.where, delivery.offset) in with_dead_letters
+        if not has_dead_letter and (delivery.group, delivery.where, delivery.offset) not in accepted:
             found.append(f"{delivery} was rejected and has no dead letter")
     return found

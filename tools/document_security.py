@@ -19,7 +19,7 @@ Made by `python -m tools.document_security` from the table of properties; do not
 
 Names, types, defaults and checks are those of Apache Kafka 4.4. `listener.name.NAME.X` is the property X for one
 listener only and takes precedence over X. A property changes with a start of the broker, or as the column says.
-[Who may connect, and do what](../how-to/security.md) shows how to use them.
+[Secure a broker](../how-to/security.md) shows how to use them.
 """
 
 LIVE = (

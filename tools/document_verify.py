@@ -15,7 +15,7 @@ INTRODUCTION = """\
 # Findings of oncelog verify
 
 Made by `python tools/document_verify.py` from the table of findings; do not edit. How to use them:
-[Prove it on your cluster](../how-to/verify.md).
+[Prove exactly-once on your cluster](../how-to/verify.md).
 
 A name never changes its meaning. With `--json` each finding has the fields `finding` (the name), `verdict`, `topic`,
 `partition`, `first_offset`, `last_offset`, `producer_id`, `producer_epoch`, `transactional_id`, `detail` and `todo`.

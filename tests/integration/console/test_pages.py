@@ -181,6 +181,33 @@ def test_a_long_id_takes_one_line_and_is_copied_whole(
     expect(rows(page).nth(1).get_by_role("button")).to_have_count(0)
 
 
+def test_long_ids_and_groups_are_shortened_on_every_page(
+    show: Open, topic: str, admin: Admin, broker: RunningBroker, stack: ExitStack
+) -> None:
+    name, group = f"flights-{'f48e-' * 12}{topic}", f"readers-{'f48e-' * 12}{topic}"
+    left_open = stack.enter_context(Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=name))
+    write(left_open, topic, ["a"], end=None)
+    admin.alter_consumer_group_offsets(group, {TopicPartition(topic, 0): 0})
+    for path, query, whole in (
+        ("/records", {"topic": topic, "partition": 0}, name),
+        ("/record", {"topic": topic, "partition": 0, "offset": 0}, name),
+        ("/partition", {"topic": topic, "partition": 0}, name),
+        ("/partition", {"topic": topic, "partition": 0}, group),
+        ("/producers", {"topic": topic, "partition": 0}, name),
+        ("/topic/readers", {"name": topic}, group),
+        ("/groups", {"q": group}, group),
+        ("/transactions", {"q": name}, name),
+        ("/transactions", {"q": name}, group),
+        ("/transaction", {"id": name}, group),
+    ):
+        page = show(path, **query)
+        expect(page.locator(f'a.long[title="{whole}"]').first, path).to_be_visible()
+        expect(page.locator("a:not(.long)", has_text=whole), path).to_have_count(0)
+    label = show("/partition", topic=topic, partition=0).locator("svg[role=img] text:has(title)")
+    expect(label).to_contain_text("…")
+    expect(label.locator("title")).to_have_text(group)
+
+
 def test_records_are_searched_by_offset_time_key_text_and_json_path(show: Open, producer: Producer, topic: str) -> None:
     write(producer, topic, [json.dumps({"order": {"id": n, "name": f"n{n}"}}) for n in range(120)], end="commit")
     page = show("/records", topic=topic)

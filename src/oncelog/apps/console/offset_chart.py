@@ -33,9 +33,11 @@ class SegmentBar(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """A position in the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside."""
+    """A position in the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside. A long name is cut in its
+    label."""
 
     x: float
+    name: str
     label: str
     offset: int
     row: int
@@ -121,15 +123,15 @@ def _pins(positions: Mapping[str, int], start: int, end: int) -> tuple[list[Pin]
     """Groups by position, each label in the first row where it does not overlap another."""
     ends: list[float] = []
     pins: list[Pin] = []
-    for label, offset in sorted(positions.items(), key=lambda item: (item[1], item[0])):
+    for name, offset in sorted(positions.items(), key=lambda item: (item[1], item[0])):
         x = _x(offset, start, end)
-        text = label if len(label) <= 32 else label[:31] + "…"
-        width = 6.5 * len(text) + 14
+        label = name if len(name) <= 32 else name[:31] + "…"
+        width = 6.5 * len(label) + 14
         anchor = "end" if x + width > WIDTH else "start"
         left = x - width if anchor == "end" else x
         row = next((number for number, right in enumerate(ends) if right <= left), len(ends))
         if row == len(ends):
             ends.append(0.0)
         ends[row] = left + width
-        pins.append(Pin(x, text, offset, row, anchor))
+        pins.append(Pin(x, name, label, offset, row, anchor))
     return pins, len(ends)

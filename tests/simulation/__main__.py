@@ -1,7 +1,7 @@
 """``python -m tests.simulation --seeds 1000``: seeds; one that fails is shrunk and shown with its timeline.
 
-``--seed 17`` runs one, ``--scene sink`` in this scene. ``--mutants`` plants each bug of the catalogue and counts the
-seeds of its scenes that find it, up to the fifth.
+``--seed 17`` runs one. ``--scene sink`` runs them in this scene. ``--mutants`` plants each bug of the catalogue and
+counts the seeds of its scenes that find it, up to the fifth.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 
 from tests.simulation.mutants import CATALOGUE
 from tests.simulation.scenes import SCENES
@@ -26,16 +27,18 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first one")
     parser.add_argument("--seed", type=int, help="this one alone, with its timeline")
-    parser.add_argument("--scene", choices=SCENES, help="in this scene, whatever the seed has drawn")
+    parser.add_argument("--scene", choices=SCENES, help="in this scene, whatever a seed has drawn")
     parser.add_argument("--workers", type=int, default=1, help="processes at once")
     parser.add_argument("--mutants", action="store_true", help="plant each bug of the catalogue")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     options = parser.parse_args()
     if options.seed is not None:
         return _one(options.seed, options.scene)
+    if options.mutants and options.scene is not None:
+        parser.error("--scene cannot be given with --mutants: each mutant names its scenes")
     if options.mutants:
         return _mutants(options.first, options.seeds, options.workers, options.only)
-    return _many(options.first, options.seeds, options.workers)
+    return _many(options.first, options.seeds, options.workers, options.scene)
 
 
 def _one(seed: int, scene: str | None) -> int:
@@ -47,14 +50,14 @@ def _one(seed: int, scene: str | None) -> int:
     return 1 if outcome.breaches else 0
 
 
-def _many(first: int, count: int, workers: int) -> int:
+def _many(first: int, count: int, workers: int, scene: str | None) -> int:
     failed, simulated, spent, done = [], 0.0, 0.0, 0
-    for seed, found, seconds, cpu in _over(range(first, first + count), workers):
+    for seed, found, seconds, cpu in _over(range(first, first + count), workers, scene):
         done, simulated, spent = done + 1, simulated + seconds, spent + cpu
         if found:
             failed.append(seed)
             print(f"seed {seed}: {len(found)} breaches")
-            print(explain(seed), flush=True)
+            print(explain(seed, scene=scene), flush=True)
         elif done % 100 == 0:
             print(f"{done} seeds, {len(failed)} failed, {simulated / spent:.0f} simulated s/CPU s", flush=True)
     print(
@@ -64,12 +67,13 @@ def _many(first: int, count: int, workers: int) -> int:
     return 1 if failed else 0
 
 
-def _over(numbers: range, workers: int) -> Iterator[Judged]:
+def _over(numbers: range, workers: int, scene: str | None) -> Iterator[Judged]:
+    judging = partial(judge, scene=scene)
     if workers == 1:
-        yield from map(judge, numbers)
+        yield from map(judging, numbers)
         return
     with _processes(workers) as pool:
-        yield from pool.map(judge, numbers, chunksize=5)
+        yield from pool.map(judging, numbers, chunksize=5)
 
 
 def _processes(workers: int) -> ProcessPoolExecutor:

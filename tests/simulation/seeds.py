@@ -15,10 +15,10 @@ Judged = tuple[int, list[str], float, float]
 """A seed, its breaches, the simulated seconds, the CPU seconds."""
 
 
-def judge(seed: int) -> Judged:
+def judge(seed: int, scene: str | None = None) -> Judged:
     """Run one seed; called in separate processes."""
     begin = time.process_time()
-    outcome = run(seed)
+    outcome = run(seed, scene=scene)
     return seed, outcome.breaches, outcome.world.now_s, time.process_time() - begin
 
 
@@ -84,27 +84,27 @@ def _kinds(outcome: Outcome) -> set[str]:
     return {breach.partition(":")[0] for breach in outcome.breaches}
 
 
-def shrink(seed: int) -> tuple[list[int], Outcome]:
+def shrink(seed: int, scene: str | None = None) -> tuple[list[int], Outcome]:
     """The faults that can be left out while the seed still breaks the same promise, and what happens then."""
-    first = run(seed)
+    first = run(seed, scene=scene)
     wanted = _kinds(first)
     left_out: list[int] = []
     best = first
     for number in range(len(first.planned)):
-        tried = run(seed, left_out=[*left_out, number])
+        tried = run(seed, left_out=[*left_out, number], scene=scene)
         if _kinds(tried) & wanted:
             left_out.append(number)
             best = tried
     return left_out, best
 
 
-def explain(seed: int, lines: int = 60) -> str:
+def explain(seed: int, lines: int = 60, scene: str | None = None) -> str:
     """A failed seed in words: how to repeat it, the fewest faults, what was broken, and the end of the timeline."""
-    one, other = run(seed), run(seed)
+    one, other = run(seed, scene=scene), run(seed, scene=scene)
     if one.fingerprint != other.fingerprint:
         return f"seed {seed} went two ways: {one.fingerprint} and {other.fingerprint}; something is not simulated"
-    left_out, best = shrink(seed)
-    again = run(seed, left_out=left_out, keep=True)
+    left_out, best = shrink(seed, scene)
+    again = run(seed, left_out=left_out, keep=True, scene=scene)
     faults = "\n".join(f"  {fault}" for fault in again.planned) or "  none"
     reported = "\n".join(f"  {breach}" for breach in best.breaches[:10])
     return (

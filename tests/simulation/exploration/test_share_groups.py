@@ -108,7 +108,7 @@ _BUGS = [
         _bug(
             "nothing is given up",
             _PARTITION + "_change",
-            "if state is RecordState.AVAILABLE and part.deliveries >= limits.delivery_count:",
+            "if state is RecordState.AVAILABLE and deliveries >= limits.delivery_count:",
             "if False:",
         ),
     ),
@@ -118,8 +118,8 @@ _BUGS = [
         _bug(
             "what is given back is given up",
             _PARTITION + "_change",
-            "and part.deliveries >= limits.delivery_count:",
-            "and part.deliveries >= 1:",
+            "and deliveries >= limits.delivery_count:",
+            "and deliveries >= 1:",
         ),
     ),
 ]

@@ -123,6 +123,16 @@ def test_a_group_may_copy_keys_and_values_but_not_headers(new_queue: NewQueue) -
     assert {letter.partition() for letter in letters} == {0}, "the partition of the record, modulo the number"
 
 
+def test_rejected_records_between_others_have_their_own_dead_letters(new_queue: NewQueue) -> None:
+    queue = new_queue({COPY: "true"})
+    queue.create()
+    values = [b"%d" % number for number in range(10)]
+    member = queue.produced(*((None, value) for value in values))
+    assert member.say(*((offset, offset, [REJECT]) for offset in range(0, 10, 2))) is NONE
+    assert sorted(letter.value() or b"" for letter in queue.letters(5)) == values[::2]
+    assert member.say((1, 9, [ACCEPT, GAP] * 4 + [ACCEPT])) is Error.INVALID_RECORD_STATE, "the others are given up"
+
+
 def test_records_too_large_for_the_dead_letter_topic_are_not_copied(new_queue: NewQueue) -> None:
     queue = new_queue({COPY: "true"})
     queue.create(max_message_bytes="1000")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from oncelog.broker.core.cluster.node import NO_LEADER
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.work import Work
     from oncelog.broker.core.storage.partition import Partition
     from oncelog.broker.metadata.store import MetadataStore, TopicInfo
-    from oncelog.records.record import Record
+    from oncelog.records.record import Headers, Record
     from oncelog.runtime.timers import Timers
     from oncelog.settings.config import BrokerConfig
 
@@ -40,6 +40,7 @@ RETRIED: Final = frozenset(
     {Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_ENOUGH_REPLICAS, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 )
 READ_AT_ONCE_BYTES: Final = 256 * 1024
+LETTERS_IN_A_CHUNK: Final = 20
 NEW_TOPIC: Final = {"errors.deadletterqueue.group.enable": "true", "message.timestamp.type": "CreateTime"}
 
 
@@ -63,27 +64,30 @@ class DeadLetterPorts(Protocol):
 
 
 class GivenUp(NamedTuple):
-    """Neighbouring records of a partition that a group gives up. ``is_rejected``: a member rejected them; otherwise
-    they reached the delivery limit.
+    """What a group gives up of a partition at once.
+
+    :ivar batches: in ascending order; True: a member rejected them, False: they reached the delivery limit.
     """
 
     group_id: str
     partition: Partition
-    batch: StateBatch
-    is_rejected: bool
+    batches: Sequence[tuple[StateBatch, bool]]
 
-    def headers(self, offset: int) -> list[tuple[str, bytes]]:
+    def letters(self) -> Iterator[tuple[int, Headers]]:
+        """The offset of each record, and the headers of its letter."""
         topic, index = self.partition.topic_partition
-        reason = "Offset rejected by client." if self.is_rejected else "Offset delivery count exceeded the threshold."
-        values = {
-            "topic": topic,
-            "partition": index,
-            "offset": offset,
-            "group": self.group_id,
-            "delivery.count": self.batch.deliveries,
-            "message": reason,
-        }
-        return [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]
+        for batch, is_rejected in self.batches:
+            reason = "Offset rejected by client." if is_rejected else "Offset delivery count exceeded the threshold."
+            for offset in range(batch.first, batch.last + 1):
+                values = {
+                    "topic": topic,
+                    "partition": index,
+                    "offset": offset,
+                    "group": self.group_id,
+                    "delivery.count": batch.deliveries,
+                    "message": reason,
+                }
+                yield offset, [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]
 
 
 class DeadLetters:
@@ -112,15 +116,18 @@ class DeadLetters:
     def _writing(self, given_up: GivenUp, now_ms: int) -> Work[None]:
         refusal = self._refusal(given_up.group_id) or (yield from self._making(given_up.group_id, now_ms))
         if refusal is None:
-            for builder in self._batches(given_up):
-                refusal = yield from self._appending(given_up, builder)
-                if refusal is not None:
-                    break
+            refusal = yield from self._copying(given_up)
         if refusal is not None:
-            first, last, *_ = given_up.batch
+            first, last = given_up.batches[0][0].first, given_up.batches[-1][0].last
             place = f"{given_up.partition} for the share group {given_up.group_id}"
+            count = sum(batch.last - batch.first + 1 for batch, _ in given_up.batches)
             logger.error(
-                "dead letters for offsets %d to %d of %s could not be written: %s", first, last, place, refusal
+                "dead letters for %d records at offsets %d to %d of %s could not be written: %s",
+                count,
+                first,
+                last,
+                place,
+                refusal,
             )
 
     def _refusal(self, group_id: str) -> str | None:
@@ -155,46 +162,50 @@ class DeadLetters:
         index = given_up.partition.topic_partition.partition % info.partitions
         return self._ports.partition(TopicPartition(info.name, index))
 
-    def _batches(self, given_up: GivenUp) -> Iterator[BatchBuilder]:
-        """The dead letters, in batches that the topic accepts; a record that is too large for the topic is not
-        copied.
+    def _copying(self, given_up: GivenUp) -> Work[str | None]:
+        """Append the dead letters, in batches that the topic accepts; returns why they could not be appended. A record
+        that is too large for the topic is not copied.
         """
         target = self._target(given_up)
         most = target.log.config.max_message_bytes if target is not None else 0
         originals = self._originals(given_up)
         found = next(originals, None)
         builder = BatchBuilder()
-        first, last, *_ = given_up.batch
-        for offset in range(first, last + 1):
+        for number, (offset, headers) in enumerate(given_up.letters(), 1):
             while found is not None and found.offset < offset:
                 found = next(originals, None)
             key, value = (found.key, found.value) if found is not None and found.offset == offset else (None, None)
-            headers = given_up.headers(offset)
             size = BatchBuilder().append(self._ports.now_ms, key, value, headers)
             if builder.count and builder.size_bytes + size > most:
-                yield builder
+                refusal = yield from self._appending(given_up, builder)
+                if refusal is not None:
+                    return refusal
                 builder = BatchBuilder()
             if builder.size_bytes + size > most:
                 key = value = None
             builder.append(self._ports.now_ms, key, value, headers)
-        yield builder
+            if not number % LETTERS_IN_A_CHUNK:
+                yield
+        return (yield from self._appending(given_up, builder))
 
     def _originals(self, given_up: GivenUp) -> Iterator[Record]:
-        """The records themselves, if the group has them copied, as far as they can be read."""
+        """The records themselves, if the group has them copied, as far as they can be read, and others between them."""
         if self._setting(given_up.group_id, "errors.deadletterqueue.copy.record.enable") != "true":
             return
         log = given_up.partition.log
-        offset = max(given_up.batch.first, log.log_start_offset)
+        offset = log.log_start_offset
         try:
-            while offset <= given_up.batch.last:
-                read = log.read(offset, READ_AT_ONCE_BYTES, log.high_watermark, at_least_one_batch=True)
-                if isinstance(read, Error) or not read.size_bytes:
-                    return
-                data = b"".join([part.read_bytes() for part in read.slices])
-                for position, header in iter_headers(data):
-                    if not header.is_control:
-                        yield from decode_records(data, position)
-                    offset = header.base_offset + header.last_offset_delta + 1
+            for batch, _ in given_up.batches:
+                offset = max(offset, batch.first)
+                while offset <= batch.last:
+                    read = log.read(offset, READ_AT_ONCE_BYTES, log.high_watermark, at_least_one_batch=True)
+                    if isinstance(read, Error) or not read.size_bytes:
+                        return
+                    data = b"".join([part.read_bytes() for part in read.slices])
+                    for position, header in iter_headers(data):
+                        if not header.is_control:
+                            yield from decode_records(data, position)
+                        offset = header.base_offset + header.last_offset_delta + 1
         except (StorageError, CorruptLogError, CorruptBatch) as error:
             logger.warning("dead letters of %s are written without keys and values: %s", given_up.partition, error)
 

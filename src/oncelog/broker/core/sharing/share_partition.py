@@ -12,7 +12,7 @@ is acquired by one member; the count of an acquired range never exceeds the limi
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -21,6 +21,8 @@ from oncelog.broker.coordinator.share.state_rules import FINAL, RecordState, Sta
 from oncelog.errors import Error
 
 NO_MEMBER: Final = ""
+SPARSE: Final = 100
+"""With so many ranges for each that is replaced, they are replaced one after the other."""
 
 
 class AcknowledgeType(IntEnum):
@@ -31,7 +33,7 @@ class AcknowledgeType(IntEnum):
     RENEW = 4
 
 
-STATE_AFTER: Final = {
+STATE_AFTER: Final[Mapping[int, RecordState]] = {
     AcknowledgeType.GAP: RecordState.ARCHIVED,
     AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
     AcknowledgeType.RELEASE: RecordState.AVAILABLE,
@@ -235,32 +237,35 @@ class SharePartition:
     ) -> tuple[list[RecordRange], bool]:
         """The part of one batch that can be acquired from ``first`` on, and whether to stop there."""
         taken: list[RecordRange] = []
-        last = batch.last
+        last, left, ends = batch.last, wanted, False
         for each in self._between(first, last):
+            if ends:
+                break
             if not each.available:
                 continue
-            left = wanted - sum(map(len, taken))
             if is_strict and left <= 0:
-                return taken, True
+                ends = True
+                break
             most, ends = self._acquirable(each, batch, limits, bool(taken))
             if most <= 0:
-                return taken, True
+                break
             if is_strict and most > left:
                 most, ends = left, True
-            new_last = min(each.last, last, max(each.first, first) + most - 1)
-            new = RecordRange(
-                max(each.first, first), new_last, RecordState.ACQUIRED, each.deliveries + 1, member_id, locked_until_ms
+            begin = max(each.first, first)
+            new_last = min(each.last, last, begin + most - 1)
+            taken.append(
+                RecordRange(begin, new_last, RecordState.ACQUIRED, each.deliveries + 1, member_id, locked_until_ms)
             )
-            self._put(new)
-            taken.append(new)
-            if ends:
-                return taken, True
+            left -= len(taken[-1])
+        self._put(taken)
+        if ends:
+            return taken, True
         if last <= self.end_offset or self.in_flight >= limits.record_locks:
             return taken, last > self.end_offset
         start = max(first, self.end_offset + 1)
         most = last - start + 1
         if is_strict:
-            most = min(most, wanted - sum(map(len, taken)), limits.record_locks - self.in_flight)
+            most = min(most, left, limits.record_locks - self.in_flight)
         if most > 0:
             taken.append(RecordRange(start, start + most - 1, RecordState.ACQUIRED, 1, member_id, locked_until_ms))
             self._append_batch(taken[-1], last)
@@ -287,11 +292,13 @@ class SharePartition:
 
     def _skip(self, first: int, last: int) -> None:
         """Skip offsets without a record for this group."""
-        for each in self._between(first, last):
-            if each.available:
-                self._put(
-                    RecordRange(max(first, each.first), min(last, each.last), RecordState.ARCHIVED, each.deliveries)
-                )
+        self._put(
+            [
+                RecordRange(max(first, each.first), min(last, each.last), RecordState.ARCHIVED, each.deliveries)
+                for each in self._between(first, last)
+                if each.available
+            ]
+        )
         if last > self.end_offset:
             self._append(RecordRange(max(first, self.end_offset + 1), last, RecordState.ARCHIVED))
 
@@ -316,15 +323,14 @@ class SharePartition:
                     message = "Renewing acquisition locks is not enabled for the group."
                     return AckRefusal(Error.INVALID_RECORD_STATE, message)
                 for each in self._between(first, last):
-                    part = replace(each, first=max(first, each.first), last=min(last, each.last))
+                    begin, end = max(first, each.first), min(last, each.last)
                     if kind == AcknowledgeType.RENEW:
-                        renewed.append(replace(part, locked_until_ms=now_ms + limits.lock_ms))
+                        locked_until_ms = now_ms + limits.lock_ms
+                        renewed.append(replace(each, first=begin, last=end, locked_until_ms=locked_until_ms))
                     else:
-                        rejected = kind == AcknowledgeType.REJECT
-                        state = limits.given_up if rejected else STATE_AFTER[AcknowledgeType(kind)]
-                        changes.append(_change(part, state, limits))
-        for part in renewed:
-            self._put(part)
+                        state = limits.given_up if kind == AcknowledgeType.REJECT else STATE_AFTER[kind]
+                        changes.append(_change(begin, end, each.deliveries, state, limits))
+        self._put(renewed)
         self._mark(changes, changing=True)
         return changes
 
@@ -353,7 +359,7 @@ class SharePartition:
     def release(self, member_id: str, limits: ShareLimits) -> list[StateBatch]:
         """A member has left: the records that it acquired become available to others."""
         changes = [
-            _change(each, RecordState.AVAILABLE, limits)
+            _change(each.first, each.last, each.deliveries, RecordState.AVAILABLE, limits)
             for each in self._ranges
             if each.state is RecordState.ACQUIRED and each.member_id == member_id and not each.changing
         ]
@@ -363,7 +369,7 @@ class SharePartition:
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
         """The changes of locks that have expired by ``now_ms``; they apply at once, even if they cannot be written."""
         changes = [
-            _change(each, RecordState.AVAILABLE, limits)
+            _change(each.first, each.last, each.deliveries, RecordState.AVAILABLE, limits)
             for each in self._ranges
             if each.state is RecordState.ACQUIRED and each.locked_until_ms <= now_ms and not each.changing
         ]
@@ -378,18 +384,21 @@ class SharePartition:
             if each.state is RecordState.ARCHIVING
         ]
 
-    def archive(self, batch: StateBatch) -> list[StateBatch]:
-        """Called when the dead letters are written, or cannot be written; returns the change, which applies at once."""
-        changes = [batch._replace(state=RecordState.ARCHIVED)]
+    def archive(self, batches: Iterable[StateBatch]) -> list[StateBatch]:
+        """Called when dead letters are written, or cannot be written; returns the changes, which apply at once."""
+        changes = [batch._replace(state=RecordState.ARCHIVED) for batch in batches]
         self._apply(changes)
         return changes
 
     def _mark(self, changes: Iterable[StateBatch], *, changing: bool) -> None:
         """Note whether the records wait until these changes are written."""
-        for change in changes:
-            for each in list(self._between(change.first, change.last)):
-                first, last = max(change.first, each.first), min(change.last, each.last)
-                self._put(replace(each, first=first, last=last, changing=changing))
+        self._put(
+            [
+                replace(each, first=max(change.first, each.first), last=min(change.last, each.last), changing=changing)
+                for change in changes
+                for each in self._between(change.first, change.last)
+            ]
+        )
 
     def settle(self, changes: Iterable[StateBatch], *, written: bool) -> None:
         """Apply the changes if they were written; otherwise their records stay acquired."""
@@ -399,10 +408,14 @@ class SharePartition:
             self._mark(changes, changing=False)
 
     def _apply(self, changes: Iterable[StateBatch]) -> None:
-        for change in changes:
-            first = max(change.first, self.start_offset)
-            if first <= change.last:
-                self._put(RecordRange(first, change.last, change.state, change.deliveries))
+        start = self.start_offset
+        self._put(
+            [
+                RecordRange(max(change.first, start), change.last, change.state, change.deliveries)
+                for change in changes
+                if change.last >= start
+            ]
+        )
         self._trim()
 
     def move_start(self, offset: int) -> None:
@@ -413,8 +426,12 @@ class SharePartition:
             self._ranges.clear()
             self._final_count = 0
         else:
-            for each in list(self._between(self.start_offset, offset - 1)):
-                self._put(RecordRange(each.first, min(each.last, offset - 1), RecordState.ARCHIVED, each.deliveries))
+            self._put(
+                [
+                    RecordRange(each.first, min(each.last, offset - 1), RecordState.ARCHIVED, each.deliveries)
+                    for each in self._between(self.start_offset, offset - 1)
+                ]
+            )
         self._trim()
         self.start_offset = max(self.start_offset, offset)
 
@@ -439,35 +456,21 @@ class SharePartition:
         self._final_count += len(new) if new.state in FINAL else 0
         self._ranges.append(new)
 
-    def _put(self, new: RecordRange) -> None:
-        """Replace the state of offsets that are in flight; neighbours that become alike are joined."""
-        low, high = self._index(new.first), self._index(new.last)
-        before, after = self._ranges[low], self._ranges[high]
-        removed = sum(
-            min(each.last, new.last) - max(each.first, new.first) + 1
-            for each in self._ranges[low : high + 1]
-            if each.state in FINAL
-        )
-        self._final_count += (len(new) if new.state in FINAL else 0) - removed
-        parts: list[RecordRange] = []
-        if before.first < new.first:
-            parts.append(replace(before, last=new.first - 1))
-        parts.append(new)
-        if after.last > new.last:
-            parts.append(replace(after, first=new.last + 1))
-        if low and self._ranges[low - 1].like(parts[0]):
-            low -= 1
-            parts.insert(0, self._ranges[low])
-        if high + 1 < len(self._ranges) and self._ranges[high + 1].like(parts[-1]):
-            high += 1
-            parts.append(self._ranges[high])
-        joined = parts[:1]
-        for part in parts[1:]:
-            if joined[-1].like(part):
-                joined[-1] = replace(joined[-1], last=part.last)
-            else:
-                joined.append(part)
-        self._ranges[low : high + 1] = joined
+    def _put(self, news: Sequence[RecordRange]) -> None:
+        """Replace the state of offsets that are in flight, in ascending order; neighbours that become alike are joined.
+        All at once, unless they are few among many: each replacement moves all that follow."""
+        if not news:
+            return
+        low, high = self._index(news[0].first), self._index(news[-1].last)
+        if len(news) > 1 and high - low > SPARSE * len(news):
+            for new in news:
+                self._put([new])
+            return
+        low, high = max(0, low - 1), min(high + 1, len(self._ranges) - 1)
+        before = self._ranges[low : high + 1]
+        after = _joined(_replaced(before, news))
+        self._final_count += _final(after) - _final(before)
+        self._ranges[low : high + 1] = after
 
     def _trim(self) -> None:
         """The start moves past offsets in a final state."""
@@ -479,11 +482,46 @@ class SharePartition:
         del self._ranges[:gone]
 
 
-def _change(part: RecordRange, state: RecordState, limits: ShareLimits) -> StateBatch:
+def _replaced(ranges: Sequence[RecordRange], news: Sequence[RecordRange]) -> Iterator[RecordRange]:
+    """The ranges, which have no holes, with ``news`` in place of what they had of these offsets."""
+    rest = iter(ranges)
+    each = next(rest)
+    start = each.first
+    for new in news:
+        while start < new.first:
+            last = min(each.last, new.first - 1)
+            yield each if (start, last) == (each.first, each.last) else replace(each, first=start, last=last)
+            start = last + 1
+            if start > each.last:
+                each = next(rest, each)
+        yield new
+        start = new.last + 1
+        while start > each.last and (following := next(rest, None)) is not None:
+            each = following
+    if start <= each.last:
+        yield each if start == each.first else replace(each, first=start)
+    yield from rest
+
+
+def _joined(ranges: Iterable[RecordRange]) -> list[RecordRange]:
+    joined: list[RecordRange] = []
+    for each in ranges:
+        if joined and joined[-1].like(each):
+            joined[-1] = replace(joined[-1], last=each.last)
+        else:
+            joined.append(each)
+    return joined
+
+
+def _final(ranges: Iterable[RecordRange]) -> int:
+    return sum(len(each) for each in ranges if each.state in FINAL)
+
+
+def _change(first: int, last: int, deliveries: int, state: RecordState, limits: ShareLimits) -> StateBatch:
     """A record that was delivered as often as allowed is given up instead of becoming available."""
-    if state is RecordState.AVAILABLE and part.deliveries >= limits.delivery_count:
+    if state is RecordState.AVAILABLE and deliveries >= limits.delivery_count:
         state = limits.given_up
-    return StateBatch(part.first, part.last, state, part.deliveries)
+    return StateBatch(first, last, state, deliveries)
 
 
 def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:

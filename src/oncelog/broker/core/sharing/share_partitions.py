@@ -381,18 +381,19 @@ class SharePartitions:
             return
         limit = int(self._setting(held.key.group_id, "share.delivery.count.limit"))
         starts = [batch.first for batch in batches or ()]
-        for change in given_up:
-            if batches is None:
-                is_wish = change.deliveries < limit
-            else:
-                at = bisect_right(starts, change.first) - 1
-                is_wish = at >= 0 and batches[at].is_rejected(change.first)
-            of_change = GivenUp(held.key.group_id, held.partition, change, is_rejected=is_wish)
-            self.dead_letters.write(of_change, now_ms).then(partial(self._archive, held, change))
 
-    def _archive(self, held: Held, change: StateBatch, _: object) -> None:
+        def is_rejected(change: StateBatch) -> bool:
+            if batches is None:
+                return change.deliveries < limit
+            at = bisect_right(starts, change.first) - 1
+            return at >= 0 and batches[at].is_rejected(change.first)
+
+        together = GivenUp(held.key.group_id, held.partition, [(change, is_rejected(change)) for change in given_up])
+        self.dead_letters.write(together, now_ms).then(partial(self._archive, held, given_up))
+
+    def _archive(self, held: Held, given_up: Sequence[StateBatch], _: object) -> None:
         if self._held.get(held.key) is held:  # else its next use writes the dead letters again
-            self._store_applied(held, held.state.archive(change), self._ports.now_ms)
+            self._store_applied(held, held.state.archive(given_up), self._ports.now_ms)
 
     # --- locks
 

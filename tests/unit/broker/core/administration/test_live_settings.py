@@ -145,7 +145,7 @@ def test_dead_letter_topic_settings_apply_at_once(admin: Admin, prefix: str, mad
     assert partition is not None
     values = {"errors.deadletterqueue.topic.name": "letters-t"}
     admin.broker.metadata.set_dynamic_config(ResourceType.GROUP, "g", values)
-    given_up = GivenUp("g", partition, StateBatch(0, 0, RecordState.ARCHIVING, 1), is_rejected=True)
+    given_up = GivenUp("g", partition, [(StateBatch(0, 0, RecordState.ARCHIVING, 1), True)])
     admin.broker.sharing.dead_letters.write(given_up, NOW_MS)
     admin.broker.tasks.finish()
     assert (admin.broker.metadata.topic("letters-t") is not None) == made

@@ -197,7 +197,7 @@ def _(world: World) -> None:
 @case("errors.deadletterqueue.group.enable")
 def _(world: World) -> None:
     def write_a_dead_letter() -> None:
-        given_up = GivenUp("g", world.partition, StateBatch(0, 0, RecordState.ARCHIVING, 1), is_rejected=True)
+        given_up = GivenUp("g", world.partition, [(StateBatch(0, 0, RecordState.ARCHIVING, 1), True)])
         assert world.broker.sharing.dead_letters.write(given_up, NOW_MS).succeeded
 
     world.fill(1)

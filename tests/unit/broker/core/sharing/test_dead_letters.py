@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from oncelog.broker.coordinator.share.state_rules import RecordState, StateBatch
+from oncelog.broker.core.sharing import dead_letters
 from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType
 from oncelog.broker.core.sharing.share_partitions import Held
 from oncelog.broker.core.storage.partition import Partition
@@ -41,10 +42,13 @@ class Queue(Sharing):
         self.sharing.acknowledge(held, "m", [REJECT], NOW_MS)
         return held
 
-    def letters(self) -> list[Record]:
+    def batches(self) -> list[list[Record]]:
         partition = self.admin.broker.partition(LETTERS)
         assert partition is not None
-        return [record for _, batch in partition.log.batches(0) for record in decode_records(batch)]
+        return [decode_records(batch) for _, batch in partition.log.batches(0)]
+
+    def letters(self) -> list[Record]:
+        return [record for batch in self.batches() for record in batch]
 
 
 @pytest.fixture
@@ -153,3 +157,32 @@ def test_dead_letters_say_which_records_were_rejected_and_which_were_released_to
     reasons = {dict(record.headers)["__dlq.errors.offset"]: record.headers[-1][1] for record in queue.letters()}
     were_rejected = {offset for offset, reason in reasons.items() if b"rejected by client" in (reason or b"")}
     assert (len(reasons), were_rejected) == (5, {b"0", b"1", b"4"})
+
+
+def test_records_that_one_request_rejects_have_one_batch_of_letters_and_one_change_of_the_state(queue: Queue) -> None:
+    held = queue.opened()
+    queue.acquire(held, "m")
+    singles = [AckBatch(offset, offset, [AcknowledgeType.REJECT]) for offset in (0, 2, 4)]
+    queue.sharing.acknowledge(held, "m", singles, NOW_MS)
+    queue.states.writes[0][1].resolve(NONE)
+    (letters,) = queue.batches()
+    assert [dict(record.headers)["__dlq.errors.offset"] for record in letters] == [b"0", b"2", b"4"]
+    archived = [StateBatch(offset, offset, RecordState.ARCHIVED, 1) for offset in (0, 2, 4)]
+    assert [event.batches for event, _ in queue.states.writes[1:]] == [archived]
+
+
+def test_a_batch_is_unpacked_once_for_all_of_its_letters(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.configure(
+        **{"errors.deadletterqueue.topic.name": "dlq.t", "errors.deadletterqueue.copy.record.enable": "true"}
+    )
+    unpacked: list[int] = []
+    monkeypatch.setattr(
+        dead_letters, "decode_records", lambda data, at: unpacked.append(at) or decode_records(data, at)
+    )
+    held = queue.opened()
+    queue.acquire(held, "m")
+    kinds = [AcknowledgeType.REJECT, AcknowledgeType.ACCEPT] * 2 + [AcknowledgeType.REJECT]
+    queue.sharing.acknowledge(held, "m", [AckBatch(0, 4, kinds)], NOW_MS)
+    queue.states.writes[0][1].resolve(NONE)
+    assert [record.value for record in queue.letters()] == [b"0", b"2", b"4"]
+    assert len(unpacked) == 1

@@ -39,6 +39,8 @@ from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition, encode_uuid
 COMPACTED_AT_ONCE: Final = 500
 WRITTEN_AT_ONCE: Final = 16
 """The maximum number of states in one batch: with group ids of 32 KB they fit ``max.message.bytes``, too."""
+TOO_LARGE: Final = (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE)
+"""A snapshot of some 50,000 ranges is refused with these. The state is then stored as updates, until it is smaller."""
 
 
 class ShareStateHost(CoordinatorHost, Protocol):
@@ -106,11 +108,14 @@ class StateShard:
             self._pruning.cancel()
             self._pruning = None
 
-    def handle(self, events: Sequence[tuple[ShareKey, Event]], now_ms: int) -> Deferred[Error]:
+    def handle(
+        self, events: Sequence[tuple[ShareKey, Event]], now_ms: int, *, may_snapshot: bool = True
+    ) -> Deferred[Error]:
         """Write the changes of events, each of another share partition, as one batch; resolves with NONE once they and
         all earlier ones are committed, else with the first refusal: then nothing is written.
         """
-        max_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
+        setting = self._settings().text("share.coordinator.snapshot.update.records.per.snapshot")
+        max_updates = int(setting or 0) if may_snapshot else state_rules.NO_SNAPSHOT
         changes: list[tuple[ShareKey, state_rules.Record]] = []
         for key, event in events:
             decision = state_rules.decide(self.states.get(key), event, now_ms, max_updates)
@@ -211,7 +216,10 @@ class ShareCoordinator:
         shard = self._shard(key)
         if isinstance(shard, Error):
             return Deferred.of(shard)
-        return shard.handle([(key, event)], now_ms).map(client_error)
+        written = shard.handle([(key, event)], now_ms)
+        if written.done and written.value in TOO_LARGE:
+            written = shard.handle([(key, event)], now_ms, may_snapshot=False)
+        return written.map(client_error)
 
     def lacks(self, key: ShareKey) -> bool:
         """Whether no state is stored: the share partition was never initialized, or its topic was deleted since."""

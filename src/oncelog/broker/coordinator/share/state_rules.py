@@ -16,6 +16,8 @@ from oncelog.errors import Error
 
 UNINITIALIZED: Final = -1
 """Start offset of a share partition that nobody has fetched from: ``share.auto.offset.reset`` decides it."""
+NO_SNAPSHOT: Final = 2**63
+"""As the number of updates between two snapshots: the next record is an update."""
 
 
 class RecordState(IntEnum):
@@ -165,7 +167,8 @@ def _write(state: ShareState, event: WriteState, now_ms: int, max_updates: int) 
     update = Update(
         state.snapshot_epoch, event.leader_epoch, event.start_offset, event.final_count, tuple(event.batches)
     )
-    return _as_snapshot(_updated(state, update, now_ms), now_ms) if state.updates >= max_updates else update
+    is_due = state.updates % (max_updates + 1) == max_updates  # again after a snapshot that was too large to be written
+    return _as_snapshot(_updated(state, update, now_ms), now_ms) if is_due else update
 
 
 def _load(state: ShareState, event: Load, now_ms: int, max_updates: int) -> Decision:

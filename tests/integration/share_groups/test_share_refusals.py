@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.apps.conformance.expect import eventually
+from oncelog.protocol.generated import share_fetch_request as fetches
 from oncelog.protocol.generated.alter_share_group_offsets_request import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -29,7 +30,11 @@ from tests.conftest import RunningBroker
 
 LOADING = (14, 15, 16)
 NO_GROUP, INVALID, WRONG_ID, WRONG_EPOCH = 69, 42, 24, 123
+NO_SESSION = 122
 HERE = "no-such-share-group"
+ACKNOWLEDGED = [
+    fetches.FetchTopic(b"\1" * 16, [fetches.FetchPartition(0, 0, [fetches.AcknowledgementBatch(0, 0, [1])])])
+]
 
 
 @pytest.fixture
@@ -56,6 +61,12 @@ def beat(group: str, member: str, epoch: int) -> Message:
         (ShareFetchRequest(HERE, None, 0), 1, INVALID, None),
         (ShareFetchRequest(None, "m", 0), 1, INVALID, None),
         (ShareAcknowledgeRequest(HERE, None, 1), 1, INVALID, None),
+        (ShareFetchRequest(HERE, "m" * 37, 0), 1, INVALID, None),
+        (ShareFetchRequest(HERE, "m", 0, topics=ACKNOWLEDGED), 1, INVALID, None),
+        (ShareFetchRequest(HERE, "m", 1, max_records=1, is_renew_ack=True), 2, INVALID, None),
+        (ShareFetchRequest(HERE, "m" * 36, 7), 1, NO_SESSION, None),
+        (ShareAcknowledgeRequest(HERE, "m" * 37, 1), 1, INVALID, None),
+        (ShareAcknowledgeRequest(HERE, "m" * 36, 1), 1, NO_SESSION, None),
         (ShareAcknowledgeRequest(HERE, "m", 0), 1, WRONG_EPOCH, None),
         (AlterShareGroupOffsetsRequest("", []), 0, WRONG_ID, "The group id is invalid."),
         (AlterShareGroupOffsetsRequest(HERE + "-made", []), 0, 0, None),

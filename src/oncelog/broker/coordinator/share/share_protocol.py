@@ -234,6 +234,7 @@ class ShareProtocol:
             {topic_id: InitializedTopic(name, frozenset(found)) for (topic_id, name), found in indexes.items()}
         )
         draft.bump_epoch(always=True)
+        draft.end_assignment_if_empty()
         states = self._env.host.share_states
         placed = {ShareKey(group.group_id, topic_id, index): offset for (topic_id, _, index), offset in offsets.items()}
         changed = states.delete((key for key, offset in placed.items() if offset == UNINITIALIZED), now_ms)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.apis.share.share_requests import AckResult
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionOwner
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated import share_acknowledge_response as answers
@@ -36,7 +35,7 @@ def handle(
         session = ports.sharing.sessions.resume(member, request.share_session_epoch)
         error = session if isinstance(session, Error) else NONE
     if error is not NONE:
-        return Deferred.of(ShareAcknowledgeResponse(error_code=error, error_message=MESSAGES.get(error)))
+        return Deferred.of(ShareAcknowledgeResponse(error_code=error))
     named, wrong = share_requests.acknowledgements(context, request)
     lock_ms = ports.sharing.limits(group_id).lock_ms
     acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, dict(named), wrong)

@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 
 RECORD_LIMIT = 1
 """The acquire mode in which ``max_records`` is exact."""
+WITHOUT_MESSAGE = frozenset(
+    {Error.UNKNOWN_TOPIC_ID, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TOPIC_AUTHORIZATION_FAILED}
+)
+"""Errors of partitions that Kafka finds before it looks for a share partition."""
 
 
 def handle(ports: SharePorts, context: RequestContext, request: ShareFetchRequest) -> Deferred[ShareFetchResponse]:
     group_id, member_id = request.group_id or "", request.member_id or ""
     error = share_requests.refused(ports, group_id, member_id)
     if error is not NONE:
-        return Deferred.of(ShareFetchResponse(error_code=error))
+        return _refused(error)
     named, wrong = share_requests.acknowledgements(context, request)
     acks = {place: batches for place, batches in named if batches}
     fetches = request.max_records > 0 and request.max_bytes > 0
@@ -53,7 +57,7 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     if request.share_session_epoch == FINAL_EPOCH:
         return acknowledged.flat_map(
             lambda results: share_requests.close(ports, context, group_id, member_id).map(
-                lambda _: _Fetch(ports, context, request, session, results).answer({})
+                lambda _: _Fetch(ports, context, request, session, results).answer({}, is_read=False)
             )
         )
     return acknowledged.flat_map(lambda results: _Fetch(ports, context, request, session, results).begin(fetches))
@@ -109,7 +113,7 @@ class _Fetch:
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
-            return Deferred.of(self.answer({}))
+            return Deferred.of(self.answer({}, is_read=False))
         found = self._acquire(at_end=self._request.max_wait_ms <= 0)
         if found is not None:
             return Deferred.of(self.answer(found))
@@ -187,13 +191,13 @@ class _Fetch:
             self._new.add(place)
         return sharing.open(key, partition, self._ports.now_ms)
 
-    def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:
+    def answer(self, found: dict[Place, ShareDelivery | Error], *, is_read: bool = True) -> ShareFetchResponse:
         """The acquired records, the errors, and the outcome of acknowledgements. A partition without any of these is
         left out, unless it was read and the session has not yet answered for it.
         """
         acknowledged = {result.place: result for result in self._acknowledged}
         self._ports.sharing.counts.failed_fetches += any(isinstance(each, Error) for each in found.values())
-        first = [place for place, reported in self._session.partitions.items() if not reported]
+        first = [place for place, reported in self._session.partitions.items() if is_read and not reported]
         topics: dict[bytes, answers.ShareFetchableTopicResponse] = {}
         for place in dict.fromkeys((*found, *acknowledged, *first)):
             if place in self._session.partitions:
@@ -211,7 +215,8 @@ def _partition(index: int, found: ShareDelivery | Error | None, acked: AckResult
     data = answers.PartitionData(partition_index=index, error_code=NONE, records=b"", acquired_records=[])
     data.current_leader = answers.LeaderIdAndEpoch(0, 0)
     if isinstance(found, Error):
-        data.error_code, data.error_message = found, MESSAGES.get(found)
+        data.error_code = found
+        data.error_message = MESSAGES.get(found) if found not in WITHOUT_MESSAGE else None
     elif found is not None:
         data.records = found.records
         data.acquired_records = [answers.AcquiredRecords(*each) for each in found.acquired]
@@ -221,4 +226,4 @@ def _partition(index: int, found: ShareDelivery | Error | None, acked: AckResult
 
 
 def _refused(error: Error) -> Deferred[ShareFetchResponse]:
-    return Deferred.of(ShareFetchResponse(error_code=error, error_message=MESSAGES.get(error)))
+    return Deferred.of(ShareFetchResponse(error_code=error))

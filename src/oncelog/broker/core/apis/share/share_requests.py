@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Response = TypeVar("Response", ShareFetchResponse, ShareAcknowledgeResponse)
 RENEWALS_FROM = 2
+MAX_MEMBER_ID = 36
+"""The length of a UUID, which members make for themselves."""
 Acks = Mapping[Place, Sequence[AckBatch]]
 
 
@@ -58,7 +60,7 @@ def refused(ports: SharePorts, group_id: str | None, member_id: str | None) -> E
     """The reason to refuse a request before anything else is checked."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return Error.UNSUPPORTED_VERSION
-    return NONE if group_id and member_id else Error.INVALID_REQUEST
+    return NONE if group_id and member_id and len(member_id) <= MAX_MEMBER_ID else Error.INVALID_REQUEST
 
 
 def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int], Deferred[T]]) -> Deferred[T]:

@@ -289,8 +289,8 @@ ABORTED: Sequence[Mutant] = (
     Mutant(
         "an answer names no aborted transactions",
         "broker.core.apis.data.fetch_reading:read_partition",
-        "            if committed:",
-        "            if False:",
+        "        if size_bytes and committed:",
+        "        if False:",
         scenes=("coordinator",),
         one_in=1,
     ),

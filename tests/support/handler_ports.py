@@ -17,6 +17,7 @@ from oncelog.broker.core.requests.session import Session
 from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.security.security_log import SecurityLog
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import read_type
 from oncelog.protocol.wire import Message
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timers
@@ -51,7 +52,8 @@ class HandlerPorts:
         )
         context = RequestContext(channel, 0, key, version, 1, "c", self.now_ms)
         ports: Any = self
-        return handler_for(key)(ports, context, type(request).decode(request.encode(version), version))
+        received, _ = read_type(key).decode_prefix(request.encode(version), version)
+        return handler_for(key)(ports, context, received)
 
     def ask(self, request: Message, version: int) -> Any:
         """The answer; both are encoded and decoded in that version."""

@@ -70,7 +70,6 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/core/apis/groups/offset_commit.py:handle": IN_KAFKAS_ORDER,
     "oncelog/broker/core/apis/transactions/txn_offset_commit.py:handle": IN_KAFKAS_ORDER,
     "oncelog/broker/core/broker.py:handle": HOT,
-    "oncelog/broker/core/request_life.py:_handle_and_answer": HOT,
     "oncelog/broker/core/storage/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/core/appending/produce_runs.py:_begin_transaction": HOT,
     "oncelog/cli/records/stored_records.py:_outcomes": ONE_LOOP,

@@ -1,16 +1,211 @@
-"""Fetch's response as a list of buffers and file slices. Called by the server for every fetch it answers.
+"""Fetch's requests and answers without an object for each of their parts. Called by the broker for every Fetch.
 
-A partition's records may be ``RecordSlices``: objects that stand for ranges of files, which the server sends with
-``sendfile``. Buffers and slices come out in wire order, and records are not copied. The
-bytes around them come from the generated writer, so all of its versions are supported.
+A request becomes a :class:`FetchAsked`: read here in the common form, by way of the generated reader in any other one
+(tagged fields, forgotten topics, more than 126 topics or partitions, malformed bytes). An answer is written as a list
+of buffers and file slices in wire order: its records stand for ranges of files, which the server sends with
+``sendfile``, so they are not copied. A property test compares both with the generated codec.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from struct import Struct
+from struct import error as StructError
+from typing import Any, Final, NamedTuple, Protocol
 
-from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
+from oncelog.protocol.generated.fetch_request import FetchRequest
+from oncelog.protocol.wire import VARINT, Buffer, ElementLimit, Message, string_length, uvarint
+from oncelog.types import new_tuple
+
+FIRST_WITH_SESSIONS: Final = 7
+FIRST_WITH_TOPIC_IDS: Final = 13
+_FIRST_WITH_LOG_START, _FIRST_WITH_PREFERRED_REPLICA, _FIRST_WITH_REPLICA_STATE = 5, 11, 15
+_FLEXIBLE_FROM: Final = FetchRequest.FLEXIBLE_FROM
+NO_REPLICA: Final = -1
+
+# --- requests
+
+_unpack_asked_12 = Struct(">iiiibiiB").unpack_from
+_unpack_asked_15 = Struct(">iiibiiB").unpack_from
+_unpack_topic_13 = Struct(">16sB").unpack_from
+_unpack_position_12 = Struct(">iiqiqi").unpack_from
+_POSITION_BYTES: Final = 32
+_USUAL_END: Final = b"\1\1\0"
+"""No forgotten topics, no rack, no tagged fields."""
+
+
+class FetchPosition(NamedTuple):
+    """What is asked of one partition, in the order of the wire; -1 for what the version does not have."""
+
+    partition: int
+    current_leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    max_bytes: int
+
+
+AskedTopic = tuple[str, bytes, list[FetchPosition]]
+"""Name, id and partitions. A version with ids leaves the name empty, one with names the id."""
+ForgottenTopic = tuple[str, bytes, Sequence[int]]
+
+
+class FetchAsked(Message):
+    """A Fetch request, without what the broker does not read.
+
+    :ivar replica_id: of the follower that asks, wherever the version has it; -1: a consumer.
+    """
+
+    __slots__ = (
+        "forgotten",
+        "isolation_level",
+        "max_bytes",
+        "max_wait_ms",
+        "min_bytes",
+        "replica_id",
+        "session_epoch",
+        "session_id",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        replica_id: int,
+        max_wait_ms: int,
+        min_bytes: int,
+        max_bytes: int,
+        isolation_level: int,
+        session_id: int,
+        session_epoch: int,
+        topics: Sequence[AskedTopic],
+        forgotten: Sequence[ForgottenTopic] = (),
+    ) -> None:
+        self.replica_id = replica_id
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.isolation_level = isolation_level
+        self.session_id = session_id
+        self.session_epoch = session_epoch
+        self.topics = topics
+        self.forgotten = forgotten
+
+    @classmethod
+    def decode_prefix(
+        cls, data: Buffer, version: int, offset: int = 0, limit: ElementLimit | None = None
+    ) -> tuple[FetchAsked, int]:
+        """As of the generated message, with its errors; the position after the request is not determined."""
+        if not isinstance(data, bytes):
+            data = bytes(data)
+        asked = _parse(data, offset, version) if limit is None and version >= _FLEXIBLE_FROM else None
+        if asked is None:
+            asked = of_request(FetchRequest.decode_prefix(data, version, offset, limit)[0], version)
+        return asked, len(data)
+
+
+def _parse(data: bytes, pos: int, version: int) -> FetchAsked | None:
+    """The request in the common form, None in any other one."""
+    try:
+        if version >= _FIRST_WITH_REPLICA_STATE:
+            max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch, topic_count = _unpack_asked_15(data, pos)
+            replica_id = NO_REPLICA
+            pos += 22
+        else:
+            replica_id, max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch, topic_count = _unpack_asked_12(
+                data, pos
+            )
+            pos += 26
+        topics: list[AskedTopic] = []
+        for _ in range(topic_count - 1):
+            if version >= FIRST_WITH_TOPIC_IDS:
+                name = ""
+                topic_id, count = _unpack_topic_13(data, pos)
+                pos += 17
+            else:
+                end = pos + data[pos]
+                name, topic_id, count = data[pos + 1 : end].decode(), b"", data[end]
+                if not pos < end <= pos + 127:
+                    return None
+                pos = end + 1
+            positions = []
+            for _ in range(count - 1):
+                if data[pos + _POSITION_BYTES]:  # tagged fields
+                    return None
+                positions.append(new_tuple(FetchPosition, _unpack_position_12(data, pos)))
+                pos += _POSITION_BYTES + 1
+            if not 0 < count < 128 or data[pos]:
+                return None
+            topics.append((name, topic_id, positions))
+            pos += 1
+        if not 0 < topic_count < 128 or not (data.startswith(_USUAL_END, pos) or _ends_plainly(data, pos)):
+            return None
+    except (StructError, IndexError, ValueError):
+        return None
+    return FetchAsked(replica_id, max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch, topics)
+
+
+def _ends_plainly(data: bytes, pos: int) -> bool:
+    """Whether no forgotten topics, a rack and no tagged fields follow."""
+    end = pos + 1 + data[pos + 1]
+    data[pos + 2 : end].decode()
+    return data[pos] == 1 and pos + 1 < end <= pos + 128 and not data[end]
+
+
+def of_request(request: FetchRequest, version: int) -> FetchAsked:
+    """What the broker reads of a request of this version."""
+    by_id = version >= FIRST_WITH_TOPIC_IDS
+    topics: list[AskedTopic] = []
+    for topic in request.topics:
+        positions = [
+            new_tuple(
+                FetchPosition,
+                (
+                    asked.partition,
+                    asked.current_leader_epoch,
+                    asked.fetch_offset,
+                    asked.last_fetched_epoch,
+                    asked.log_start_offset,
+                    asked.partition_max_bytes,
+                ),
+            )
+            for asked in topic.partitions
+        ]
+        topics.append(("", topic.topic_id, positions) if by_id else (topic.topic, b"", positions))
+    return FetchAsked(
+        request.replica_state.replica_id if version >= _FIRST_WITH_REPLICA_STATE else request.replica_id,
+        request.max_wait_ms,
+        request.min_bytes,
+        request.max_bytes,
+        request.isolation_level,
+        request.session_id,
+        request.session_epoch,
+        topics,
+        tuple(
+            ("", gone.topic_id, gone.partitions) if by_id else (gone.topic, b"", gone.partitions)
+            for gone in request.forgotten_topics_data
+        ),
+    )
+
+
+# --- answers
+
+_pack_answer_4 = Struct(">ii").pack
+_pack_answer_7 = Struct(">ihii").pack
+_pack_answer_12 = Struct(">ihi").pack
+_pack_partition_4 = Struct(">ihqq").pack
+_pack_partition_5 = Struct(">ihqqq").pack
+_pack_partition_12 = Struct(">ihqqqBi").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_aborted = Struct(">qq").pack
+_pack_aborted_12 = Struct(">qqx").pack
+_pack_divergence = Struct(">BBiqx").pack
+_pack_leader = Struct(">BBiix").pack
+_DIVERGENCE_TAG, _LEADER_TAG = 0, 1
+
+PartitionKey = tuple[str, bytes, int]
+"""Topic name, topic id, partition: an unresolved name or id is empty."""
 
 
 class RecordSlice(Protocol):
@@ -20,46 +215,127 @@ class RecordSlice(Protocol):
     def size_bytes(self) -> int: ...
 
 
-class RecordSlices:
-    """The records of one partition as slices, in order. Its ``len`` is their length in bytes."""
+class FetchedPartition(NamedTuple):
+    """What is answered for one partition. ``slices``: its records, of ``size_bytes`` in all; ``aborted``: producer id
+    and first offset of transactions; ``divergence``: epoch and end offset; ``leader``: id and epoch; both from version
+    12 on."""
 
-    __slots__ = ("size_bytes", "slices")
-
-    def __init__(self, slices: Sequence[RecordSlice], size_bytes: int) -> None:
-        self.slices = slices
-        self.size_bytes = size_bytes
-
-    def __len__(self) -> int:
-        return self.size_bytes
-
-
-def set_slices(partition: PartitionData, slices: Sequence[RecordSlice], size_bytes: int) -> None:
-    """Set the partition's records, of this size in all. Only ``encode_fetch_response_parts`` can write such a
-    partition."""
-    partition.records = RecordSlices(slices, size_bytes)  # type: ignore[assignment]
+    key: PartitionKey
+    error_code: int
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted: Sequence[tuple[int, int]] | None
+    slices: Sequence[RecordSlice]
+    size_bytes: int
+    divergence: tuple[int, int] | None
+    leader: tuple[int, int] | None
 
 
-def encode_fetch_response_parts(response: FetchResponse, version: int) -> tuple[list[Any], int]:
-    """The body of ``response`` as parts, and its length: the same bytes as ``encode``, with the slices in their places.
-    The first part is bytes.
+_AnsweredTopic = tuple[str, bytes, list[FetchedPartition]]
 
-    Raises the same errors as ``encode``.
-    """
-    written: list[Any] = response.encode_parts(version)  # slices, too
+
+class FetchAnswered(Message):
+    """The answer to a Fetch; adjacent partitions of one topic are written as one entry."""
+
+    __slots__ = ("error_code", "partitions", "session_id", "throttle_time_ms")
+
+    def __init__(self, error_code: int, session_id: int = 0, partitions: Sequence[FetchedPartition] = ()) -> None:
+        self.throttle_time_ms = 0
+        self.error_code = error_code
+        self.session_id = session_id
+        self.partitions = partitions
+
+
+def encode_fetch(answer: FetchAnswered, version: int) -> tuple[list[Any], int]:
+    """The body as parts, with the slices in their places, and its length. The first part is bytes."""
+    topics: list[_AnsweredTopic] = []
+    for part in answer.partitions:
+        name, topic_id, _ = part[0]
+        if topics and topics[-1][0] == name and topics[-1][1] == topic_id:
+            topics[-1][2].append(part)
+        else:
+            topics.append((name, topic_id, [part]))
+    return _encode_flexible(answer, topics) if version >= _FLEXIBLE_FROM else _encode_fixed(answer, topics, version)
+
+
+def _encode_flexible(answer: FetchAnswered, topics: Sequence[_AnsweredTopic]) -> tuple[list[Any], int]:
     parts: list[Any] = []
-    start = size_bytes = 0
-    for topic in response.responses:
-        for partition in topic.partitions:
-            records: Any = partition.records
-            if type(records) is RecordSlices:
-                end = written.index(records, start)
-                before = b"".join(written[start:end])
+    size_bytes = 0
+    count = len(topics) + 1
+    written = [_pack_answer_12(answer.throttle_time_ms, answer.error_code, answer.session_id), uvarint(count)]
+    for name, topic_id, partitions in topics:
+        if topic_id:
+            written.append(topic_id)
+        else:
+            encoded = name.encode()
+            count = len(encoded) + 1
+            written += VARINT[count] if count < 128 else string_length(count), encoded
+        count = len(partitions) + 1
+        written.append(VARINT[count] if count < 128 else uvarint(count))
+        for (_, _, index), error, high_watermark, stable, start, aborted, slices, length, epochs, leader in partitions:
+            if aborted:
+                written += _pack_partition_5(index, error, high_watermark, stable, start), uvarint(len(aborted) + 1)
+                written += [_pack_aborted_12(*entry) for entry in aborted]
+                written.append(_pack_i(NO_REPLICA))
+            else:
+                count = 0 if aborted is None else 1
+                written.append(_pack_partition_12(index, error, high_watermark, stable, start, count, NO_REPLICA))
+            written.append(uvarint(length + 1))
+            if length:
+                before = b"".join(written)
                 parts.append(before)
-                parts += records.slices
-                size_bytes += len(before) + records.size_bytes
-                start = end + 1
-    if start < len(written):
-        rest = b"".join(written[start:])
+                parts += slices
+                size_bytes += len(before) + length
+                written = []
+            written.append(b"\0" if epochs is None and leader is None else _tags(epochs, leader))
+        written.append(b"\0")
+    written.append(b"\0")
+    rest = b"".join(written)
+    parts.append(rest)
+    return parts, size_bytes + len(rest)
+
+
+def _encode_fixed(answer: FetchAnswered, topics: Sequence[_AnsweredTopic], version: int) -> tuple[list[Any], int]:
+    """The same before version 12."""
+    parts: list[Any] = []
+    size_bytes = 0
+    if version >= FIRST_WITH_SESSIONS:
+        head = _pack_answer_7(answer.throttle_time_ms, answer.error_code, answer.session_id, len(topics))
+    else:
+        head = _pack_answer_4(answer.throttle_time_ms, len(topics))
+    written = [head]
+    for name, _, partitions in topics:
+        encoded = name.encode()
+        written += _pack_h(len(encoded)), encoded, _pack_i(len(partitions))
+        for (_, _, index), error, high_watermark, stable, start, aborted, slices, length, _, _ in partitions:
+            if version >= _FIRST_WITH_LOG_START:
+                written.append(_pack_partition_5(index, error, high_watermark, stable, start))
+            else:
+                written.append(_pack_partition_4(index, error, high_watermark, stable))
+            written.append(_pack_i(-1 if aborted is None else len(aborted)))
+            written += [_pack_aborted(*entry) for entry in aborted or ()]
+            if version >= _FIRST_WITH_PREFERRED_REPLICA:
+                written.append(_pack_ii(NO_REPLICA, length))
+            else:
+                written.append(_pack_i(length))
+            if length:
+                before = b"".join(written)
+                parts.append(before)
+                parts += slices
+                size_bytes += len(before) + length
+                written = []
+    if written:
+        rest = b"".join(written)
         parts.append(rest)
         size_bytes += len(rest)
     return parts, size_bytes
+
+
+def _tags(divergence: tuple[int, int] | None, leader: tuple[int, int] | None) -> bytes:
+    tagged = []
+    if divergence is not None:
+        tagged.append(_pack_divergence(_DIVERGENCE_TAG, 13, *divergence))
+    if leader is not None:
+        tagged.append(_pack_leader(_LEADER_TAG, 9, *leader))
+    return bytes((len(tagged),)) + b"".join(tagged)

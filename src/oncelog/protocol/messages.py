@@ -15,7 +15,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated import API_VERSIONS, ApiVersionRange
 from oncelog.protocol.wire import Message
 
-__all__ = ["API_VERSIONS", "TITLES", "ApiVersionRange", "has_messages", "request_type", "response_type"]
+__all__ = ["API_VERSIONS", "TITLES", "ApiVersionRange", "has_messages", "read_type", "request_type", "response_type"]
 
 TITLES: Final[Mapping[int, str]] = {key: key.name.title().replace("_", "") for key in ApiKey}
 """The APIs' names as Kafka writes them, also as the prefix of message names."""
@@ -36,6 +36,16 @@ def request_type(api_key: int) -> type[Message]:
 def response_type(api_key: int) -> type[Message]:
     """The response's class; ``KeyError`` if ``has_messages`` is false."""
     return _load(api_key, "response")
+
+
+@cache
+def read_type(api_key: int) -> type[Message]:
+    """The class that the broker reads a request into: a Fetch without an object for each of its parts."""
+    if api_key == ApiKey.FETCH:
+        from oncelog.protocol.fetch_fast import FetchAsked
+
+        return FetchAsked
+    return request_type(api_key)
 
 
 def _load(api_key: int, kind: str) -> type[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -9,11 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.protocol.codec_errors import MalformedMessage, UnknownVersion, UnsupportedField
-from oncelog.protocol.fetch_fast import encode_fetch_response_parts, set_slices
-from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.protocol.codec_errors import MalformedMessage, UnknownVersion
+from oncelog.protocol.fetch_fast import FetchAnswered, FetchAsked, FetchedPartition, encode_fetch, of_request
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.produce_fast import parse_one_partition
+from oncelog.protocol.wire import ZERO_UUID
 from tests.unit.protocol.message_values import HypothesisSource, make_message
 
 PRODUCE_VERSIONS = range(3, 14)
@@ -103,44 +113,134 @@ class Stretch:
         return len(self.content)
 
 
-def joined(parts: list[object]) -> bytes:
+def joined(parts: Sequence[object]) -> bytes:
     return b"".join(part.content if isinstance(part, Stretch) else bytes(part) for part in parts)  # type: ignore[call-overload]
 
 
 @every_fetch_version
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_fetch_parts_join_to_the_bytes_of_the_message(version: int, data: st.DataObject) -> None:
-    response = make_message("FetchResponse", version, HypothesisSource(data))
-    assert isinstance(response, FetchResponse)
-    expected = response.encode(version)
-    for topic in response.responses:
-        for partition in topic.partitions:
-            records = partition.records
-            if records is not None and data.draw(st.booleans()):
-                cut = data.draw(st.integers(0, len(records)))
-                set_slices(partition, [Stretch(bytes(records[:cut])), Stretch(bytes(records[cut:]))], len(records))
-    parts, size_bytes = encode_fetch_response_parts(response, version)
-    assert joined(parts) == expected
-    assert size_bytes == len(expected)
+def test_any_fetch_is_read_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
+    request = make_message("FetchRequest", version, HypothesisSource(data))
+    assert isinstance(request, FetchRequest)
+    asked, _ = FetchAsked.decode_prefix(b"header" + request.encode(version), version, 6)
+    assert asked == of_request(request, version)
+
+
+def common_fetch(version: int) -> FetchRequest:
+    topic = FetchTopic(topic_id=TOPIC_ID) if version >= 13 else FetchTopic("orders")
+    topic.partitions = [FetchPartition(index, fetch_offset=index + 7, partition_max_bytes=100) for index in (0, 3)]
+    return FetchRequest(
+        max_wait_ms=500, min_bytes=1, max_bytes=1000, topics=[topic], rack_id="r" if version > 10 else ""
+    )
+
+
+@pytest.mark.parametrize("version", range(12, 19))
+def test_a_common_fetch_is_read_without_the_generated_codec(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = common_fetch(version).encode(version)
+    monkeypatch.setattr(FetchRequest, "decode_prefix", None)
+    asked, _ = FetchAsked.decode_prefix(frame, version)
+    assert asked == of_request(common_fetch(version), version)
+
+
+@every_fetch_version
+def test_damaged_fetch_has_the_outcome_of_the_generated_codec(version: int) -> None:
+    encoded = common_fetch(version).encode(version)
+    damaged = [encoded[:length] for length in range(len(encoded))] + [encoded + b"\0"]
+    for position in range(len(encoded)):
+        for value in (0, 1, 2, 0x7F, 0x80, 0xFF):
+            damaged.append(encoded[:position] + bytes([value]) + encoded[position + 1 :])
+
+    def in_general(frame: memoryview, version: int) -> FetchAsked:
+        return of_request(FetchRequest.decode_prefix(frame, version)[0], version)
+
+    for data in damaged:
+        frame = memoryview(data)
+        read = outcome(lambda buffer, at_version: FetchAsked.decode_prefix(buffer, at_version)[0], frame, version)
+        assert read == outcome(in_general, frame, version)
+
+
+slices = st.lists(st.binary(min_size=1, max_size=300).map(Stretch), max_size=2)
+offsets = st.integers(-1, 2**63 - 1)
+pairs = st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
+
+
+@st.composite
+def fetched_partitions(draw: st.DrawFn, version: int) -> FetchedPartition:
+    name, topic_id = (
+        ("", draw(st.binary(min_size=16, max_size=16))) if version >= 13 else (draw(st.text(max_size=200)), b"")
+    )
+    found = draw(slices)
+    tags = st.none() | pairs if version >= 12 else st.none()
+    return FetchedPartition(
+        (name, topic_id, draw(st.integers(0, 2**31 - 1))),
+        draw(st.integers(-1, 106)),
+        *(draw(offsets), draw(offsets), draw(offsets)),
+        draw(st.none() | st.lists(pairs, max_size=200)),
+        found,
+        sum(each.size_bytes for each in found),
+        draw(tags),
+        draw(tags),
+    )
+
+
+def in_general(answer: FetchAnswered, version: int) -> FetchResponse:
+    """The same answer as a generated message."""
+    response = FetchResponse(answer.throttle_time_ms, responses=[])
+    if version >= 7:
+        response.error_code, response.session_id = answer.error_code, answer.session_id
+    for part in answer.partitions:
+        (name, topic_id, index), error, high_watermark, stable, log_start, aborted, found, _, divergence, leader = part
+        last = response.responses[-1] if response.responses else None
+        if last is None or (last.topic, last.topic_id) != (name, topic_id or ZERO_UUID):
+            last = FetchableTopicResponse(name, topic_id or ZERO_UUID, [])
+            response.responses.append(last)
+        last.partitions.append(
+            PartitionData(
+                index,
+                error,
+                high_watermark,
+                stable,
+                log_start,
+                EpochEndOffset(*divergence) if divergence else None,
+                LeaderIdAndEpoch(*leader) if leader else None,
+                None,
+                None if aborted is None else [AbortedTransaction(*entry) for entry in aborted],
+                -1,
+                joined(found),
+            )
+        )
+    return response
+
+
+@every_fetch_version
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_the_parts_of_a_fetch_answer_join_to_the_bytes_of_the_generated_codec(
+    version: int, data: st.DataObject
+) -> None:
+    partitions = data.draw(st.lists(fetched_partitions(version), max_size=4))
+    if data.draw(st.booleans()) and partitions:  # of one topic
+        name, topic_id, _ = partitions[0].key
+        partitions = [part._replace(key=(name, topic_id, part.key[2])) for part in partitions]
+    answer = FetchAnswered(data.draw(st.integers(-1, 106)), data.draw(st.integers(0, 2**31 - 1)), partitions)
+    answer.throttle_time_ms = data.draw(st.integers(0, 2**31 - 1))
+    parts, size_bytes = encode_fetch(answer, version)
+    assert joined(parts) == in_general(answer, version).encode(version)
+    assert size_bytes == len(joined(parts))
+    assert isinstance(parts[0], bytes)
 
 
 @every_fetch_version
 def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
     big, small = Stretch(b"r" * 10_000), Stretch(b"s" * 10)
-    partitions = [PartitionData(index, aborted_transactions=None) for index in range(3)]
-    set_slices(partitions[0], [big], big.size_bytes)
-    set_slices(partitions[2], [small], small.size_bytes)
-    topic = FetchableTopicResponse(topic_id=TOPIC_ID) if version >= 13 else FetchableTopicResponse("t")
-    topic.partitions = partitions
-    parts, size_bytes = encode_fetch_response_parts(FetchResponse(responses=[topic]), version)
+    key = ("", TOPIC_ID) if version >= 13 else ("t", b"")
+    partitions = [
+        FetchedPartition((*key, index), 0, 1, 1, 0, None, found, sum(each.size_bytes for each in found), None, None)
+        for index, found in enumerate(([big], [], [small]))
+    ]
+    parts, size_bytes = encode_fetch(FetchAnswered(0, 0, partitions), version)
     assert parts[1] is big
     assert parts[3] is small
     assert all(isinstance(part, bytes) for part in (parts[0], parts[2]))
     assert size_bytes == len(joined(parts))
-
-
-def test_fetch_field_that_the_version_lacks_is_refused() -> None:
-    topic = FetchableTopicResponse("t", partitions=[PartitionData(preferred_read_replica=2)])
-    with pytest.raises(UnsupportedField, match="preferred_read_replica"):
-        encode_fetch_response_parts(FetchResponse(responses=[topic]), 10)

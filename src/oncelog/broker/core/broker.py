@@ -41,7 +41,7 @@ from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import request_header_fields
-from oncelog.protocol.messages import request_type
+from oncelog.protocol.messages import read_type
 from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Message
 from oncelog.runtime.deferred import Deferred
@@ -315,7 +315,7 @@ class Broker:
                 self._request_life.begin_long(context, frame, body, begun_ns)
                 return
             if request is None:
-                request, _ = request_type(api_key).decode_prefix(frame, version, body)
+                request, _ = read_type(api_key).decode_prefix(frame, version, body)
         except MalformedMessage as error:
             self.security_log.refuse_request(channel, f"a request could not be read: {error}", now_ms)
             return

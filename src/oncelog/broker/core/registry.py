@@ -23,7 +23,7 @@ from oncelog.broker.core.security.request_rules import (
 )
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.messages import read_type, response_type
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 UNLIMITED_BYTES: Final = 2**31
@@ -181,6 +181,6 @@ def handler_for(api_key: int) -> Handler:
 def import_handlers(api_keys: Iterable[int]) -> None:
     """Import handlers that would otherwise be imported at first use."""
     for api_key in api_keys:
-        request_type(api_key)
+        read_type(api_key)
         response_type(api_key)
         handler_for(api_key)

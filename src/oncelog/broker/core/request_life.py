@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.core.limits.answer_memory import AnswerTooLong
@@ -26,7 +27,7 @@ from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.requests.work import Work
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
-from oncelog.protocol.messages import request_type
+from oncelog.protocol.messages import read_type
 from oncelog.protocol.wire import ElementLimit, Message
 from oncelog.runtime.deferred import Deferred
 
@@ -73,9 +74,13 @@ class RequestLife:
 
         :param begun_ns: when it arrived, for metrics.
         """
-        ended = carry_out(self._handle_and_answer(context, request, size_bytes, begun_ns))
-        if not ended.succeeded:
-            self._drop_on_failure(context, ended)
+        try:
+            if self._ports.metadata_sync.checkpointing is None:
+                self._handle(context, request, size_bytes, begun_ns)
+            else:
+                self._carry_out(context, self._handle_later(context, request, size_bytes, begun_ns))
+        except Exception as error:  # noqa: BLE001 - it ends this request and nothing else
+            self._drop(context, error)
 
     def begin_long(self, context: RequestContext, frame: memoryview, body: int, begun_ns: int) -> None:
         """A long request has arrived: decode it when there is memory for it and the long requests before it have been
@@ -84,12 +89,13 @@ class RequestLife:
         admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
         if context.api_key in NEVER_QUEUED:
             turn.resolve(None)
-        self._drop_on_failure(context, carry_out(self._decode_and_handle(context, frame, body, turn, begun_ns)))
+        self._carry_out(context, self._decode_and_handle(context, frame, body, turn, begun_ns))
         if not turn.done:
             self._ports.tasks.begin(_resolving(turn, admitted), context)
 
-    def _drop_on_failure(self, context: RequestContext, ended: Deferred[None]) -> None:
-        ended.then(lambda _: None, lambda error: self._drop(context, error))
+    def _carry_out(self, context: RequestContext, work: Work[None]) -> None:
+        """Do a part of the request's work that has to wait."""
+        carry_out(work).then(lambda _: None, partial(self._drop, context))
 
     def _decode_and_handle(
         self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None], begun_ns: int
@@ -100,7 +106,7 @@ class RequestLife:
         limit = ElementLimit(SERVED[context.api_key].max_elements)
         work_begun_ns = ports.tasks.begins_for(context)
         try:
-            request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
+            request, _ = read_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
         except MalformedMessage as error:
             self._release(context)
             self._refuse(context, f"a request could not be read: {error}")
@@ -109,34 +115,64 @@ class RequestLife:
         ports.long_requests.decoded(context, limit.count)
         del frame
         context.now_ms = ports.now_ms
-        yield from self._handle_and_answer(context, request, size_bytes, begun_ns)
+        yield from self._handle_later(context, request, size_bytes, begun_ns)
 
-    def _handle_and_answer(
-        self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int
-    ) -> Work[None]:
+    def _handle_later(self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int) -> Work[None]:
+        if self._ports.metadata_sync.checkpointing is not None:
+            yield from self._ports.metadata_sync.until_changes_are_possible(context)
+        self._handle(context, request, size_bytes, begun_ns)
+
+    def _handle(self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int) -> None:
+        """Call the API's handler, and answer with its result, now or once it is known."""
         ports = self._ports
-        requests, local_ns = ports.request_metrics, 0
-        if ports.metadata_sync.checkpointing is not None:
-            yield from ports.metadata_sync.until_changes_are_possible(context)
         result = (self._handler if ports.throttle is None else self._handle_and_measure)(context, request)
-        del request
-        if not isinstance(result, Deferred):
-            answer = result
-        elif result.succeeded:
-            answer = result.value
-        else:
-            if requests is not None:
-                local_ns = requests.clock() - begun_ns
-                requests.handled(context.api_key, context.api_version, local_ns)
-            if context.api_key in MAY_WAIT_LONG:
-                ports.long_requests.answered(context)
-            answer = yield result
-        if not ports.metadata_sync.is_settled:
-            yield from ports.metadata_sync.until_answer_is_durable(context)
+        if isinstance(result, Deferred):
+            if not result.succeeded:
+                self._wait(context, size_bytes, begun_ns, result)
+                return
+            result = result.value
+        reply = self._reply if ports.metadata_sync.is_settled else self._reply_once_durable
+        reply(context, size_bytes, begun_ns, 0, result)
+
+    def _wait(self, context: RequestContext, size_bytes: int, begun_ns: int, result: Deferred[Answer]) -> None:
+        ports, local_ns = self._ports, 0
+        if ports.request_metrics is not None:
+            local_ns = ports.request_metrics.clock() - begun_ns
+            ports.request_metrics.handled(context.api_key, context.api_version, local_ns)
+        if context.api_key in MAY_WAIT_LONG:
+            ports.long_requests.answered(context)
+        answer_later = partial(self._answer_later, context, size_bytes, begun_ns, local_ns)
+        result.then(answer_later, partial(self._drop, context))
+
+    def _answer_later(
+        self, context: RequestContext, size_bytes: int, begun_ns: int, local_ns: int, answer: Answer
+    ) -> None:
+        """The answer that the handler has promised is known, perhaps by the work of somebody else's request.
+
+        :param local_ns: how long the handler worked.
+        """
+        try:
+            reply = self._reply if self._ports.metadata_sync.is_settled else self._reply_once_durable
+            reply(context, size_bytes, begun_ns, local_ns, answer)
+        except Exception as error:  # noqa: BLE001 - it ends this request and nothing else
+            self._drop(context, error)
+
+    def _reply_once_durable(
+        self, context: RequestContext, size_bytes: int, begun_ns: int, local_ns: int, answer: Answer
+    ) -> None:
+        def work() -> Work[None]:
+            yield from self._ports.metadata_sync.until_answer_is_durable(context)
+            self._reply(context, size_bytes, begun_ns, local_ns, answer)
+
+        self._carry_out(context, work())
+
+    def _reply(self, context: RequestContext, size_bytes: int, begun_ns: int, local_ns: int, answer: Answer) -> None:
+        ports = self._ports
         if not ports.long_requests.is_wanted(context):
             self._release(context)
             self._count(context, size_bytes)  # or a client that disconnects at once would write without being counted
             return
+        requests = ports.request_metrics
         if requests is not None and local_ns:
             requests.answered(context.api_key, local_ns, requests.clock() - begun_ns, answer)
         elif requests is not None:
@@ -144,10 +180,14 @@ class RequestLife:
             requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
         listed = LISTS.get(context.api_key)
         if listed is not None and answer is not None and len(getattr(answer, listed) or ()) > LISTED_IN_A_CHUNK:
-            work = self._encode_in_chunks(context, answer, listed, size_bytes)
-            parts: Sequence[Part] = yield ports.tasks.begin(work, context, continues=True)
-        else:
-            parts = self._encode(context, answer, size_bytes)
+            self._carry_out(context, self._reply_in_chunks(context, answer, listed, size_bytes))
+            return
+        context.channel.reply(context.slot, self._encode(context, answer, size_bytes))
+        self._release(context)
+
+    def _reply_in_chunks(self, context: RequestContext, answer: Message, listed: str, size_bytes: int) -> Work[None]:
+        work = self._encode_in_chunks(context, answer, listed, size_bytes)
+        parts: Sequence[Part] = yield self._ports.tasks.begin(work, context, continues=True)
         context.channel.reply(context.slot, parts)
         self._release(context)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from oncelog.errors import Error
+from oncelog.protocol.fetch_fast import FetchPosition, PartitionKey
 from oncelog.runtime.ports import Random
 
 NO_SESSION = 0
@@ -26,23 +27,8 @@ MAX_PARTITIONS_OF_ONE = 21_000
 NAME_UNIT = 256
 """Each 256 characters of a topic's name count as one more partition towards the limits; valid names are shorter."""
 
-PartitionKey = tuple[str, bytes, int]
-"""Topic name, topic id, partition: an unresolved name or id is empty."""
-
-
-@dataclass(slots=True)
-class FetchPosition:
-    """A fetcher's request for one partition, and the last answer about it."""
-
-    fetch_offset: int
-    max_bytes: int
-    current_leader_epoch: int
-    last_fetched_epoch: int
-    log_start_offset: int
-    reported_high_watermark: int = -1
-    reported_last_stable_offset: int = -1
-    reported_log_start_offset: int = -1
-    reported_error: bool = True
+Reported = tuple[int, int, int, int]
+"""What a fetcher was last sent of a partition: error, high watermark, last stable offset, log start offset."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -54,6 +40,7 @@ class FetchSession:
     epoch: int
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
+    reported: dict[PartitionKey, Reported] = field(default_factory=dict)
     weight: int = 0
     """The session's share of ``MAX_PARTITIONS``."""
 
@@ -63,19 +50,23 @@ class FetchSession:
         names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
         for asked, position in wanted.items():
             key = _named(asked, names)
-            known = self.partitions.get(key)
-            if known is not None:
-                position.reported_high_watermark = known.reported_high_watermark
-                position.reported_last_stable_offset = known.reported_last_stable_offset
-                position.reported_log_start_offset = known.reported_log_start_offset
-                position.reported_error = known.reported_error
-            else:
+            if key not in self.partitions:
                 self.weight += _weight(key)
             self.partitions[key] = position
         for asked in forgotten:
             key = _named(asked, names)
             if self.partitions.pop(key, None) is not None:
+                self.reported.pop(key, None)
                 self.weight -= _weight(key)
+
+    def is_news(self, key: PartitionKey, now: Reported) -> bool:
+        """Whether the fetcher was last sent something else of a partition; from now on it was sent ``now``. True of one
+        that has left the session meanwhile."""
+        if key not in self.partitions:
+            return True
+        before = self.reported.get(key)
+        self.reported[key] = now
+        return now != before
 
     def serve_last(self, key: PartitionKey) -> None:
         """This partition had data: move it behind the others."""
@@ -125,7 +116,7 @@ class FetchSessionCache:
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = int.from_bytes(self._random.token(4), "big") & 0x7FFFFFFF
-        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions, weight)
+        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions, {}, weight)
         self._sessions[session_id] = session
         return session
 

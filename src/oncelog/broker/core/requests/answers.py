@@ -53,9 +53,9 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 @cache
 def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
     """Imported with the first answer that needs it: no other API needs these messages."""
-    from oncelog.protocol.fetch_fast import encode_fetch_response_parts
+    from oncelog.protocol.fetch_fast import encode_fetch
 
-    return encode_fetch_response_parts
+    return encode_fetch
 
 
 def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -> Work[list[Part]]:

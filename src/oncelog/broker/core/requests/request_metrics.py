@@ -11,7 +11,7 @@ from typing import Any
 
 from oncelog.broker.core.requests.durations import Durations
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.protocol.fetch_fast import FetchAnswered
 from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.protocol.wire import Message, Struct
 
@@ -139,9 +139,8 @@ def error_codes(response: Message) -> Iterable[int]:
     """Every error code in an answer: its own, or those of its topics, partitions and so on."""
     if isinstance(response, ProduceResponse):
         return [part.error_code for topic in response.responses for part in topic.partition_responses]
-    if isinstance(response, FetchResponse):
-        parts = [part.error_code for topic in response.responses for part in topic.partitions]
-        return parts or (response.error_code,)
+    if isinstance(response, FetchAnswered):
+        return [part.error_code for part in response.partitions] or (response.error_code,)
     return list(_codes_in(response)) or (0,)
 
 

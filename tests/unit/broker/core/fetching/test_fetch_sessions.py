@@ -3,13 +3,14 @@
 import pytest
 
 from oncelog.broker.core.fetching import fetch_sessions
-from oncelog.broker.core.fetching.fetch_sessions import FetchPosition, FetchSession, FetchSessionCache, PartitionKey
+from oncelog.broker.core.fetching.fetch_sessions import FetchSession, FetchSessionCache
 from oncelog.errors import Error
+from oncelog.protocol.fetch_fast import FetchPosition, PartitionKey
 from tests.support.ports import CountingRandom
 
 
 def position(offset: int = 0) -> FetchPosition:
-    return FetchPosition(offset, 1024, -1, -1, -1)
+    return FetchPosition(0, -1, offset, -1, -1, 1024)
 
 
 def opened(cache: FetchSessionCache, now_ms: int = 0) -> FetchSession:
@@ -55,12 +56,15 @@ def test_full_cache_replaces_only_a_session_idle_for_two_minutes() -> None:
 
 def test_update_changes_adds_and_forgets_partitions() -> None:
     session = opened(FetchSessionCache(1, CountingRandom()))
-    session.partitions["t", b"", 0].reported_high_watermark = 5
-    session.update({("t", b"", 0): position(7), ("t", b"", 1): position()}, [])
-    assert session.partitions["t", b"", 0].fetch_offset == 7
-    assert session.partitions["t", b"", 0].reported_high_watermark == 5
-    session.update({}, [("t", b"", 0)])
+    key, sent = ("t", b"", 0), (0, 5, 5, 0)
+    assert session.is_news(key, sent)
+    session.update({key: position(7), ("t", b"", 1): position()}, [])
+    assert session.partitions[key].fetch_offset == 7
+    assert not session.is_news(key, sent)
+    session.update({}, [key])
     assert list(session.partitions) == [("t", b"", 1)]
+    session.update({key: position(7)}, [])
+    assert session.is_news(key, sent), "what was sent before it left the session does not count"
 
 
 def test_partition_that_had_data_is_served_last() -> None:

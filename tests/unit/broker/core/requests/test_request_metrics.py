@@ -10,9 +10,9 @@ from oncelog.broker.core.requests.durations import Durations
 from oncelog.broker.core.requests.request_metrics import RequestMetrics, error_codes
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.fetch_fast import FetchAnswered, FetchedPartition
 from oncelog.protocol.generated.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
-from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 
 WANTED = (0.5, 0.75, 0.95, 0.99, 0.999)
@@ -65,9 +65,9 @@ def test_a_run_counts_each_of_its_requests() -> None:
 def test_an_answer_is_counted_for_each_of_its_error_codes() -> None:
     assert list(error_codes(EndTxnResponse(error_code=Error.INVALID_TXN_STATE))) == [Error.INVALID_TXN_STATE]
     assert list(error_codes(HeartbeatResponse())) == [Error.NONE]
-    assert list(error_codes(FetchResponse(error_code=Error.FETCH_SESSION_ID_NOT_FOUND))) == [
-        Error.FETCH_SESSION_ID_NOT_FOUND
-    ]
+    assert list(error_codes(FetchAnswered(Error.FETCH_SESSION_ID_NOT_FOUND))) == [Error.FETCH_SESSION_ID_NOT_FOUND]
+    part = FetchedPartition(("t", b"", 0), Error.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, (), 0, None, None)
+    assert list(error_codes(FetchAnswered(Error.NONE, 0, [part]))) == [Error.OFFSET_OUT_OF_RANGE]
     made = CreateTopicsResponse(
         topics=[CreatableTopicResult(error_code=0), CreatableTopicResult(error_code=Error.TOPIC_ALREADY_EXISTS)]
     )

@@ -8,7 +8,7 @@ Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.fetch_reading import (
@@ -21,46 +21,44 @@ from oncelog.broker.core.fetching.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION,
-    FetchPosition,
     FetchSession,
-    PartitionKey,
 )
 from oncelog.broker.core.fetching.purgatory import ParkedFetch
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.errors import NONE, Error
-from oncelog.protocol.generated.fetch_request import FetchRequest
-from oncelog.protocol.generated.fetch_response import (
-    FetchableTopicResponse,
-    FetchResponse,
+from oncelog.protocol.fetch_fast import (
+    FIRST_WITH_SESSIONS,
+    FIRST_WITH_TOPIC_IDS,
+    FetchAnswered,
+    FetchAsked,
+    FetchedPartition,
+    FetchPosition,
+    PartitionKey,
 )
-from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import FetchPorts
 
-FIRST_WITH_TOPIC_IDS = 13
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
 """The session in use, and the partitions to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
-def handle(
-    ports: FetchPorts, context: RequestContext, request: FetchRequest
-) -> FetchResponse | Deferred[FetchResponse]:
+def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> FetchAnswered | Deferred[FetchAnswered]:
     """Answer at once if there is enough data, something to report, or nothing to wait for; otherwise later."""
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
-        return FetchResponse(error_code=Error.INVALID_REQUEST)
+        return FetchAnswered(Error.INVALID_REQUEST)
     opened = _open(ports, context, request)
     if not isinstance(opened, tuple):
-        return FetchResponse(error_code=opened)
+        return FetchAnswered(opened)
     session, positions = opened
-    answers = read_all(ports, context, request, positions, isolation)
-    if request.max_wait_ms <= 0 or _is_enough(request, answers):
+    answers, is_enough = read_all(ports, context, request, positions, isolation)
+    if is_enough or request.max_wait_ms <= 0:
         return _respond(session, answers)
-    request.topics, request.forgotten_topics_data = [], []  # the wait may be long
+    request.topics = request.forgotten = ()  # the wait may be long
     waiting = _ParkedRead(ports, context, request, session, positions, isolation)
     fetch = ParkedFetch(context.channel, waiting.attempt)
     waiting.watch(fetch, answers)
@@ -69,15 +67,6 @@ def handle(
     ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
     ports.long_requests.answered(context)
     return waiting.response
-
-
-def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> bool:
-    """Whether the answers satisfy the fetch, or contain something to report at once."""
-    size_bytes, at_once = 0, False
-    for answer in answers:
-        size_bytes += answer.size_bytes
-        at_once = at_once or answer.at_once
-    return at_once or size_bytes >= request.min_bytes
 
 
 class _ParkedRead:
@@ -101,12 +90,12 @@ class _ParkedRead:
         self,
         ports: FetchPorts,
         context: RequestContext,
-        request: FetchRequest,
+        request: FetchAsked,
         session: FetchSession | None,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
     ) -> None:
-        self.response: Deferred[FetchResponse] = Deferred()
+        self.response: Deferred[FetchAnswered] = Deferred()
         self._ports = ports
         self._context = context
         self._request = request
@@ -120,15 +109,14 @@ class _ParkedRead:
     def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> None:
         """Have ``fetch`` watch the partitions of ``answers``."""
         watched: list[TopicPartition] = []
-        for answer in answers:
-            key, size_bytes = answer.key, answer.size_bytes
-            if answer.partition is None:
+        for data, _, partition in answers:
+            if partition is None:
                 continue
-            topic_partition = answer.partition.topic_partition
+            topic_partition = partition.topic_partition
             watched.append(topic_partition)
-            self._keys[topic_partition] = key
-            self._sizes[key] = size_bytes
-            self._total += size_bytes
+            self._keys[topic_partition] = data.key
+            self._sizes[data.key] = data.size_bytes
+            self._total += data.size_bytes
         if watched:
             self._ports.fetches.watch(fetch, watched)
 
@@ -144,7 +132,7 @@ class _ParkedRead:
         return True
 
     def _read_all(self) -> list[PartitionAnswer]:
-        return read_all(self._ports, self._context, self._request, self._positions, self._isolation)
+        return read_all(self._ports, self._context, self._request, self._positions, self._isolation)[0]
 
     def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
         """All answers if there is enough now that ``woken`` has changed, else None."""
@@ -159,40 +147,35 @@ class _ParkedRead:
             max_bytes(self._ports, request),
             at_least_one_batch=True,
         )
-        self._total += answer.size_bytes - self._sizes[key]
-        self._sizes[key] = answer.size_bytes
+        self._total += answer.data.size_bytes - self._sizes[key]
+        self._sizes[key] = answer.data.size_bytes
         failed = answer.data.error_code != NONE  # its topic may have been deleted
         if not failed and not answer.at_once and self._total < request.min_bytes:
             return None
         return [answer] if len(self._positions) == 1 else self._read_all()
 
 
-def _open(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> _Opened | Error:
+def _open(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> _Opened | Error:
     """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
-    for topic in request.topics:
-        name, topic_id = _identity(ports, by_id, topic.topic, topic.topic_id)
-        for asked in topic.partitions:
-            wanted[name, topic_id, asked.partition] = FetchPosition(
-                asked.fetch_offset,
-                asked.partition_max_bytes,
-                asked.current_leader_epoch,
-                asked.last_fetched_epoch,
-                asked.log_start_offset,
-            )
-    forgotten: dict[PartitionKey, None] = {}
-    for gone in request.forgotten_topics_data:
-        name, topic_id = _identity(ports, by_id, gone.topic, gone.topic_id)
-        for index in gone.partitions:
-            forgotten[name, topic_id, index] = None
-    sessions = ports.fetch_sessions
-    if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-        if request.session_id != NO_SESSION:
-            sessions.close(request.session_id)
-        if request.session_epoch == FINAL_EPOCH or context.api_version < 7:
+    for name, topic_id, positions in request.topics:
+        known = _name_of(ports, topic_id) if by_id else name
+        for position in positions:
+            wanted[known, topic_id, position[0]] = position
+    session_id, session_epoch = request.session_id, request.session_epoch
+    if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        if session_id != NO_SESSION:
+            ports.fetch_sessions.close(session_id)
+        if session_epoch == FINAL_EPOCH or context.api_version < FIRST_WITH_SESSIONS:
             return None, wanted
-        return sessions.open(wanted, by_id, ports.now_ms), wanted
+        return ports.fetch_sessions.open(wanted, by_id, ports.now_ms), wanted
+    forgotten: dict[PartitionKey, None] = {}
+    for name, topic_id, indexes in request.forgotten:
+        known = _name_of(ports, topic_id) if by_id else name
+        for index in indexes:
+            forgotten[known, topic_id, index] = None
+    sessions = ports.fetch_sessions
     session = sessions.resume(request.session_id, request.session_epoch, by_id, ports.now_ms)
     if isinstance(session, Error):
         return session
@@ -204,63 +187,34 @@ def _open(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> 
     return session, dict(session.partitions)
 
 
-def _identity(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes) -> tuple[str, bytes]:
-    """Name and id of a topic, whichever of them the request gave; an unknown id has an empty name."""
-    if not by_id:
-        return name, b""
+def _name_of(ports: FetchPorts, topic_id: bytes) -> str:
+    """The name of a topic; empty if the id is unknown."""
     info = ports.metadata.topic_by_id(topic_id)
-    return (info.name if info else "", topic_id)
+    return info.name if info else ""
 
 
-def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
+def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchAnswered:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
     session_id = NO_SESSION
     if session is not None:
         session_id, incremental = session.session_id, session.epoch > INITIAL_EPOCH + 1
-        answers = [answer for answer in answers if _is_news(session, answer, incremental)]
-    for answer in answers:
-        if answer.size_bytes and answer.partition is not None:
-            answer.partition.bytes_out += answer.size_bytes
+        answers = [answer for answer in answers if _is_news(session, answer.data, incremental)]
+    found = []
+    for data, _, partition in answers:
+        found.append(data)
+        size_bytes = data[7]
+        if size_bytes and partition is not None:
+            partition.bytes_out += size_bytes
             if session is not None:
-                session.serve_last(answer.key)
-    return FetchResponse(0, NONE, session_id, _by_topic(answers))
+                session.serve_last(data.key)
+    return FetchAnswered(NONE, session_id, found)
 
 
-def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) -> bool:
+def _is_news(session: FetchSession, data: FetchedPartition, incremental: bool) -> bool:
     """Whether the answer must contain this partition; also stores in the session what is sent. A full answer contains
     every partition.
     """
-    position = session.partitions.get(answer.key)
-    data = answer.data
-    if position is None:
-        return True
     failed = data.error_code != NONE
-    news = (
-        not incremental
-        or answer.size_bytes > 0
-        or failed
-        or position.reported_error
-        or data.high_watermark != position.reported_high_watermark
-        or data.last_stable_offset != position.reported_last_stable_offset
-        or data.log_start_offset != position.reported_log_start_offset
-        or data.diverging_epoch.epoch >= 0
-    )
-    position.reported_high_watermark = data.high_watermark
-    position.reported_last_stable_offset = data.last_stable_offset
-    position.reported_log_start_offset = data.log_start_offset
-    position.reported_error = failed
-    return news
-
-
-def _by_topic(answers: Iterable[PartitionAnswer]) -> list[FetchableTopicResponse]:
-    """Adjacent partitions of one topic are one entry; the order is kept."""
-    topics: list[FetchableTopicResponse] = []
-    last: tuple[str, bytes] | None = None
-    for answer in answers:
-        name, topic_id, _ = answer.key
-        if last != (name, topic_id):
-            last = name, topic_id
-            topics.append(FetchableTopicResponse(name, topic_id or ZERO_UUID, [answer.data]))
-        else:
-            topics[-1].partitions.append(answer.data)
-    return topics
+    now = data.error_code, data.high_watermark, data.last_stable_offset, data.log_start_offset
+    has_changed = session.is_news(data.key, now)
+    return has_changed or not incremental or data.size_bytes > 0 or failed or data.divergence is not None

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from oncelog.broker.core.fetching.fetch_sessions import FetchPosition, PartitionKey
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.core.storage.partition import Partition
 from oncelog.broker.log.results import LogRead
 from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.protocol.acls import Operation
-from oncelog.protocol.fetch_fast import set_slices
-from oncelog.protocol.generated.fetch_request import FetchRequest
-from oncelog.protocol.generated.fetch_response import (
-    AbortedTransaction,
-    EpochEndOffset,
-    LeaderIdAndEpoch,
-    PartitionData,
-    SnapshotId,
-)
+from oncelog.protocol.fetch_fast import FetchAsked, FetchedPartition, FetchPosition, PartitionKey
 from oncelog.types import READ_COMMITTED, IsolationLevel, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
@@ -32,35 +23,23 @@ ShareAcknowledge always.
 """
 
 
-NO_DIVERGENCE, NO_LEADER, NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()
-"""Values of nearly every answer; never changed."""
-NO_REPLICA = -1
-
-
 class PartitionAnswer(NamedTuple):
     """The answer for one partition, and whether it is a reason not to wait. ``partition`` is None if it was not
     read."""
 
-    key: PartitionKey
-    data: PartitionData
-    size_bytes: int
+    data: FetchedPartition
     at_once: bool
     partition: Partition | None
 
 
-def is_from_replica(request: FetchRequest) -> bool:
-    """Whether the request comes from a follower; from version 15 on its id is in ``replica_state``."""
-    return request.replica_id >= 0 or request.replica_state.replica_id >= 0
-
-
-def _may_read(ports: FetchPorts, context: RequestContext, request: FetchRequest, key: PartitionKey) -> bool:
-    if is_from_replica(request):
+def _may_read(ports: FetchPorts, context: RequestContext, request: FetchAsked, key: PartitionKey) -> bool:
+    if request.replica_id >= 0:
         return allows_cluster(ports, context, Operation.CLUSTER_ACTION)
     name = key[0]
     return not name or allows(ports, context, Operation.READ, TOPIC, name)
 
 
-def max_bytes(ports: FetchPorts, request: FetchRequest) -> int:
+def max_bytes(ports: FetchPorts, request: FetchAsked) -> int:
     """The limit of the whole answer."""
     asked, most = request.max_bytes, ports.config.fetch_max_bytes
     return asked if asked < most else most
@@ -69,28 +48,33 @@ def max_bytes(ports: FetchPorts, request: FetchRequest) -> int:
 def read_all(
     ports: FetchPorts,
     context: RequestContext,
-    request: FetchRequest,
+    request: FetchAsked,
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
-) -> list[PartitionAnswer]:
-    """The answer for every partition. Byte limits are used up in serving order; the first batch is returned even if it
-    exceeds them."""
+) -> tuple[list[PartitionAnswer], bool]:
+    """The answer for every partition, and whether they satisfy the fetch, or contain something to report at once.
+
+    Byte limits are used up in serving order; the first batch is returned even if it exceeds them.
+    """
     left = max_bytes(ports, request)
-    at_least_one_batch = True
     answers = []
+    total, at_once = 0, False
     for key, position in positions.items():
-        answer = read_partition(ports, context, request, key, position, isolation, left, at_least_one_batch)
-        if answer.size_bytes:
-            at_least_one_batch = False
-            left = left - answer.size_bytes if answer.size_bytes < left else 0
+        answer = read_partition(ports, context, request, key, position, isolation, left, not total)
+        data, is_reason, _ = answer
+        size_bytes = data[7]
+        if size_bytes:
+            total += size_bytes
+            left = left - size_bytes if size_bytes < left else 0
+        at_once = at_once or is_reason
         answers.append(answer)
-    return answers
+    return answers, at_once or total >= request.min_bytes
 
 
 def read_partition(
     ports: FetchPorts,
     context: RequestContext,
-    request: FetchRequest,
+    request: FetchAsked,
     key: PartitionKey,
     position: FetchPosition,
     isolation: IsolationLevel,
@@ -105,78 +89,65 @@ def read_partition(
         unknown_id = topic_id and not name
         return _not_asked(key, Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
     if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
-        leader = LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
+        leader = partition.replicas.leader, partition.leader_epoch
         return _error(key, Error.NOT_LEADER_OR_FOLLOWER, leader if context.api_version >= FIRST_WITH_LEADERS else None)
     log = partition.log
     partition.reads += 1
     if log.failed is not None:
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
-    epoch = position.current_leader_epoch
+    _, epoch, offset, last_fetched_epoch, _, limit = position
     error = partition.check_leader_epoch(epoch) if epoch >= 0 else NONE  # a negative epoch asks for no check
-    if error is NONE and is_from_replica(request):
+    if error is NONE and request.replica_id >= 0:
         error = Error.NOT_LEADER_OR_FOLLOWER  # always: no node replicates another one's log by Fetch
     if error is not NONE:
-        leader = LeaderIdAndEpoch(context.session.node_id or ports.node.node_id, partition.leader_epoch)
+        leader = context.session.node_id or ports.node.node_id, partition.leader_epoch
         has_leader = error in SENT_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
         return _error(key, error, leader if has_leader else None)
-    high_watermark, last_stable_offset = log.high_watermark, log.last_stable_offset
-    committed = isolation is READ_COMMITTED
-    data = PartitionData(
-        index,
-        NONE,
-        high_watermark,
-        last_stable_offset,
+    high_watermark, last_stable_offset, log_start_offset = (
+        log.high_watermark,
+        log.last_stable_offset,
         log.log_start_offset,
-        NO_DIVERGENCE,
-        NO_LEADER,
-        NO_SNAPSHOT,
-        [] if committed else None,
-        NO_REPLICA,
-        b"",
     )
-    if position.last_fetched_epoch >= 0:
-        epoch, end_offset = log.end_offset_for_epoch(position.last_fetched_epoch)
+    committed = isolation is READ_COMMITTED
+    aborted: list[tuple[int, int]] | None = [] if committed else None
+    if last_fetched_epoch >= 0:
+        epoch, end_offset = log.end_offset_for_epoch(last_fetched_epoch)
         if end_offset < 0:
             return _error(key, Error.OFFSET_OUT_OF_RANGE)
-        if epoch < position.last_fetched_epoch or end_offset < position.fetch_offset:
-            data.diverging_epoch = EpochEndOffset(epoch, end_offset)
-            return PartitionAnswer(key, data, 0, True, partition)
+        if epoch < last_fetched_epoch or end_offset < offset:
+            diverging = FetchedPartition(
+                key,
+                NONE,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted,
+                (),
+                0,
+                (epoch, end_offset),
+                None,
+            )
+            return PartitionAnswer(diverging, True, partition)
     bound = last_stable_offset if committed else high_watermark
-    limit = left if left < position.max_bytes else position.max_bytes
     try:
-        read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
+        read = log.read(offset, left if left < limit else limit, bound, at_least_one_batch=at_least_one_batch)
         if not isinstance(read, LogRead):
             return _error(key, read)
-        size_bytes = read.size_bytes
-        if size_bytes:
-            set_slices(data, read.slices, size_bytes)
-            if committed:
-                aborted = log.aborted_transactions(position.fetch_offset, read.upper_bound_offset)
-                data.aborted_transactions = [AbortedTransaction(*entry) for entry in aborted]
+        slices, size_bytes, _, upper_bound_offset = read
+        if size_bytes and committed:
+            aborted = log.aborted_transactions(offset, upper_bound_offset)
     except (StorageError, CorruptLogError) as failure:
         return _error(key, partition.unreadable(failure))
-    return new_tuple(PartitionAnswer, (key, data, size_bytes, False, partition))
+    fields = key, NONE, high_watermark, last_stable_offset, log_start_offset, aborted, slices, size_bytes, None, None
+    return new_tuple(PartitionAnswer, (new_tuple(FetchedPartition, fields), False, partition))
 
 
 def _not_asked(key: PartitionKey, error: Error) -> PartitionAnswer:
     """The answer for a partition that was not read; the request continues to wait for its other partitions."""
-    answer = _error(key, error)
-    answer.data.aborted_transactions = []
-    return answer._replace(at_once=False)
+    data, _, _ = _error(key, error)
+    return PartitionAnswer(data._replace(aborted=()), False, None)
 
 
-def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> PartitionAnswer:
-    data = PartitionData(
-        partition_index=key[2],
-        error_code=error,
-        high_watermark=-1,
-        last_stable_offset=-1,
-        log_start_offset=-1,
-        aborted_transactions=None,
-        preferred_read_replica=NO_REPLICA,
-        records=b"",
-    )
-    if current_leader is not None:
-        data.current_leader = current_leader
-    return PartitionAnswer(key, data, 0, True, None)
+def _error(key: PartitionKey, error: Error, leader: tuple[int, int] | None = None) -> PartitionAnswer:
+    return PartitionAnswer(FetchedPartition(key, error, -1, -1, -1, None, (), 0, None, leader), True, None)

@@ -11,9 +11,11 @@ import pytest
 from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
 from oncelog.broker.core.fetching.purgatory import FetchPurgatory
 from oncelog.broker.core.storage.partition import Partition
+from oncelog.broker.log.results import FileSlice
 from oncelog.broker.server.disk.memory_disk import MemoryDisk
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.acls import AclResourceType
+from oncelog.protocol.fetch_fast import FetchAnswered, encode_fetch
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.runtime.deferred import Deferred
@@ -69,17 +71,23 @@ class FetchFakes(HandlerPorts):
         """The answer, which comes at once."""
         result = self.begin(request, version)
         self.tasks.finish()
-        found = result.value if isinstance(result, Deferred) else result
-        assert isinstance(found, FetchResponse)
-        return found
+        return received(result.value if isinstance(result, Deferred) else result, version)
 
     def wait(self, request: FetchRequest, version: int = NAME) -> list[Any]:
         """The answer or failure, once there is one; none when this returns."""
         answers: list[Any] = []
-        self.begin(request, version).then(answers.append, answers.append)
+        self.begin(request, version).then(lambda answer: answers.append(received(answer, version)), answers.append)
         self.tasks.finish()
         assert answers == []
         return answers
+
+
+def received(answer: FetchAnswered, version: int) -> FetchResponse:
+    """The answer as its client reads it."""
+    parts, size_bytes = encode_fetch(answer, version)
+    sent = b"".join(part.read_bytes() if isinstance(part, FileSlice) else part for part in parts)
+    assert len(sent) == size_bytes
+    return FetchResponse.decode(sent, version)
 
 
 @pytest.fixture
@@ -290,7 +298,7 @@ def test_data_that_arrives_while_many_partitions_are_read_ends_the_wait() -> Non
     ports.begin(request_for(asked(*range(2 * MANY)), max_wait_ms=500), NAME).then(answers.append, answers.append)
     ports.append()
     ports.tasks.finish()
-    assert sizes(answers[0])[0] == SIZE
+    assert sizes(received(answers[0], NAME))[0] == SIZE
 
 
 def test_a_fetch_of_many_partitions_with_enough_data_is_answered_at_once() -> None:

@@ -89,6 +89,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/records/validation.py:validate_append": IN_KAFKAS_ORDER,
     "oncelog/broker/server/opening.py:_start": START_ORDER,
     "oncelog/broker/server/opening.py:open_server": START_ORDER,
+    "oncelog/broker/server/connections/connection.py:_start": HOT,
     "oncelog/broker/server/connections/sending.py:write": HOT,
     "oncelog/broker/server/server.py:_end_iteration": HOT,
     "oncelog/schemas/arrow/resolution.py:of": EACH_FIELD,

@@ -70,12 +70,10 @@ def request_header_fields(frame: Buffer) -> tuple[int, int, int, str | None, boo
     An unknown key or version is read with header v1 and ``is_known`` false; where
     the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
     """
-    pos = 0
-    at = "api_key"
+    pos, at = 0, "api_key"
     try:
-        api_key, api_version, correlation_id, length = _unpack_header(frame, pos)
-        pos += 10
-        at = "client_id"
+        api_key, api_version, correlation_id, length = _unpack_header(frame, 0)
+        pos, at = 10, "client_id"
         client_id = None
         if length >= 0:
             end = pos + length

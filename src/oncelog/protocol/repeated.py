@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from struct import Struct
 
+from oncelog.protocol.wire import Buffer
+
 _INT32 = Struct(">i")
 CORRELATION_AT, PREFIX_AT = 8, 12
 """Positions after the size, API key and version; and after the correlation id."""
@@ -25,7 +27,7 @@ class RequestPattern:
         self._size_bytes = self._suffix_at + len(suffix) - 4
 
     @classmethod
-    def of(cls, frame: memoryview, body: int, marked: bytes, mark: bytes) -> RequestPattern | None:
+    def of(cls, frame: Buffer, body: int, marked: bytes, mark: bytes) -> RequestPattern | None:
         """The pattern of ``frame``, which begins after its size field, and whose body is at ``body``.
 
         :param marked: the body encoded again with ``mark`` in the gap. If it differs from the body that was sent, the

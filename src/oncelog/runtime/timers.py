@@ -74,7 +74,7 @@ class Timers:
         :param is_enough: called after each timer: whether the others should wait for the next call.
         """
         shifts = self._shifts
-        while (at_ms := self.next_ms()) is not None and at_ms <= now_ms:
+        while self._heap and self._heap[0][0] <= now_ms:
             timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None
             if callback is None:

@@ -43,7 +43,7 @@ from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import request_header_fields
 from oncelog.protocol.messages import read_type
 from oncelog.protocol.produce_fast import parse_one_partition
-from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Buffer, Message
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Background, Disk, Random
 from oncelog.runtime.timers import Timers
@@ -106,8 +106,8 @@ class Broker:
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.answer_memory = AnswerMemory(self.request_memory)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
-        self._pattern_caches: dict[int, ProduceRuns | RepeatedCommits] = {}
-        """The caches of request patterns that have learned a request, by API key."""
+        self.pattern_caches: dict[int, ProduceRuns | RepeatedCommits] = {}
+        """The caches of request patterns that have learned a request, by API key; read-only for others."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.metadata_sync = MetadataSync(self)
@@ -272,7 +272,7 @@ class Broker:
 
     # --- requests
 
-    def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def receive(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> None:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
         A request that cannot be decoded closes its own connection and no other; only ApiVersions answers unknown
@@ -283,7 +283,7 @@ class Broker:
         if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
             self.handle(channel, slot, frame, now_ms)
 
-    def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def handle(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> None:
         """Like :meth:`receive`, without the interceptor."""
         authenticator = channel.session.authenticator
         try:
@@ -310,7 +310,7 @@ class Broker:
             begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
             request: Message | None = None
             if api_key == PRODUCE:
-                request = parse_one_partition(frame, body, version)
+                request = parse_one_partition(memoryview(frame), body, version)
             if request is None and len(frame) > LONG_BYTES:
                 self._request_life.begin_long(context, frame, body, begun_ns)
                 return
@@ -334,9 +334,9 @@ class Broker:
         return AppendPipeline(self, self.validation_thread)
 
     def _pattern_cache(self, api_key: int) -> ProduceRuns | RepeatedCommits:
-        cache = self._pattern_caches.get(api_key)
+        cache = self.pattern_caches.get(api_key)
         if cache is None:
-            cache = self._pattern_caches[api_key] = self._new_pattern_cache(api_key)
+            cache = self.pattern_caches[api_key] = self._new_pattern_cache(api_key)
         return cache
 
     def _new_pattern_cache(self, api_key: int) -> ProduceRuns | RepeatedCommits:
@@ -350,9 +350,12 @@ class Broker:
 
     def _call_api(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Check the caller's permissions, and call the API's handler."""
-        rights = self.served[context.api_key].rights if self.authorizer is not None else ()
-        refused = refused_request(self, context, request, rights) if rights else None
-        return handler_for(context.api_key)(self, context, request) if refused is None else refused
+        if self.authorizer is not None and (rights := self.served[context.api_key].rights):
+            refused = refused_request(self, context, request, rights)
+            if refused is not None:
+                return refused
+        answer: Answer | Deferred[Answer] = handler_for(context.api_key)(self, context, request)
+        return answer
 
     def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle as many as possible of the requests in ``buffer[start:end]``, each preceded by its size, in one run.
@@ -361,7 +364,7 @@ class Broker:
         One answer for all of them goes to ``slot``. The buffer is free again on return.
         """
         self.now_ms, authenticator = now_ms, channel.session.authenticator
-        cache = self._pattern_caches.get(buffer[start + 5]) if end - start > 5 else None
+        cache = self.pattern_caches.get(buffer[start + 5])
         if cache is None or (authenticator is not None and not authenticator.allows_requests(now_ms)):
             return start
         try:
@@ -374,7 +377,7 @@ class Broker:
 
     def forget_patterns(self, channel: Channel | None = None) -> None:
         """Permissions or topics have changed: drop the request patterns of a connection (None: of all)."""
-        for cache in self._pattern_caches.values():
+        for cache in self.pattern_caches.values():
             cache.forget(channel)
 
     def disconnected(self, channel: Channel) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.security.security_log import SecurityLog
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
+    from oncelog.protocol.wire import Buffer
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class RequestLife:
         except Exception as error:  # noqa: BLE001 - it ends this request and nothing else
             self._drop(context, error)
 
-    def begin_long(self, context: RequestContext, frame: memoryview, body: int, begun_ns: int) -> None:
+    def begin_long(self, context: RequestContext, frame: Buffer, body: int, begun_ns: int) -> None:
         """A long request has arrived: decode it when there is memory for it and the long requests before it have been
         decoded; commits are decoded at once.
         """
@@ -98,7 +99,7 @@ class RequestLife:
         carry_out(work).then(lambda _: None, partial(self._drop, context))
 
     def _decode_and_handle(
-        self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None], begun_ns: int
+        self, context: RequestContext, frame: Buffer, body: int, turn: Deferred[None], begun_ns: int
     ) -> Work[None]:
         ports, size_bytes = self._ports, len(frame)
         if not turn.done:
@@ -168,7 +169,7 @@ class RequestLife:
 
     def _reply(self, context: RequestContext, size_bytes: int, begun_ns: int, local_ns: int, answer: Answer) -> None:
         ports = self._ports
-        if not ports.long_requests.is_wanted(context):
+        if ports.long_requests.in_progress and not ports.long_requests.is_wanted(context):
             self._release(context)
             self._count(context, size_bytes)  # or a client that disconnects at once would write without being counted
             return
@@ -183,7 +184,8 @@ class RequestLife:
             self._carry_out(context, self._reply_in_chunks(context, answer, listed, size_bytes))
             return
         context.channel.reply(context.slot, self._encode(context, answer, size_bytes))
-        self._release(context)
+        if ports.long_requests.in_progress or ports.answer_memory.held:
+            self._release(context)
 
     def _reply_in_chunks(self, context: RequestContext, answer: Message, listed: str, size_bytes: int) -> Work[None]:
         work = self._encode_in_chunks(context, answer, listed, size_bytes)

@@ -31,6 +31,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANS
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.core.broker import Broker
+    from oncelog.protocol.wire import Buffer
 
 REORDER_TIMEOUT_MS = 500
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
@@ -93,7 +94,7 @@ class FaultInterceptor:
 
     # --- requests
 
-    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+    def takes(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> bool:
         try:
             header, body = decode_request_header(frame)
         except ProtocolError:
@@ -127,7 +128,7 @@ class FaultInterceptor:
         request: Any,
         channel: Channel,
         slot: int,
-        frame: memoryview,
+        frame: Buffer,
         now_ms: int,
     ) -> None:
         if Action.LOSE_REQUEST in struck:

@@ -293,4 +293,4 @@ def test_requests_are_not_cached_while_faults_are_active() -> None:
     side.broker.intercept(Nobody(), mock.Mock())
     side.one_by_one([Frames(side.topic_ids).frame(Sent())])
     assert side.reported()[0]  # type: ignore[index]
-    assert not side.broker._pattern_caches
+    assert not side.broker.pattern_caches

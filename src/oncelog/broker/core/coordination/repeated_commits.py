@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.storage.flushing import Flushing
     from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
+    from oncelog.protocol.wire import Buffer
 
 FIRST_FLEXIBLE: Final = 8
 LEARNED_IN_VAIN: Final = 8
@@ -70,7 +71,7 @@ class RepeatedCommits:
             self._known.pop(channel, None)
             self._in_vain.pop(channel, None)
 
-    def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: memoryview, body: int) -> None:
+    def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: Buffer, body: int) -> None:
         """Learn the pattern of a commit that was just accepted, if the next commit may match it."""
         version, channel, ports = context.api_version, context.channel, self._ports
         if version < FIRST_FLEXIBLE or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:

@@ -135,14 +135,15 @@ class FetchPurgatory:
         fetch.is_over = True
         if fetch.timer is not None:
             fetch.timer.cancel()
-        parked = self._by_channel.get(fetch.channel.connection_id)
-        if parked is not None and fetch in parked:
-            del parked[fetch]
+        connection_id, partitions = fetch.channel.connection_id, fetch.partitions
+        parked = self._by_channel.get(connection_id)
+        if parked is not None:
+            parked.pop(fetch, None)
             if not parked:
-                del self._by_channel[fetch.channel.connection_id]
-        self._watched -= len(fetch.partitions)
-        if len(fetch.partitions) <= LEFT_IN_A_CHUNK:
-            self._leave(fetch, fetch.partitions)
+                del self._by_channel[connection_id]
+        self._watched -= len(partitions)
+        if len(partitions) <= LEFT_IN_A_CHUNK:
+            self._leave(fetch, partitions)
         else:
             self._tasks.begin(self._leaving(fetch))
 

@@ -34,7 +34,8 @@ class AnswerMemory:
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
         self._stopping = False
-        self._held: dict[int, int] = {}
+        self.held: dict[int, int] = {}
+        """Bytes by connection; read-only for others."""
         self._waiting: dict[int, tuple[int, Deferred[None]]] = {}
         memory.released = self._wake
 
@@ -46,7 +47,7 @@ class AnswerMemory:
         """
         connection_id, more = context.channel.connection_id, entries * ENTRY_BYTES + size_bytes
         most = max(self._memory.limit_bytes, MIN_BYTES)
-        if self._held.setdefault(connection_id, 0) + more > most:
+        if self.held.setdefault(connection_id, 0) + more > most:
             raise AnswerTooLong(
                 f"the answer would take more than {most} bytes (queued.max.request.bytes, and 64 MB in any case): "
                 "request less at once"
@@ -56,12 +57,12 @@ class AnswerMemory:
             self._waiting[connection_id] = more, admitted
             self._memory.wanted_by_answers += more
             yield admitted
-            self._held.setdefault(connection_id, 0)  # the connection may have ended, while the work continues
-        self._held[connection_id] += more
+            self.held.setdefault(connection_id, 0)  # the connection may have ended, while the work continues
+        self.held[connection_id] += more
         self._memory.estimate(more)
 
     def _may_take(self, connection_id: int, more: int, taken: int) -> bool:
-        return taken + more <= self._memory.limit_bytes or next(iter(self._held)) == connection_id or self._stopping
+        return taken + more <= self._memory.limit_bytes or next(iter(self.held)) == connection_id or self._stopping
 
     def _wake(self) -> None:
         """Memory was released, or another answer is now the first: wake those that may continue."""
@@ -88,9 +89,9 @@ class AnswerMemory:
         Work with an effect continues after its connection has ended: its answer is counted until it is complete; then
         this is called again.
         """
-        if not self._held and not self._waiting:
+        if not self.held and not self._waiting:
             return
-        held = self._held.pop(channel.connection_id, 0)
+        held = self.held.pop(channel.connection_id, 0)
         admitted = self._stop_waiting(channel.connection_id)
         if held:
             self._memory.estimate(-held)

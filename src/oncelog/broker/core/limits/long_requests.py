@@ -56,17 +56,18 @@ class LongRequests:
         self._memory = memory
         self._queue: deque[_LongRequest] = deque()
         self._admitted = 0
-        self._of_connection: dict[int, dict[RequestContext, _LongRequest]] = {}
+        self.in_progress: dict[int, dict[RequestContext, _LongRequest]] = {}
+        """By connection; read-only for others."""
 
     def __len__(self) -> int:
         """The number of requests not yet answered."""
-        return sum(map(len, self._of_connection.values()))
+        return sum(map(len, self.in_progress.values()))
 
     def arrived(self, context: RequestContext, size_bytes: int) -> Deferred[None]:
         """Count a request of ``size_bytes`` until :meth:`answered`. Resolves when there is memory to decode it."""
         elements = min(size_bytes, SERVED[context.api_key].max_elements)
         long = _LongRequest(context, elements * ELEMENT_BYTES)
-        self._of_connection.setdefault(context.channel.connection_id, {})[context] = long
+        self.in_progress.setdefault(context.channel.connection_id, {})[context] = long
         self._count(long, size_bytes)
         if context.api_key in NEVER_QUEUED:
             self._admit(long)
@@ -77,32 +78,32 @@ class LongRequests:
 
     def decoded(self, context: RequestContext, elements: int) -> None:
         """The request has been decoded: it is as large as this, which is no more than was counted."""
-        long = self._of_connection[context.channel.connection_id][context]
+        long = self.in_progress[context.channel.connection_id][context]
         self._count(long, elements * ELEMENT_BYTES - long.max_bytes)
         self._admit_next()
 
     def is_wanted(self, context: RequestContext) -> bool:
         """Whether the connection of a request that was carried out still waits for the answer."""
-        if not self._of_connection:
+        if not self.in_progress:
             return True
-        long = self._of_connection.get(context.channel.connection_id, {}).get(context)
+        long = self.in_progress.get(context.channel.connection_id, {}).get(context)
         return long is None or long.has_peer
 
     def answered(self, context: RequestContext) -> None:
         """Release the request's memory, if it is counted: it needs none any more, or waits for something that may never
         happen."""
-        if not self._of_connection:
+        if not self.in_progress:
             return
-        long = self._of_connection.get(context.channel.connection_id, {}).get(context)
+        long = self.in_progress.get(context.channel.connection_id, {}).get(context)
         if long is not None:
             self._forget(long)
             self._admit_next()
 
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: requests with an effect are still carried out."""
-        if channel.connection_id not in self._of_connection:
+        if channel.connection_id not in self.in_progress:
             return
-        for long in list(self._of_connection[channel.connection_id].values()):
+        for long in list(self.in_progress[channel.connection_id].values()):
             long.has_peer = False
             if long.context.api_key in READ_ONLY:
                 self._forget(long)
@@ -127,9 +128,9 @@ class LongRequests:
 
     def _forget(self, long: _LongRequest) -> None:
         connection_id = long.context.channel.connection_id
-        del self._of_connection[connection_id][long.context]
-        if not self._of_connection[connection_id]:
-            del self._of_connection[connection_id]
+        del self.in_progress[connection_id][long.context]
+        if not self.in_progress[connection_id]:
+            del self.in_progress[connection_id]
         if long.admitted.done:
             self._admitted -= 1
         else:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.registry import Served
     from oncelog.broker.core.requests.session import Channel
     from oncelog.broker.core.security.security_log import SecurityLog
+    from oncelog.protocol.wire import Buffer
     from oncelog.runtime.timers import Timers
 
 SHORTEST_SESSION_MS = 1000
@@ -130,7 +131,7 @@ class SaslAuthenticator:
         if self._session_ends_ms is not None:
             self._session_ends_ms += step_ms
 
-    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+    def takes(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; returns False if it is for the APIs."""
         if self.state is LoginState.AUTHENTICATED:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
@@ -163,7 +164,7 @@ class SaslAuthenticator:
             return False
         return self._renewal_begun_ms is None or now_ms - self._renewal_begun_ms >= SHORTEST_SESSION_MS
 
-    def _take_request(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def _take_request(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> None:
         header, body = decode_request_header(frame)
         key, version = header.api_key, header.api_version
         wanted = {
@@ -200,7 +201,7 @@ class SaslAuthenticator:
         self,
         channel: Channel,
         slot: int,
-        frame: memoryview,
+        frame: Buffer,
         header: RequestHeader,
         body: int,
         now_ms: int,
@@ -245,7 +246,7 @@ class SaslAuthenticator:
         self._framed = header.api_version >= 1
         _answer(channel, slot, header, SaslHandshakeResponse(error_code=Error.NONE, mechanisms=list(enabled)))
 
-    def _take_bare_token(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+    def _take_bare_token(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> None:
         try:
             token = self._respond(channel, bytes(frame), now_ms)
         except LoginRefused as refusal:
@@ -318,7 +319,7 @@ class SaslAuthenticator:
             end(now_ms)
 
 
-def _api_key(frame: memoryview) -> int:
+def _api_key(frame: Buffer) -> int:
     return int.from_bytes(frame[:2], "big", signed=True) if len(frame) >= 2 else -1
 
 

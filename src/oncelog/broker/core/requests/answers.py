@@ -39,15 +39,16 @@ LISTED_IN_A_CHUNK = 20
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """Header and body."""
     if context.api_key == FETCH:
-        parts, size_bytes = _fetch_encoder()(response, context.api_version)
-        parts[0] = _header(context, size_bytes) + parts[0]
+        version = context.api_version
+        parts, size_bytes = _fetch_encoder()(response, version)
+        parts[0] = encode_response_header(FETCH, version, context.correlation_id, size_bytes) + parts[0]
         return parts
     try:
         written = response.encode(context.api_version)
     except UnencodableValue:
         _shorten(response)
         written = response.encode(context.api_version)
-    return [_header(context, len(written)), written]
+    return [_header(context, len(written)) + written]
 
 
 @cache

@@ -15,12 +15,13 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
+    from oncelog.protocol.wire import Buffer
 
 
 class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
-    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+    def takes(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> bool:
         """Whether the interceptor takes over the request; it then passes it to ``Broker.handle`` later, or never."""
         ...
 

@@ -60,7 +60,7 @@ class Authenticator(Protocol):
         """Whether :meth:`takes` would return False for any frame except one that begins a login."""
         ...
 
-    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+    def takes(self, channel: Channel, slot: int, frame: bytes | memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; returns False if it is for the APIs."""
         ...
 

@@ -144,6 +144,10 @@ class Tasks:
         short, long = self._short, self._long
         return len(short.queue) + len(short.running) + len(long.queue) + len(long.running)
 
+    def __bool__(self) -> bool:
+        """Whether any task can continue; the server asks in each iteration."""
+        return bool(self._short.running or self._long.running)  # without one of these, none is in a queue
+
     def begins_for(self, owner: RequestContext) -> int:
         """Start counting work for a request, until :meth:`ends_for` is called with this result."""
         return self._work_clock() - owner.work_ns

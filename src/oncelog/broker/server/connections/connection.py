@@ -24,7 +24,7 @@ import socket
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol, cast
 
-from oncelog.broker.server.connections.parts import FIRST_FRAME_BYTES, IncomingFrame, is_produce
+from oncelog.broker.server.connections.parts import FIRST_FRAME_BYTES, PRODUCE, IncomingFrame, is_produce
 from oncelog.broker.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
 from oncelog.broker.server.listener_settings import host_text
 from oncelog.errors import InvariantError
@@ -33,6 +33,7 @@ from oncelog.runtime import forks, real_time
 if TYPE_CHECKING:
     from oncelog.broker.core.requests.session import Session
     from oncelog.broker.server.connections.spare_buffers import SpareBuffers
+    from oncelog.protocol.wire import Buffer
 
 logger = logging.getLogger(__name__)
 
@@ -330,29 +331,39 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 )
                 break
             after = position + 4 + size
-            if after > end or budget.used >= ITERATION_BUDGET or not self._may_start(buffer, position):
+            if after > end or budget.used >= ITERATION_BUDGET:
+                break
+            api_key = buffer[position + 5] if size > 1 else -1  # of an unknown API above 255, only the low byte
+            if not self._may_start(api_key):
                 break
             slot = order.next_slot
             order.next_slot = slot + 1
-            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
-            if run_end > position:
-                budget.used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
-                position = run_end
-                continue
-            order.only_produce = order.only_produce and is_produce(buffer, position)
-            if not position and after == end and buffer is not server.read_buffer:
+            if api_key in broker.pattern_caches:
+                run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
+                if run_end > position:
+                    budget.used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
+                    position = run_end
+                    continue
+            frame: Buffer
+            if api_key != PRODUCE:
+                order.only_produce = False
+                frame = bytes(buffer[position + 4 : after])
+            elif not position and after == end and buffer is not server.read_buffer:
                 frame = memoryview(buffer)[4:after]  # the request owns its buffer
                 self._lent = True
             else:
-                frame = memoryview(buffer[position + 4 : after])  # a copy
-            position, begun_ns = after, real_time.perf_counter_ns()
+                frame = memoryview(buffer[position + 4 : after])  # a copy, whose offsets the log may change
+            position = after
+            begun_ns = real_time.perf_counter_ns() if after < end else 0  # only requests behind it wait for it
             broker.receive(self, slot, frame, now_ms)
-            budget.used += REQUEST_COST + (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE
+            budget.used += REQUEST_COST
+            if begun_ns:
+                budget.used += (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE
         if position < end and not self._closing:
             self._keep_rest(buffer, position, end)
 
-    def _may_start(self, buffer: bytearray, position: int) -> bool:
-        """Whether the connection allows the request whose size is at ``position`` to start now."""
+    def _may_start(self, api_key: int) -> bool:
+        """Whether the connection allows a request of this API to start now; a Produce may start behind others."""
         if self._throttled_until or self._writer is not None:
             return False
         if self._out and (self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE):
@@ -361,7 +372,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if order.next_reply == order.next_slot:
             order.only_produce = True
             return True
-        return order.only_produce and is_produce(buffer, position)
+        return order.only_produce and api_key == PRODUCE
 
     def _yield(self) -> None:
         """Pause reading and starting requests here until the next iteration, unless all that arrived has been started:
@@ -384,7 +395,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def resume(self) -> None:
         """Start the waiting requests that may start now; called at the end of an iteration."""
         waiting, budget = self._waiting, self._budget
-        if waiting is not None and not budget.is_over and not self._closing and self._may_start(waiting, 0):
+        if (
+            waiting is not None
+            and not budget.is_over
+            and not self._closing
+            and self._may_start(PRODUCE if is_produce(waiting, 0) else -1)
+        ):
             self._waiting = None
             self._release(self._waiting_end)
             self._start_own(waiting, self._waiting_end)

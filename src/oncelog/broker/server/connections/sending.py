@@ -11,6 +11,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log.results import FileSlice
@@ -120,11 +121,10 @@ class Sending:
             order.next_reply = slot = slot + 1
             for part in ready:
                 out.append(part)
-                if type(part) is not FileSlice:
-                    size = len(part)
-                    out_bytes += size
-                    if size > LARGE_ANSWER_BYTES:
-                        self._budget.used += ANSWER_PRICE * size
+                size = len(part)  # a range of a file counts as a few bytes
+                out_bytes += size
+                if size > LARGE_ANSWER_BYTES:
+                    self._budget.used += ANSWER_PRICE * size
             ready = order.replies.pop(slot, None) if order.replies else None
         self._out_bytes = out_bytes
         self._server.writable[self] = None  # at the end of this iteration
@@ -187,20 +187,17 @@ class Sending:
     def _send_buffers(self, target: socket.socket) -> None:
         out = self._out
         buffers: list[Buffer] = []
-        copied = size = 0
-        for position, part in enumerate(out):
-            if position == SEND_AT_ONCE:
-                break
+        copied = 0
+        for part in out if len(out) <= SEND_AT_ONCE else islice(out, SEND_AT_ONCE):
             if type(part) is FileSlice:
                 size_bytes = part.size_bytes
                 if size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
                     break
                 copied += size_bytes
-                part = out[position] = self._read(part)
-            size += len(part)
+                part = self._read(part)  # again if the socket does not take it now
             buffers.append(part)
-        if len(buffers) == len(out) and (len(out) == 1 or size <= COPIED_BYTES):
-            whole = buffers[0] if len(out) == 1 else b"".join(buffers)
+        if len(buffers) == len(out) and sum(map(len, buffers)) <= COPIED_BYTES:
+            whole = b"".join(buffers)
             sent = target.send(whole)
             out.clear()
             if sent < len(whole):
@@ -220,7 +217,7 @@ class Sending:
     @staticmethod
     def _read(part: FileSlice) -> bytes:
         try:
-            data = part.read_bytes()
+            data = part.file.read_at(part.position, part.size_bytes)
         except StorageError as error:
             raise UnreadableFile(part, str(error)) from error
         if len(data) < part.size_bytes:

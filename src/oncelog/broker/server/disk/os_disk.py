@@ -146,7 +146,7 @@ class OsFile:
         return self._size
 
     def read_at(self, position: int, size: int) -> bytes:
-        held = self._hold()
+        held = self._descriptor or self._hold()
         try:
             data = os.pread(held.number, size, position)
             if len(data) == size or not data:

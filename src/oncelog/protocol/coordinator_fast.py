@@ -24,6 +24,8 @@ _USUAL_END: Final = Struct(">qqBBBqBBh")
 _TAG_INT64: Final = Struct(">BBq")
 _TAG_INT16: Final = Struct(">BBh")
 _OFFSET: Final = Struct(">hqi")
+_USUAL_OFFSET: Final = Struct(">hqiBq")
+"""A committed offset without metadata."""
 _INT64: Final = Struct(">q")
 OFFSET_COMMIT_TYPE: Final = 1
 OFFSET_COMMIT_VERSION: Final = 4
@@ -88,9 +90,12 @@ def offset_commit_value(
     offset: int, leader_epoch: int, metadata: str, commit_timestamp_ms: int, topic_id: bytes
 ) -> bytes:
     """Version 4; a missing topic id gets no tag."""
+    tags = b"\0" if topic_id == ZERO_UUID else b"\1\0\x10" + topic_id
+    if not metadata:
+        fields = OFFSET_COMMIT_VERSION, offset, leader_epoch, 1, commit_timestamp_ms
+        return _packed(_USUAL_OFFSET, "OffsetCommitValue", *fields) + tags
     text = metadata.encode()
     head = _packed(_OFFSET, "OffsetCommitValue", OFFSET_COMMIT_VERSION, offset, leader_epoch)
-    tags = b"\0" if topic_id == ZERO_UUID else b"\1\0\x10" + topic_id
     return b"".join((head, string_length(len(text) + 1), text, _INT64.pack(commit_timestamp_ms), tags))
 
 

@@ -17,14 +17,16 @@ CORRELATION_AT, PREFIX_AT = 8, 12
 class RequestPattern:
     """The bytes of a request except its correlation id and ``gap_bytes`` somewhere in its body."""
 
-    __slots__ = ("_prefix", "_size_bytes", "_start", "_suffix", "_suffix_at", "gap_at")
+    __slots__ = ("_after", "_prefix", "_start", "_suffix", "_suffix_at", "gap_at")
 
     def __init__(self, start: bytes, prefix: bytes, gap_bytes: int, suffix: bytes) -> None:
-        self._start, self._prefix, self._suffix = start, prefix, suffix
+        self._prefix, self._suffix = prefix, suffix
         self.gap_at = PREFIX_AT + len(prefix)
         """Position of the gap, from the beginning of the request's size field."""
         self._suffix_at = self.gap_at + gap_bytes
-        self._size_bytes = self._suffix_at + len(suffix) - 4
+        self._after = self._suffix_at + len(suffix)
+        self._start = _INT32.pack(self._after - 4) + start
+        """Size, API key and version."""
 
     @classmethod
     def of(cls, frame: Buffer, body: int, marked: bytes, mark: bytes) -> RequestPattern | None:
@@ -42,11 +44,10 @@ class RequestPattern:
     def end(self, buffer: bytearray, start: int, end: int) -> int:
         """The end of the request at ``start``, if it is complete in ``buffer[start:end]`` and matches; else
         ``start``."""
-        after = start + 4 + self._size_bytes
+        after = start + self._after
         if (
             after > end
-            or _INT32.unpack_from(buffer, start)[0] != self._size_bytes
-            or not buffer.startswith(self._start, start + 4)
+            or not buffer.startswith(self._start, start)
             or not buffer.startswith(self._prefix, start + PREFIX_AT)
             or not buffer.startswith(self._suffix, start + self._suffix_at)
         ):

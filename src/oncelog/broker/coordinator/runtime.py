@@ -254,15 +254,15 @@ class CoordinatorRuntime(Generic[S]):
             return Deferred.of(Error.NOT_COORDINATOR)
         if not records:
             return Deferred.of(NONE)
-        appended = self.host.append_records(partition, records, now_ms, producer, guard)
-        if appended.error is not NONE:
-            return appended.committed
+        error, base_offset, committed = self.host.append_records(partition, records, now_ms, producer, guard)
+        if error is not NONE:
+            return committed
         if apply is not None:
-            apply(appended.base_offset)
+            apply(base_offset)
         else:
             for delta, (key, value) in enumerate(records):
-                shard.replay(LoggedRecord(appended.base_offset + delta, now_ms, producer, key, value))
-        return appended.committed
+                shard.replay(LoggedRecord(base_offset + delta, now_ms, producer, key, value))
+        return committed
 
     def complete_transaction(self, partition: int, marker: LoggedMarker) -> None:
         """Called when a marker was appended to an internal partition (``__consumer_offsets``)."""

@@ -339,10 +339,10 @@ class Coordinators:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
         if target.replicas is not None and target.lacks_replicas:
             return _not_appended(Error.NOT_ENOUGH_REPLICAS)
-        result = target.append_coordinator(records, now_ms, producer, guard)
-        if result.error is not NONE:
-            return _not_appended(result.error)
-        return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
+        error, base_offset, last_offset, *_ = target.append_coordinator(records, now_ms, producer, guard)
+        if error is not NONE:
+            return _not_appended(error)
+        return new_tuple(Appended, (NONE, base_offset, target.when_committed(last_offset + 1)))
 
     def begin_task(self, work: Work[None]) -> None:
         self._ports.tasks.begin(work).then(lambda _: None, _broken_off)

@@ -99,20 +99,21 @@ class RepeatedCommits:
         known = self._known.get(channel)
         if known is None:
             return start
-        after = known.pattern.end(buffer, start, end)
+        pattern, commit, size, answer, version = known
+        after = pattern.end(buffer, start, end)
         ports = self._ports
         if after == start:
             return start
         requests = ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
-        offset, leader_epoch = _GAP.unpack_from(buffer, start + known.pattern.gap_at)
-        if not ports.groups.commit_again(known.commit, offset, leader_epoch, now_ms):
+        offset, leader_epoch = _GAP.unpack_from(buffer, start + pattern.gap_at)
+        if not ports.groups.commit_again(commit, offset, leader_epoch, now_ms):
             return start
         self._in_vain[channel] = 0
         if requests is not None:
-            requests.handled_and_answered(ApiKey.OFFSET_COMMIT, known.version, requests.clock() - begun_ns, None)
-        correlation_id = bytes(buffer[start + CORRELATION_AT : start + CORRELATION_AT + 4])
-        channel.reply(slot, [known.size + correlation_id + known.answer])
+            requests.handled_and_answered(ApiKey.OFFSET_COMMIT, version, requests.clock() - begun_ns, None)
+        correlation_id = buffer[start + CORRELATION_AT : start + CORRELATION_AT + 4]
+        channel.reply(slot, (b"".join((size, correlation_id, answer)),))
         return after
 
     def _may_learn(self, channel: Channel) -> bool:

@@ -42,7 +42,6 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import request_header_fields
 from oncelog.protocol.messages import read_type
-from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Buffer, Message
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Background, Disk, Random
@@ -310,7 +309,7 @@ class Broker:
             begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
             request: Message | None = None
             if api_key == PRODUCE:
-                request = parse_one_partition(memoryview(frame), body, version)
+                request = self._parse_produce(memoryview(frame), body, version)
             if request is None and len(frame) > LONG_BYTES:
                 self._request_life.begin_long(context, frame, body, begun_ns)
                 return
@@ -325,6 +324,12 @@ class Broker:
         if self.cluster is not None or self.interceptor is not None:
             return  # nodes, faults and quotas look at each request
         self._pattern_cache(api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
+
+    @cached_property
+    def _parse_produce(self) -> Callable[[memoryview, int, int], Message | None]:
+        from oncelog.protocol.produce_fast import parse_one_partition
+
+        return parse_one_partition
 
     @cached_property
     def appends(self) -> AppendPipeline:

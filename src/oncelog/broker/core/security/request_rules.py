@@ -18,7 +18,6 @@ from oncelog.broker.core.security.access import (
     allows_cluster,
     allows_some,
 )
-from oncelog.broker.core.security.refusals import refusal
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.wire import Message
@@ -104,5 +103,7 @@ def refused_request(
     for right in rights:
         error = right(ports, context, request)
         if error is not Error.NONE:
+            from oncelog.broker.core.security.refusals import refusal  # most brokers refuse nothing
+
             return refusal(context.api_key, context.api_version, request, error)
     return None

@@ -431,6 +431,13 @@ def _under_another_name(plan: BatchPlan) -> Decision | None:
     where, back = f"under {group}", "give the sink the name or transactionalIdPrefix that it had there"
     if plan.table:
         where, back = f"as written by {_sink_named(group)}", "give the sink the name that it had there"
+    if marker.query_id != plan.query_id and plan.remembered is None:
+        return Refuse(
+            f"Batch {number} of query {plan.query_id} is refused: checkpoint {plan.checkpoint} was that of query "
+            f"{marker.query_id}, which has written up to batch {marker.batch_id} to {plan.table or 'the topic'}, and "
+            f'its file metadata has lost this id: write {{"id":"{marker.query_id}"}} into it, and remove the hidden '
+            ".metadata.crc beside it"
+        )
     what = f"{plan.table or 'the topic'} holds batch {marker.batch_id} of this query {where} ({marker})"
     why = f"{what}, and none by {_sink_named(plan.group) if plan.table else plan.group}"
     if (marker.batch_id, marker.fingerprint) == (number, plan.batch.fingerprint):

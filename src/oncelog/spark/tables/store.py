@@ -138,7 +138,8 @@ class TableStore(Protocol):
         """The table now, and the last batch of ``group`` in it.
 
         :param plans: fingerprints that the batch may have: a table may store only a part of a fingerprint.
-        :param known: other groups that the query may have there: a table may not be able to list them.
+        :param known: other groups that the checkpoint has written under: a table may not be able to list those of the
+            query, and the query may have lost its id.
         """
         ...
 

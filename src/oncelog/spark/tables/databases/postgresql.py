@@ -146,7 +146,7 @@ class PostgresTable:
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
             _lock(connection, group)
-            return _look(connection, self._place(connection), group)
+            return _look(connection, self._place(connection), group, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         self._options = options
@@ -439,7 +439,7 @@ def _check_address(options: TableOptions) -> None:
         ) from error
 
 
-def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> TableLook:
+def _look(connection: psycopg.Connection, place: TablePlace, group: str, known: Collection[str] = ()) -> TableLook:
     """The valid row among several: a table that was moved to another schema and back, or was written by roles with
     other rights, may have several rows for a sink. The last batch counts, among rows with the table's oid if there are
     any.
@@ -450,9 +450,10 @@ def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> Tabl
         home = f"{place.database}/{batches}"
         rows = _execute(
             connection,
-            f"SELECT sink, {_IS_HOME}, {MARKER} FROM {_in_values(name)} WHERE query_id = %s "
+            f"SELECT sink, {_IS_HOME}, {MARKER} FROM {_in_values(name)} "
+            "WHERE (query_id = %s OR sink = ANY (%s::text[])) "
             f"AND CASE WHEN {_IS_HOME} THEN table_oid = %s ELSE table_name = %s END",
-            (*[home] * 4, query_of(group), *[home] * 4, place.oid, place.name),
+            (*[home] * 4, query_of(group), list(known), *[home] * 4, place.oid, place.name),
         )
         for sink, is_home, *fields in rows:
             new, old = Marker(*fields), best.get(str(sink))

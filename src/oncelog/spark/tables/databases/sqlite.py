@@ -68,7 +68,7 @@ class SqliteTable:
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
-            return self._look(connection, group)
+            return self._look(connection, group, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         self._options = options
@@ -185,12 +185,14 @@ class SqliteTable:
     def _message(self, error: Exception) -> str:
         return f"{self._options} in {self._options.url} cannot be written: {error}"
 
-    def _look(self, connection: sqlite3.Connection, group: str) -> TableLook:
+    def _look(self, connection: sqlite3.Connection, group: str, known: Collection[str] = ()) -> TableLook:
         table_id = self._id(connection)
         found: dict[str, Marker] = {}
         if table_id and _exists(connection, BATCHES):
             rows = connection.execute(
-                f"SELECT sink, {MARKER} FROM {BATCHES} WHERE table_id = ? AND query_id = ?", (table_id, query_of(group))
+                f"SELECT sink, {MARKER} FROM {BATCHES} "
+                f"WHERE table_id = ? AND (query_id = ? OR sink IN ({', '.join('?' * len(known))}))",
+                (table_id, query_of(group), *known),
             )
             found = {str(sink): Marker(*marker) for sink, *marker in rows}
         marker = found.pop(group, None)

@@ -127,7 +127,7 @@ class IcebergTable:
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         self._options = options
@@ -430,12 +430,12 @@ def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
 
 
-def _look_at(table: Table, group: str) -> TableLook:
+def _look_at(table: Table, group: str, known: Collection[str] = ()) -> TableLook:
     found: dict[str, Marker | None] = {}
     for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
         properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
         sink = properties.get(SINK, "")
-        if sink not in found and query_of(sink) == query_of(group):
+        if sink not in found and (query_of(sink) == query_of(group) or sink in known):
             found[sink] = Marker.decode(properties.get(BATCH, ""))
         if sink == group:
             break

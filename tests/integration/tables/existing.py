@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class Existing:
 
         query.run(0, [], schema=schema, made=made)
 
-    def start(self, columns: dict[str, DataType], table: str = "o", **options: Any) -> None:
+    def start(self, columns: Mapping[str, DataType], table: str = "o", **options: Any) -> None:
         """What is done before the rows of a batch are computed, which fails here if it comes to that."""
 
         def made() -> list[WrittenPart]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.avro.file import AvroFile
-from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, YearTransform
 from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, StringType, StructType, TimestampType
 from pyspark.sql import types as spark
@@ -23,55 +20,12 @@ from pyspark.sql import types as spark
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat
-from oncelog.spark.tables.store import WrittenPart
+from tests.integration.tables.arrow_batches import Batches, create, rows_of
 from tests.integration.tables.existing import Existing, numbers, texts
 from tests.integration.tables.test_delta_demands import column, configured
-from tests.integration.tables.worlds import IcebergWorld, Query, World, world_of
+from tests.integration.tables.worlds import Query, World, world_of
 
 UTC = datetime.UTC
-
-
-class Batches:
-    """Batches of Arrow's rows, each as the first of a new query."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._count = 0
-
-    def write(self, rows: dict[str, Any], kinds: str, **options: Any) -> None:
-        """:param kinds: the columns' types, as Spark writes them."""
-        schema = _schema(kinds)
-        self._count += 1
-        query = Query(
-            self.world.folder / f"c{self._count}", replace(self.world.options, **options), query_id=f"q{self._count}"
-        )
-        table = pa.table(rows)
-
-        def made() -> list[WrittenPart]:
-            return [inline_part(table.to_batches())] if table.num_rows else []
-
-        query.run(0, [], schema=schema, made=made)
-
-    def upsert(self, rows: dict[str, Any], kinds: str, *key: str) -> None:
-        self.write(rows, kinds, mode=Mode.UPSERT, key=key)
-
-
-def _schema(kinds: str) -> spark.StructType:
-    simple = {
-        "bigint": spark.LongType(),
-        "int": spark.IntegerType(),
-        "string": spark.StringType(),
-        "double": spark.DoubleType(),
-        "timestamp": spark.TimestampType(),
-        "timestamp_ntz": spark.TimestampNTZType(),
-        "date": spark.DateType(),
-        "decimal(38,10)": spark.DecimalType(38, 10),
-        "decimal(10,2)": spark.DecimalType(10, 2),
-        "decimal(2,1)": spark.DecimalType(2, 1),
-        "array<string>": spark.ArrayType(spark.StringType()),
-    }
-    found = [one.split("|") if "|" in one else one.split(" ", 1) for one in kinds.split(";")]
-    return spark.StructType([spark.StructField(name, simple[kind]) for name, kind in found])
 
 
 # --- Delta
@@ -80,14 +34,6 @@ def _schema(kinds: str) -> spark.StructType:
 @pytest.fixture
 def delta(tmp_path: Path) -> Batches:
     return Batches(world_of(TableFormat.DELTA, tmp_path, str))
-
-
-def rows_of(batches: Batches) -> list[dict[str, Any]]:
-    if isinstance(batches.world, IcebergWorld):
-        rows = batches.world.catalog().load_table(batches.world.options.table).scan().to_arrow()
-    else:
-        rows = DeltaTable(batches.world.options.table).to_pyarrow_table()
-    return sorted(rows.to_pylist(), key=str)
 
 
 @pytest.mark.parametrize("group", ["a b", "a/b", "a%20b", "ü=:?#[]", "a+b&c", "50%", "{}"])
@@ -263,16 +209,6 @@ def test_iceberg_partitions_by_a_field_of_a_struct(iceberg: Batches) -> None:
 @pytest.fixture
 def iceberg(tmp_path: Path) -> Batches:
     return Batches(world_of(TableFormat.ICEBERG, tmp_path, str))
-
-
-def create(batches: Batches, *fields: tuple[str, Any, bool], spec: tuple[tuple[int, Any, str], ...] = ()) -> Any:
-    """A table of pyiceberg: names, types, required; source id, transform and name of its partitions."""
-    assert isinstance(batches.world, IcebergWorld)
-    catalog = batches.world.catalog()
-    catalog.create_namespace("lake")
-    columns = [NestedField(n, name, kind, required=need) for n, (name, kind, need) in enumerate(fields, 1)]
-    parts = [PartitionField(source, 1000 + n, how, name) for n, (source, how, name) in enumerate(spec)]
-    return catalog.create_table("lake.flights", Schema(*columns), partition_spec=PartitionSpec(*parts))
 
 
 def test_iceberg_upserts_after_a_column_was_added(iceberg: Batches) -> None:

@@ -24,6 +24,7 @@ from oncelog.spark.tables.databases.postgresql_columns import (
     columns_of,
     copied_into,
     later_of,
+    names_of,
     refusal,
     sentence,
     transient,
@@ -152,7 +153,7 @@ class PostgresTable:
         self._options = options
         wanted = _wanted(schema)
         with self._connected() as connection:
-            check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
+            check_names(connection, self._options, schema.names)
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
             place = self._place(connection)
             oid = place.oid
@@ -164,7 +165,7 @@ class PostgresTable:
             if oid is None:
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
-                found = {column.name for column in columns_of(connection, oid)}
+                found = names_of(connection, oid)
                 for name, kind in missing_names(wanted, found, self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
             place = self._place(connection)
@@ -177,7 +178,7 @@ class PostgresTable:
 
     def layout(self) -> TableLayout | None:
         with self._connected() as connection:
-            check_names(connection, parts_of(self._options.table), self._options)
+            check_names(connection, self._options)
             return _layout(connection, _oid(connection, self._name))
 
     def arranged(self, rows: DataFrame) -> DataFrame:
@@ -194,7 +195,7 @@ class PostgresTable:
     def compare(self, schema: StructType, options: TableOptions) -> None:
         self._options = options
         with self._connected() as connection:
-            check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
+            check_names(connection, self._options, schema.names)
             oid = _oid(connection, self._name)
             if oid is None:
                 self._check_case(connection)
@@ -466,7 +467,7 @@ def _look(connection: psycopg.Connection, place: TablePlace, group: str, known: 
 
 
 def _layout(connection: psycopg.Connection, oid: int | None) -> TableLayout | None:
-    return None if oid is None else TableLayout([column.name for column in columns_of(connection, oid)])
+    return None if oid is None else TableLayout(names_of(connection, oid))
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import COUNTED, check_required, counted, escaped, sql_type
-from oncelog.spark.tables.databases.sql_names import on_conflict, quoted
+from oncelog.spark.tables.databases.sql_names import on_conflict, parts_of, quoted
 from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 
@@ -59,6 +59,11 @@ FROM (SELECT DISTINCT ON (attnum) * FROM step ORDER BY attnum, depth DESC) s
 JOIN pg_attribute a ON a.attrelid = %(oid)s AND a.attnum = s.attnum
 JOIN pg_type t ON t.oid = s.kind JOIN pg_namespace n ON n.oid = t.typnamespace ORDER BY a.attnum
 """
+_NAMES = "SELECT attname FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+_LIMITS = (
+    "SELECT current_setting('max_identifier_length')::int, ARRAY("
+    "SELECT attname::text FROM pg_attribute WHERE attrelid = 'pg_catalog.pg_class'::regclass AND attnum < 0)"
+)
 _FILLED_BY_TRIGGER = (
     "SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' "
     "AND tgtype & 7 = 7)"
@@ -145,16 +150,29 @@ class TableColumn:
         return f"{quoted(self.name)} {self.type}"
 
 
-def check_names(connection: psycopg.Connection, names: Iterable[str], options: TableOptions) -> None:
-    """Raises ConfigError for a name that PostgreSQL would cut, so that another table or column has it."""
-    ((most,),) = connection.execute("SELECT current_setting('max_identifier_length')::int").fetchall()
-    for name in names:
+def check_names(connection: psycopg.Connection, options: TableOptions, columns: Sequence[str] = ()) -> None:
+    """Raises ConfigError for a name that PostgreSQL would cut, so that another table or column has it, and for a column
+    that each of its tables already has.
+    """
+    ((most, own),) = connection.execute(_LIMITS).fetchall()
+    for name in [*parts_of(options.table), *columns]:
         length = len(name.encode())
         if length > most:
             raise ConfigError(
                 f"{options} has a name of {length} bytes, {name}, and PostgreSQL's names have at most {most}: shorten "
                 "it (a column's name with AS in the query)"
             )
+    for name in columns:
+        if name in own:
+            raise ConfigError(
+                f"{options} cannot have another column named {name}, which PostgreSQL keeps in each table for itself: "
+                "give it another name in the query, with AS"
+            )
+
+
+def names_of(connection: psycopg.Connection, oid: int) -> list[str]:
+    """The names of the columns of a table, view or foreign table."""
+    return [name for (name,) in connection.execute(_NAMES, (oid,)).fetchall()]
 
 
 def columns_of(connection: psycopg.Connection, oid: int) -> list[TableColumn]:

@@ -288,7 +288,12 @@ def _fits(text: str, scale: int) -> bool:
 
 _ZONE = r"(?i)[0-9]{2}(:[0-9]{2}(\.[0-9]+)?|[0-9]{4}(\.[0-9]+)?) *([+-] *[0-9]|z($|[^a-z])|[a-z]{3,}|[a-z]{2,}/)"
 _NO_ZONE = (_ZONE, "would drop its zone", "cast(cast({} as timestamp) as timestamp_ntz)")
-_NO_TIME = (r"[T ] *[0-9]*[1-9][0-9]*:[0-9]|:[0-9]*[1-9]", "would drop its time", "cast({} as date)")
+_NO_TIME = (
+    r"(^|[T ]) *[0-9]*[1-9][0-9]*:[0-9]|:[0-9.]*[1-9]|[0-9]T[0-9]*[1-9]",
+    "would drop its time",
+    "cast({} as date)",
+)
+_DAY_OF = r"[0-9]-[0-9]+-[0-9]|[0-9]/[0-9]+/[0-9]|[0-9]\.[0-9]+\.[0-9]"
 _WITHOUT_SIGN = ("oid", "xid", "cid", "xid8")
 _OF_THE_UPPER_END = "would hold a number at the upper end of the type"
 _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
@@ -298,9 +303,9 @@ _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "tsmultirange": ((*_NO_ZONE[:2], ""),),
     "time": (
         (_ZONE, "would drop its zone", "substr({}, 1, 8)"),
-        (r"[0-9]-[0-9]+-[0-9]", "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSS')"),
+        (_DAY_OF, "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSS')"),
     ),
-    "timetz": ((r"[0-9]-[0-9]+-[0-9]", "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSSXXX')"),),
+    "timetz": ((_DAY_OF, "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSSXXX')"),),
     "date": (_NO_TIME,),
     "daterange": ((*_NO_TIME[:2], ""),),
     "datemultirange": ((*_NO_TIME[:2], ""),),
@@ -354,10 +359,7 @@ def _check_text_value(values: pa.Array, column: TableColumn) -> None:
     if column.attributes:
         _check_attributes(values, column)
     elif column.leaf in _WITH_FRACTION:
-        digits = min(column.modifier & 0xFFFF, 6) if column.modifier >= 0 else 6
-        index = first_of(pc.match_substring_regex(values, rf"\.[0-9]{{{digits}}}[0-9]*[1-9]"))
-        if index is not None:
-            raise _Lost(values, index, "would round it", f"write {digits} digits behind the point in the query")
+        _check_text_fraction(values, column)
     elif column.leaf in ("varchar", "name", "char"):
         _check_length(values, column)
     elif column.leaf in ("numeric", "money"):
@@ -366,6 +368,60 @@ def _check_text_value(values: pa.Array, column: TableColumn) -> None:
         _check_text_digits(values, _DOUBLE_DIGITS, _as_double)
     elif column.leaf == "float4":
         _check_text_digits(values, _REAL_DIGITS, _as_real)
+
+
+def _check_text_fraction(values: pa.Array, column: TableColumn) -> None:
+    """Look at the digits of seconds."""
+    import pyarrow.compute as pc
+
+    digits = min(column.modifier & 0xFFFF, 6) if column.modifier >= 0 else 6
+    if column.leaf == "interval":
+        index = _first_rounded_interval(values, digits)
+    else:
+        index = first_of(pc.match_substring_regex(values, rf"\.[0-9]{{{digits}}}[0-9]*[1-9]"))
+    if index is not None:
+        raise _Lost(values, index, "would round it", f"write {digits} digits behind the point in the query")
+
+
+_SECOND, _DAY = 1_000_000, 86_400_000_000
+_MICROSECONDS = {
+    **dict.fromkeys(("us", "usec", "usecs", "usecond", "useconds", "microsecond", "microseconds"), 1),
+    **dict.fromkeys(("ms", "msec", "msecs", "msecond", "mseconds", "millisecond", "milliseconds"), 1_000),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60 * _SECOND),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3_600 * _SECOND),
+    **dict.fromkeys(("d", "day", "days"), _DAY),
+    **dict.fromkeys(("w", "week", "weeks"), 7 * _DAY),
+    **dict.fromkeys(("mon", "mons", "month", "months"), 30 * _DAY),
+    **dict.fromkeys(("y", "yr", "yrs", "year", "years", "dec", "decs", "decade", "decades"), 0),
+    **dict.fromkeys(("c", "cent", "cents", "century", "centuries"), 0),
+    **dict.fromkeys(("mil", "mils", "millennium", "millennia"), 0),
+}
+"""Of each unit in the text of an interval; fractions of years are whole months. Any other number is of seconds."""
+_ISO_DAYS = {"y": 0, "m": 30 * _DAY, "w": 7 * _DAY, "d": _DAY}
+_COUNTED = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*([A-Za-z]*)")
+"""Matches a number and its unit."""
+
+
+def _first_rounded_interval(values: pa.Array, digits: int) -> int | None:
+    """The index of the first interval with more digits of a second; PostgreSQL refuses texts that are none."""
+    unit = 10 ** (6 - digits)
+    for index, text in enumerate(values.to_pylist()):
+        try:
+            if text is not None and _microseconds(text) % unit:
+                return index
+        except InvalidOperation:
+            continue  # beyond what an interval holds
+    return None
+
+
+def _microseconds(text: str) -> Decimal:
+    """The microseconds of an interval, apart from whole months."""
+    days, _, clock = text.partition("T") if re.match(r"\s*[+-]?P", text) else ("", "", text)
+    found = Decimal(0)
+    for part, units in ((days, _ISO_DAYS), (clock, _MICROSECONDS)):
+        for number, unit in _COUNTED.findall(part):
+            found += Decimal(number) * units.get(unit.lower(), _SECOND)
+    return found
 
 
 def _check_attributes(values: pa.Array, column: TableColumn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +14,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import (
     BinaryType,
+    BooleanType,
     DateType,
     DecimalType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     StringType,
@@ -344,6 +348,59 @@ def test_delta_tables_converted_from_parquet_are_refused_with_advice(
     rows = [(1, "one"), (3, "three"), (4, "four")]
     kept = [(1, "old")] if mode is Mode.APPEND else []
     assert sorted(engine.sql(f"SELECT * FROM delta.`{options.table}`")) == sorted([*kept, *rows])
+
+
+PARTED: dict[str, tuple[Any, Any, list[Any], list[str]]] = {
+    "double": (
+        DoubleType(),
+        pa.float64(),
+        [math.inf, -math.inf, math.nan, 1e16, 0.1, -0.0, 5e-324, None],
+        ["'Infinity'", "'-Infinity'", "'NaN'", "1e16", "0.1", "'-0.0'", "5e-324", "NULL"],
+    ),
+    "float": (FloatType(), pa.float32(), [math.inf, 0.1, None], ["'Infinity'", "'0.1'", "NULL"]),
+    "decimal(38,10)": (
+        DecimalType(38, 10),
+        pa.decimal128(38, 10),
+        [Decimal("0E-10"), Decimal("1.5"), Decimal("-1E-10")],
+        ["0", "1.5", "-0.0000000001"],
+    ),
+    "boolean": (BooleanType(), pa.bool_(), [True, False, None], ["true", "false", "NULL"]),
+    "timestamp": (
+        TimestampType(),
+        pa.timestamp("us", "UTC"),
+        [m and m.replace(tzinfo=datetime.UTC) for m in MOMENTS],
+        ["'1969-12-31 23:59:59.999999Z'", "'2024-02-29 12:00:00Z'", "NULL"],
+    ),
+    "timestamp_ntz": (
+        TimestampNTZType(),
+        pa.timestamp("us"),
+        MOMENTS,
+        ["'1969-12-31 23:59:59.999999'", "'2024-02-29 12:00:00'", "NULL"],
+    ),
+    "date": (DateType(), pa.date32(), [datetime.date(1, 1, 1), None], ["'0001-01-01'", "NULL"]),
+}
+"""Spark's type, Arrow's, values, and the same values as SQL's constants."""
+
+
+@pytest.mark.parametrize("kind", list(PARTED))
+def test_partitions_of_each_type_are_those_of_delta(engine: LakeEngine, kind: str) -> None:
+    """delta-io/delta-kernel-rs#2315 and ClickHouse/ClickHouse#120691: Java read other values, or none."""
+    spark_type, arrow, values, texts = PARTED[kind]
+    name = re.sub(r"\W", "_", kind)
+    theirs, ours = (str(engine.folder / f"parted-{name}-{who}") for who in ("theirs", "ours"))
+    constants = [f"({number}, cast({text} as {kind}))" for number, text in enumerate(texts)]
+    for path in (theirs, ours):
+        engine.sql(f"CREATE TABLE delta.`{path}` (id BIGINT, p {kind}) USING delta PARTITIONED BY (p)")
+    engine.sql(f"INSERT INTO delta.`{theirs}` VALUES {', '.join(constants)}")
+    rows = pa.table({"id": list(range(len(values))), "p": pa.array(values, arrow)})
+    schema = StructType([StructField("id", LongType()), StructField("p", spark_type)])
+    write(engine, TableOptions(TableFormat.DELTA, ours), rows, schema)
+    wheres = ["true", "p IS NULL", *(f"p = cast({text} as {kind})" for text in texts)]
+    for where in wheres:
+        found = [
+            engine.sql(f"SELECT id, cast(p AS string) FROM delta.`{path}` WHERE {where}") for path in (theirs, ours)
+        ]
+        assert sorted(found[0], key=str) == sorted(found[1], key=str), where
 
 
 DROPPED = {

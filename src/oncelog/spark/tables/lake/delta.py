@@ -26,12 +26,13 @@ from oncelog.spark.tables.lake.delta_demands import (
     arranged,
     check_names,
     check_nulls,
+    check_partitions,
     check_understood,
     check_writable,
     demands_of,
     required,
 )
-from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, file_schema
+from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, check_partition_texts, file_schema
 from oncelog.spark.tables.lake.row_conditions import widened
 from oncelog.spark.tables.lake.struct_fields import rearranged
 from oncelog.spark.tables.latest import compared, later
@@ -97,6 +98,7 @@ class DeltaTableStore:
         try:
             if table is None:
                 check_names(schema, self._options)
+                check_partitions(stored, self._options.partition_by, self._options)
                 self._check_new()
                 table = DeltaTable.create(
                     self._options.table,
@@ -124,6 +126,7 @@ class DeltaTableStore:
         self._options = options
         table = self._load()
         if table is None:
+            check_partitions(schema, self._options.partition_by, self._options)
             self._check_new()
         else:
             self._missing(table, stored_schema(schema, TableFormat.DELTA))
@@ -238,6 +241,7 @@ class DeltaTableStore:
         upserts = commit.mode is Mode.UPSERT and bool(rows)
         if upserts:
             check_keys(rows, self._options)
+            check_partition_texts(rows, self._options.partition_by)
         files = [] if upserts else self._files(commit.parts, rows)
         check_nulls(files, required(table), self._options)
         properties = _properties(commit)

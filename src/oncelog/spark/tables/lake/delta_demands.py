@@ -9,11 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import escaped, null_refusal
@@ -133,14 +144,7 @@ def check_writable(table: DeltaTable, columns: StructType, options: TableOptions
         )
     for field in columns.fields:
         _check_column(field, options)
-    partitions = table.metadata().partition_columns
-    moments = [f.name for f in columns.fields if f.name in partitions and isinstance(f.dataType, TimestampType)]
-    if moments and options.mode is Mode.UPSERT:
-        raise ConfigError(
-            f"{options} is partitioned by the timestamp {moments[0]}, which delta-rs writes without its zone when it "
-            "merges, so that Delta-Spark reads it as a time of its session's zone: use mode append, or a table that is "
-            "partitioned by a date"
-        )
+    check_partitions(columns, table.metadata().partition_columns, options)
     if options.mode is Mode.UPSERT and any(_ELSEWHERE.match(str(path)) for path in _paths(table)):
         raise ConfigError(
             f"{options} has files of another table, as a shallow clone does, and delta-rs replaces none of them: use "
@@ -148,6 +152,34 @@ def check_writable(table: DeltaTable, columns: StructType, options: TableOptions
         )
 
 
+def check_partitions(columns: StructType, partition_by: Collection[str], options: TableOptions) -> None:
+    """Refuse partitions whose values delta-rs would write in a way that others read as other values, or not at all."""
+    for field in (one for one in columns.fields if one.name in partition_by):
+        if isinstance(field.dataType, BinaryType):
+            raise ConfigError(
+                f"{options} is partitioned by the binary column {field.name}, and Delta's log keeps partitions as "
+                "text, which not all bytes are: write to a table that is partitioned by a string"
+            )
+        why = next((why for kind, why in _MERGED.items() if isinstance(field.dataType, kind)), "")
+        if why and options.mode is Mode.UPSERT:
+            raise ConfigError(
+                f"{options} is partitioned by {field.name}, a {field.dataType.simpleString()}, {why}: use mode "
+                "append, or a table that is partitioned by a date, a string or a whole number"
+            )
+
+
+_MERGED: Mapping[type[DataType], str] = {
+    TimestampType: (
+        "which delta-rs writes without its zone when it merges, so that Delta-Spark reads it as a time of its "
+        "session's zone"
+    ),
+    DecimalType: (
+        "whose negative values delta-rs writes as no numbers when it merges, after which nobody can read the table"
+    ),
+    FloatType: "whose infinities delta-rs writes as Java does not read them when it merges",
+    DoubleType: "whose infinities delta-rs writes as Java does not read them when it merges",
+}
+"""Why a table that is partitioned by such a column takes no upserts."""
 _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/|/")
 """Paths that do not begin at the table's folder."""
 

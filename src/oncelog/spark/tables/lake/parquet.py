@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import OncelogError
@@ -182,10 +184,7 @@ def _partition_value(name: str, value: Any) -> str | None:
         case None:
             return None
         case "":
-            raise PartitionRefused(
-                f"A row has an empty text in the partition column {name}, which Delta reads as NULL: replace it in the "
-                "query"
-            )
+            raise _empty_text(name)
         case bool():
             return str(value).lower()
         case datetime.datetime():
@@ -194,8 +193,30 @@ def _partition_value(name: str, value: Any) -> str | None:
             return value.isoformat(" ", "microseconds")  # strftime has no leading zeros for years below 1000
         case datetime.date():
             return value.isoformat()
+        case Decimal():
+            return format(value, "f")
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Java reads them
         case _:
             return str(value)
+
+
+def check_partition_texts(rows: Sequence[pa.RecordBatch], partition_by: Sequence[str]) -> None:
+    """Raises PartitionRefused for rows to be merged, whose partitions the library writes itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for batch in rows:
+        for name in (one for one in partition_by if one in batch.schema.names):
+            values = batch.column(name)
+            if pa.types.is_string(values.type) and pc.index(values, "").as_py() >= 0:
+                raise _empty_text(name)
+
+
+def _empty_text(name: str) -> PartitionRefused:
+    return PartitionRefused(
+        f"A row has an empty text in the partition column {name}, which Delta reads as NULL: replace it in the query"
+    )
 
 
 def _statistics(metadata: Any, rows: int) -> str:

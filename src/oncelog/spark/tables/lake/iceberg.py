@@ -64,6 +64,7 @@ try:
     from oncelog.spark.tables.lake.iceberg_demands import (
         MADE_OF,
         check_deletes,
+        check_partitions,
         check_types,
         check_writable,
         conditions,
@@ -322,6 +323,7 @@ class IcebergTable:
     def _source(self, table: Table, rows: Sequence[pa.RecordBatch]) -> pa.Table:
         source = made_of(_rows(rows), table.schema(), self._options)
         _check_nulls(source, table.metadata, str(self._options))
+        check_partitions(source, table.metadata, self._options)
         return source
 
     def _catalog(self) -> Catalog:
@@ -385,8 +387,9 @@ class IcebergFilesWriter:
         for rows in _chunks(many):
             rows = made_of(rows, metadata.schema(), self.name)
             _check_nulls(rows, metadata, self.name)
+            check_partitions(rows, metadata, self.name)
             try:
-                found = list(_write(metadata, properties, rows))
+                found = _write(metadata, properties, rows)
             except OSError as error:
                 raise TableRefused(f"{self.name} cannot be written: {error}") from error
             except OverflowError as error:
@@ -407,8 +410,8 @@ def _beyond_years(name: str) -> TableRefused:
     )
 
 
-def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:
-    yield from data_files(metadata, rows, load_file_io(dict(properties), metadata.location))
+def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> list[DataFile]:
+    return data_files(metadata, rows, load_file_io(dict(properties), metadata.location))
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

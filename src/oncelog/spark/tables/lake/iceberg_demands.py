@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.exceptions import NotInstalledError
 from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -51,7 +53,7 @@ from oncelog.spark.tables.store import TableRefused
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile
-    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
@@ -62,6 +64,7 @@ _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.enabl
 """Properties that say where files are: a trial commit omits them, because it uses its own folder."""
 _REFUSALS = (ValueError, TypeError, KeyError, NotImplementedError, ImportError, NotInstalledError, pa.ArrowException)
 """The exceptions of pyiceberg for unsupported operations."""
+_METRICS = "write.metadata.metrics."
 _UNHELD = (TimeType, TimestampNanoType, TimestamptzNanoType)
 """Types whose values no Spark column can hold."""
 
@@ -98,15 +101,50 @@ def check_writable(table: Table, options: TableOptions) -> None:
         ) from error
 
 
-def data_files(metadata: TableMetadata, rows: pa.Table, io: FileIO) -> Iterator[DataFile]:
+def data_files(metadata: TableMetadata, rows: pa.Table, io: FileIO) -> list[DataFile]:
     """Write the rows. A column that partitions them and that they lack is NULL; the library wants it there."""
     schema = metadata.schema()
     for field in metadata.spec().fields:
-        source = str(schema.find_column_name(field.source_id))
-        column = next(one.name for one in schema.fields if source == one.name or source.startswith(f"{one.name}."))
+        column = _path(schema, field)[0]
         if column not in rows.column_names:
             rows = rows.append_column(column, pa.nulls(rows.num_rows, schema.as_arrow().field(column).type))
-    yield from _dataframe_to_data_files(table_metadata=metadata, df=rows, io=io)
+    try:
+        return list(_dataframe_to_data_files(table_metadata=metadata, df=rows, io=io))
+    except UnicodeEncodeError:  # the library's upper bound of a text with U+D7FF is no text
+        properties = {name: value for name, value in metadata.properties.items() if not name.startswith(_METRICS)}
+        counting = metadata.model_copy(update={"properties": properties | {f"{_METRICS}default": "counts"}})
+        return list(_dataframe_to_data_files(table_metadata=counting, df=rows, io=io))
+
+
+def check_partitions(rows: pa.Table, metadata: TableMetadata, table: object) -> None:
+    """Raises TableRefused for a value in a partition column that the library cannot write."""
+    schema = metadata.schema()
+    for field in metadata.spec().fields:
+        column, *inside = _path(schema, field)
+        if column not in rows.column_names or not isinstance(field.transform, IdentityTransform):
+            continue
+        values = rows.column(column)
+        for name in inside:
+            values = pc.struct_field(values, name)
+        if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
+            name = ".".join([column, *inside])
+            raise TableRefused(
+                f"A row for {table} has NaN in column {name}, by which it is partitioned, and pyiceberg writes no such "
+                f"partition: replace it in the query, nanvl({name}, null)"
+            )
+
+
+def _path(schema: Schema, field: PartitionField) -> list[str]:
+    """The column whose values make a partition, and the names inside it, whatever characters they have."""
+    source = str(schema.find_column_name(field.source_id))
+    found: list[str] = []
+    fields: Sequence[NestedField] = schema.fields
+    while source:
+        one = next(one for one in fields if source == one.name or source.startswith(f"{one.name}."))
+        found.append(one.name)
+        source = source[len(one.name) + 1 :]
+        fields = one.field_type.fields if isinstance(one.field_type, StructType) else ()
+    return found
 
 
 def one_line(spec: PartitionSpec) -> str:
@@ -142,7 +180,7 @@ def _try(metadata: TableMetadata) -> None:
         trial = metadata.model_copy(update=changed | {"snapshots": [], "snapshot_log": [], "metadata_log": []})
         schema, spec, io = trial.schema(), trial.spec(), PyArrowFileIO()
         rows = pa.Table.from_pylist([_row(schema)], schema=schema.as_arrow())
-        files = list(data_files(trial, rows, io))
+        files = data_files(trial, rows, io)
         output = io.new_output(f"file://{folder}/manifest.avro")
         with write_manifest(trial.format_version, spec, schema, output, 1, "null") as writer:
             for file in files:

@@ -131,4 +131,4 @@ def _without(count: int, numbers: pa.ChunkedArray) -> pa.Array:
 def _files(table: Table, rows: pa.Table) -> Sequence[DataFile]:
     if not rows.num_rows:
         return []
-    return list(data_files(table.metadata, rows, table.io))
+    return data_files(table.metadata, rows, table.io)

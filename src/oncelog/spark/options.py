@@ -646,9 +646,8 @@ def _subscription(given: _Given) -> SourceSubscription:
 
 
 def _assigned(text: str) -> tuple[TopicPartition, ...]:
-    return tuple(
-        sorted(TopicPartition(topic, int(number)) for topic, numbers in json.loads(text).items() for number in numbers)
-    )
+    named = {TopicPartition(topic, _whole(number)) for topic, numbers in json.loads(text).items() for number in numbers}
+    return tuple(sorted(named))
 
 
 def _position(given: _Given, which: str, default: int) -> OffsetsOption:
@@ -687,11 +686,17 @@ def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
     Raises ValueError, TypeError or AttributeError for another shape.
     """
     return {
-        TopicPartition(topic, int(number)): int(value)
+        TopicPartition(topic, int(number)): _whole(value)
         for topic, partitions in json.loads(text).items()
         for number, value in partitions.items()
         if number not in BESIDE_PARTITIONS
     }
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool | float):
+        raise TypeError(value)  # int() would cut it
+    return int(value)
 
 
 def _refuse_batch_position(position: OffsetsOption, refused: int, word: str) -> None:

@@ -116,6 +116,17 @@ def test_insert_writes_each_column_that_a_producer_sets(tables: Tables) -> None:
     assert [(one.key, bytes(one.value)) for one in row.headers] == [("h", b"\x05")]
 
 
+def test_insert_refuses_microseconds_that_a_record_does_not_keep(tables: Tables) -> None:
+    tables.table("t")
+    insert = "INSERT INTO t BY NAME SELECT X'01' AS value, {} AS timestamp"
+    at = "TIMESTAMP '2024-05-01 12:00:00.123456Z'"
+    says = tables.refusal_of_a_task(insert.format(at))
+    assert "records of Kafka keep milliseconds: cut it, date_trunc('MILLISECOND', timestamp), or" in says
+    tables.run(insert.format(f"date_trunc('MILLISECOND', {at})"))
+    (row,) = tables.run("SELECT timestamp FROM t")
+    assert row.timestamp.astimezone(UTC) == datetime(2024, 5, 1, 12, 0, 0, 123000, UTC)
+
+
 def test_insert_is_one_transaction_and_an_insert_with_an_id_is_written_once(tables: Tables) -> None:
     topic = tables.table("t")
     with pytest.raises(PySparkException, match=r"USER_RAISED_EXCEPTION.*the last row"):

@@ -103,6 +103,19 @@ def test_rows_that_tie_must_be_identical(spark: SparkSession, world: World) -> N
     assert read(query.options, "id", "text") == [(1, "b")]
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "array<timestamp>", "struct<at: timestamp>"])
+def test_rows_that_differ_by_a_microsecond_are_no_tie(spark: SparkSession, world: World, kind: str) -> None:
+    query = query_of(world, "n")
+    times = [f"timestamp'2024-01-01 00:00:00.00000{digit}Z'" for digit in (1, 2)]
+    made = {"array": "array({})", "struct": "named_struct('at', {})"}.get(kind.partition("<")[0], "cast({} AS KIND)")
+    rows = " UNION ALL ".join(
+        f"SELECT 1L AS id, 1 AS n, {made.format(time).replace('KIND', kind)} AS at" for time in times
+    )
+    with pytest.raises(Py4JJavaError) as caught:
+        query.write_frame(0, spark.sql(rows))
+    assert "has the same n as another one and other values" in our_sentence(str(caught.value))
+
+
 RECORDS = "id long, text string, topic string, partition int, offset long"
 
 

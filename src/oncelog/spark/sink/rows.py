@@ -23,6 +23,8 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from oncelog.errors import ConfigError, OncelogError
@@ -135,7 +137,7 @@ def _headers_conversion(column: StructField) -> str:
     """A Spark SQL expression that converts the column to headers, by its type."""
     kind, name = column.dataType, quoted_name(column.name)
     if isinstance(kind, StructType):
-        return f"from_json(to_json({name}), 'map<string,string>')"
+        return f"from_json({_text_of(name, kind)}, 'map<string,string>')"
     if isinstance(kind, StringType):
         return f"from_json({name}, 'map<string,string>')"
     item = kind.elementType if isinstance(kind, ArrayType) else None
@@ -161,8 +163,29 @@ def _conversion(column: StructField) -> str:
 
 
 def _text_of(expression: str, kind: DataType) -> str:
-    nested = isinstance(kind, StructType | ArrayType | MapType)
-    return f"to_json({expression})" if nested else f"cast({expression} AS string)"
+    if not isinstance(kind, StructType | ArrayType | MapType):
+        return f"cast({expression} AS string)"
+    return f"to_json({expression}, {_WHOLE_MOMENTS})" if _holds_moments(kind) else f"to_json({expression})"
+
+
+_WHOLE_MOMENTS = (
+    "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
+)
+"""Options of ``to_json``, which cuts microseconds without them."""
+
+
+def _holds_moments(kind: DataType) -> bool:
+    """Whether a timestamp is in values of this type."""
+    match kind:
+        case StructType():
+            return any(_holds_moments(field.dataType) for field in kind.fields)
+        case ArrayType():
+            return _holds_moments(kind.elementType)
+        case MapType():
+            return _holds_moments(kind.keyType) or _holds_moments(kind.valueType)
+        case _:
+            return isinstance(kind, TimestampType | TimestampNTZType)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,17 +60,30 @@ class TableWriter(DataSourceArrowWriter):
                 f"A row names topic {wrong[0].as_py()!r} in column topic, while this table writes topic "
                 f"{self._topic!r}: leave the column out, or create a table with the option topics, a list"
             )
-        times = self._column(rows, "timestamp")
-        if len(times) and (least := pc.min(times.cast(pa.int64())).as_py()) < 0:
-            raise BadRow(
-                f"A row has a time before 1970 in column timestamp ({least} microseconds), which no record of Kafka "
-                "can have: leave the column out, and write the time into the value"
-            )
+        _check_times(self._column(rows, "timestamp").cast(pa.timestamp("us", "UTC")).cast(pa.int64()))
         return rows
 
     def _column(self, rows: pa.RecordBatch, name: str) -> pa.Array:
         """The columns of a batch that are not all null."""
         return rows.column(self._positions[name]).drop_null()
+
+
+def _check_times(micros: pa.Array) -> None:
+    """Raises BadRow for a time that no record of Kafka can have, in microseconds since 1970."""
+    if not len(micros):
+        return
+    least = pc.min(micros).as_py()
+    if least < 0:
+        raise BadRow(
+            f"A row has a time before 1970 in column timestamp ({least} microseconds), which no record of Kafka "
+            "can have: leave the column out, and write the time into the value"
+        )
+    cut = micros.filter(pc.not_equal(pc.multiply(pc.divide(micros, 1000), 1000), micros))
+    if len(cut):
+        raise BadRow(
+            f"A row has a time of {cut[0].as_py()} microseconds in column timestamp, and records of Kafka keep "
+            "milliseconds: cut it, date_trunc('MILLISECOND', timestamp), or write it into the value"
+        )
 
 
 def _other(names: pa.Array, topic: str) -> pa.Array:

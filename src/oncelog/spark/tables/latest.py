@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import DecimalType, IntegerType, LongType, StringType, StructType
 
 from oncelog.errors import ConfigError
-from oncelog.spark.tables.columns import escaped
+from oncelog.spark.tables.columns import JSON_OPTIONS, escaped
 from oncelog.spark.tables.keys import null_key
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 
@@ -88,7 +88,7 @@ def latest(rows: DataFrame, options: TableOptions) -> DataFrame:
         return min(value).over(same_key) != max(value).over(same_key)
 
     chosen = [col(escaped(name)) for name in rows.columns]
-    text = to_json(struct(*chosen), {"ignoreNullFields": "false"})
+    text = to_json(struct(*chosen), JSON_OPTIONS)
     same_key = Window.partitionBy(*(col(escaped(name)) for name in options.key))
     several = differ(all_of(order.within)) if order.within else lit(False)
     best = rows.select("*", max(all_of(order.by)).over(same_key).alias(_BEST), several.alias(_SEVERAL))

@@ -125,6 +125,39 @@ def test_advice_in_the_refusal_of_a_header_type_works(spark: SparkSession, name:
         assert list(map(tuple, headers)) == wanted
 
 
+MOMENT = "timestamp'2024-02-29 12:30:00.123456Z'"
+LOCAL = "timestamp_ntz'0001-01-01 00:00:00.000001'"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize(
+    ("name", "expression"),
+    [
+        ("value", f"named_struct('at', {MOMENT}, 'local', {LOCAL})"),
+        ("key", f"array(named_struct('at', {MOMENT}))"),
+        ("value", f"map('at', {MOMENT})"),
+        ("headers", f"named_struct('at', {MOMENT}, 'local', {LOCAL})"),
+        ("headers", f"map('name', named_struct('at', {MOMENT}))"),
+    ],
+)
+def test_advised_expression_keeps_the_microseconds_of_times(
+    spark: SparkSession, name: str, expression: str, zone: str
+) -> None:
+    columns = {"value": "'v'", "topic": "'t'", name: expression}
+    rows = spark.range(1).selectExpr(*(f"{given} AS {column}" for column, given in columns.items()))
+    with pytest.raises(ConfigError, match=f"Column {name} has type") as refused:
+        SinkColumns.of(rows.schema, "")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        advice = str(refused.value).partition("for example with ")[2]
+        (row,) = rows.selectExpr(f"{advice} AS advised").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    assert "2024-02-29 12:30:00.123456Z" in str(row.advised)
+    assert ("0001-01-01 00:00:00.000001" in str(row.advised)) == ("local" in expression)
+
+
 def test_a_header_without_a_key_is_refused_with_advice_that_removes_it(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:

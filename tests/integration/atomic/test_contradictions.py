@@ -71,7 +71,9 @@ def test_a_restored_database_sends_nothing_until_an_operator_decides(shop: Shop)
     shop.relay()
     shop.database = backup
     shop.write("d")
-    with pytest.raises(atomic.Mismatch, match=r"the log has batch 3, and the database has relayed up to 1: it was set"):
+    with pytest.raises(
+        atomic.Mismatch, match=r"the log has batch 3, and the database has relayed up to 1: the database was restored"
+    ):
         shop.relay()
     assert shop.sent() == [b"a", b"b", b"c"]
     shop.relay(on_mismatch="skip")

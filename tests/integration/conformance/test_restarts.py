@@ -19,7 +19,7 @@ from oncelog.apps.conformance.raw.bodies import READ_COMMITTED
 from oncelog.apps.conformance.raw.group_members import commit, committed
 from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, new_pid
 from oncelog.apps.conformance.raw.wire import EARLIEST, RawConnection
-from tests.integration.conformance.nodes import Node, OncelogNode, new_node, partition_folder
+from tests.integration.conformance.nodes import Node, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47
 SMALL = {"segment_bytes": 1048576}
@@ -242,10 +242,6 @@ def test_check_47_a_decided_transaction_is_finished_after_the_crash(crashed: Lif
     connection, producer = crashed.connection, crashed.producers["prepared"]
     producer.connection = connection
     assert producer.completed() == "CompleteCommit"
-    if not isinstance(crashed.node, OncelogNode):
-        # A single Apache Kafka 4.3.1 does not know itself as leader of the partition while it loads its transactions,
-        # takes the partition for a deleted one and completes without its marker: the transaction hangs there.
-        return
     eventually(lambda: connection.list_offset("prepared", isolation=READ_COMMITTED).offset == 2)
     assert connection.read_committed("prepared") == [b"decided"]
     marker = connection.fetch("prepared", 1).batches[0]

@@ -344,7 +344,7 @@ def test_kafka_configs_manages_users(secured: Secured, unique_name: str, tool: T
         return tool("ConfigCommand", "--command-config", secured.admin_file, *words)
 
     for setting in (f"SCRAM-SHA-256=[iterations=8192,password={password}]", f"{MECHANISM}=[password={password}]"):
-        # One at a time: Apache Kafka 4.3.1 refuses both at once, too
+        # One at a time: Apache Kafka 4.4.0 refuses both at once, too
         done = configs("--alter", *user, "--add-config", setting)
         assert f"Completed updating config for user {unique_name}." in done
         assert password not in done

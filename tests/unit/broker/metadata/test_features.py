@@ -1,4 +1,4 @@
-"""What an update of features may do; the messages are Apache Kafka 4.3.1's."""
+"""What an update of features may do; the messages are Apache Kafka 4.4.0's."""
 
 from __future__ import annotations
 

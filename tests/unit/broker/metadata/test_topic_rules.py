@@ -1,4 +1,4 @@
-"""Names and overrides of topics; messages and verdicts are those of Apache Kafka 4.3.1."""
+"""Names and overrides of topics; messages and verdicts are those of Apache Kafka 4.4.0."""
 
 from __future__ import annotations
 

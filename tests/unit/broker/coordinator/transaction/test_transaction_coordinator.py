@@ -723,7 +723,7 @@ def test_transaction_past_its_timeout_is_aborted_within_the_interval(
     assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), False, 0, 2, (P0,))]
     assert add(coordinator, producer).value is Error.PRODUCER_FENCED
     assert end(coordinator, producer, version=0).value.error is Error.PRODUCER_FENCED
-    # a new client takes it for the repetition of an end that it does not remember (Kafka 4.3.1)
+    # a new client takes it for the repetition of an end that it does not remember (Kafka 4.4.0)
     assert end(coordinator, producer).value.error is Error.INVALID_TXN_STATE
 
 

@@ -332,7 +332,7 @@ def test_batches_beyond_the_validation_limit_are_checked_on_the_event_loop(side:
 
 
 def test_the_last_of_several_entries_for_a_partition_counts(side: Side) -> None:
-    """Apache Kafka 4.3.1 answers so: it puts the entries into a map."""
+    """Apache Kafka 4.4.0 answers so: it puts the entries into a map."""
     peer = Peer()
     two, three = (bytes(encode_batch([Record(n, NOW_MS, b"k", b"v") for n in range(count)])) for count in (2, 3))
     side.produce(peer, packed(), two, packed(), three, indexes=[0, 1, 0, 0])

@@ -1,5 +1,5 @@
 """Features as clients see and change them, the quorum, and requests that need SASL; expected answers are Apache
-Kafka 4.3.1's.
+Kafka 4.4.0's.
 """
 
 from __future__ import annotations

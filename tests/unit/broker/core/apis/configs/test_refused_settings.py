@@ -1,4 +1,4 @@
-"""Changes of settings that are refused, with Apache Kafka 4.3.1's errors and messages."""
+"""Changes of settings that are refused, with Apache Kafka 4.4.0's errors and messages."""
 
 from __future__ import annotations
 

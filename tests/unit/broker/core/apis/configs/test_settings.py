@@ -1,4 +1,4 @@
-"""Settings are described, changed and in force at once; sources and messages are Apache Kafka 4.3.1's."""
+"""Settings are described, changed and in force at once; sources and messages are Apache Kafka 4.4.0's."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def test_an_error_ends_the_wait(count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, MANY])
 def test_a_deleted_topic_ends_the_wait(count: int) -> None:
-    """As in Apache Kafka 4.3.1; its consumers learn of it at once, not after ``max_wait_ms``."""
+    """As in Apache Kafka 4.4.0; its consumers learn of it at once, not after ``max_wait_ms``."""
     ports = FetchFakes(count)
     answers = ports.wait(request_for(asked(*range(count)), max_wait_ms=500))
     ports.led.clear()
@@ -346,7 +346,7 @@ def test_a_fetch_session_checks_its_epochs_and_can_be_closed(ports: FetchFakes) 
 
 
 def test_a_session_without_partitions_ends(ports: FetchFakes) -> None:
-    """As in Apache Kafka 4.3.1: it would take the place of one in use."""
+    """As in Apache Kafka 4.4.0: it would take the place of one in use."""
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     left = request_for(
         asked(1), session_id=session, session_epoch=1, forgotten_topics_data=[ForgottenTopic("t", partitions=[0, 1])]

@@ -17,7 +17,7 @@ AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
 @pytest.mark.parametrize(("epoch", "error"), [(-2, Error.NONE), (0, Error.NONE), (1, Error.UNKNOWN_LEADER_EPOCH)])
 def test_a_leader_epoch_that_is_not_current_is_refused(version: int, epoch: int, error: Error) -> None:
-    """KIP-320, as in Apache Kafka 4.3.1: a negative epoch requests no check, and the answer names no leader."""
+    """KIP-320, as in Apache Kafka 4.4.0: a negative epoch requests no check, and the answer names no leader."""
     admin = Admin()
     info = admin.broker.topics.create("orders", 1, {}, NOW_MS)
     topic = FetchTopic(partitions=[FetchPartition(0, current_leader_epoch=epoch, fetch_offset=0)])
@@ -51,7 +51,7 @@ def fetch_of_replica(version: int, topic_id: bytes, *, epoch: int = -1) -> Fetch
 
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
 def test_a_node_that_is_not_a_replica_reads_nothing(version: int) -> None:
-    """As in Apache Kafka 4.3.1: the leader epoch is checked first; from version 16 on the answer names the leader."""
+    """As in Apache Kafka 4.4.0: the leader epoch is checked first; from version 16 on the answer names the leader."""
     admin = Admin()
     info = admin.broker.topics.create("orders", 1, {}, NOW_MS)
     known, unknown = admin.ask(fetch_of_replica(version, info.topic_id), version).responses

@@ -1,4 +1,4 @@
-"""Topics are created, described, enlarged and deleted as in Apache Kafka 4.3.1; the messages are Kafka's."""
+"""Topics are created, described, enlarged and deleted as in Apache Kafka 4.4.0; the messages are Kafka's."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_missing_topic_is_created_only_if_client_and_broker_allow_it() -> None
 def test_missing_topics_up_to_the_limit_are_created_by_one_request(
     admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in Apache Kafka 4.3.1, which makes none of 5,001: each takes two records of one batch of its metadata."""
+    """As in Apache Kafka 4.4.0, which makes none of 5,001: each takes two records of one batch of its metadata."""
     monkeypatch.setattr("oncelog.broker.core.apis.topics.metadata.MAX_PARTITIONS_OF_A_REQUEST", 6)
     create(admin, topic("there"))
     refused = metadata(admin, "there", "a", "b", "c", "d", auto=True).topics

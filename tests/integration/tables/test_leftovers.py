@@ -187,7 +187,7 @@ def test_missing_rights_are_reported(world: World, query: Query) -> None:
             "the role has no right to INSERT",
             "the role has no right to INSERT",
             "the role has no right to UPDATE",
-            "the role lacks the privilege CREATE on the schema that is current",
+            "the role lacks the privilege CREATE",
         ]
         connection.execute("GRANT INSERT, UPDATE ON flights, oncelog_batches TO examined")
         (missing,) = examined(query).missing_rights

@@ -260,16 +260,23 @@ class SharePartition:
         self._put(taken)
         if ends:
             return taken, True
-        if last <= self.end_offset or self.in_flight >= limits.record_locks:
-            return taken, last > self.end_offset
+        most = min(left, limits.record_locks - self.in_flight) if is_strict else last - first + 1
+        new, ends = self._take_new(member_id, first, last, most, limits.record_locks, locked_until_ms)
+        return taken + new, ends
+
+    def _take_new(
+        self, member_id: str, first: int, last: int, most: int, record_locks: int, locked_until_ms: int
+    ) -> tuple[list[RecordRange], bool]:
+        """Acquire at most ``most`` records of a batch that were not in flight; and whether to stop there."""
+        if last <= self.end_offset or self.in_flight >= record_locks:
+            return [], last > self.end_offset
         start = max(first, self.end_offset + 1)
-        most = last - start + 1
-        if is_strict:
-            most = min(most, left, limits.record_locks - self.in_flight)
-        if most > 0:
-            taken.append(RecordRange(start, start + most - 1, RecordState.ACQUIRED, 1, member_id, locked_until_ms))
-            self._append_batch(taken[-1], last)
-        return taken, start + most <= last
+        count = min(last - start + 1, most)
+        if count <= 0:
+            return [], True
+        new = RecordRange(start, start + count - 1, RecordState.ACQUIRED, 1, member_id, locked_until_ms)
+        self._append_batch(new, last)
+        return [new], new.last < last
 
     def _append_batch(self, new: RecordRange, last: int) -> None:
         """The acquired part of a batch that was not in flight. The rest of it, up to ``last``, was read too and becomes

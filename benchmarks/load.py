@@ -117,7 +117,7 @@ def run_raw(
 
 
 def _watched(run: subprocess.Popen[str], cpu_s: Callable[[], float]) -> dict[str, float]:
-    """The measurements that the generator reports."""
+    """What the running load generator measured, as it prints it at its end."""
     if run.stdin is None or run.stdout is None or run.stderr is None:
         raise BenchmarkError("the load generator was started without pipes")
     if run.stdout.readline():

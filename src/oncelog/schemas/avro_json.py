@@ -23,7 +23,8 @@ from oncelog.schemas.schema_errors import SchemaError
 
 _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MAX_SCALE = 1000
-"""Decimal numbers with more digits behind the point have an exponent: a schema may ask for any number of zeros."""
+"""A decimal of a larger scale is written with an exponent: a schema may define a scale of any size, and each of its
+digits would be written as a zero."""
 _NUMBER, _TEXT, _OBJECT = "number", "text", "object"
 
 

@@ -74,7 +74,7 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class MarkersWritten:
-    """Every partition of the transaction has its marker."""
+    """The last partition of the transaction has got its marker."""
 
 
 @dataclass(frozen=True, slots=True)

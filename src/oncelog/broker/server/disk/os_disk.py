@@ -183,7 +183,7 @@ class OsFile:
         self._size = end
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
-        """Undo a write that failed part-way, and raise."""
+        """Undo a write that failed part-way, and raise StorageError with its cause."""
         self._reserved = RESERVED_FROM_BYTES
         try:
             os.ftruncate(held.number, end)

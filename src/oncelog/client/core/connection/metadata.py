@@ -85,7 +85,7 @@ class ClusterMetadata:
         self.updated_ms: int | None = None
         """When the last answer arrived."""
         self._stale_from_ms = 0
-        """Requests for an update before this time are ignored: the metadata was just fetched."""
+        """A caller that asks for an update before this time gets none: the metadata was just fetched."""
         self._timer: Timer | None = None
         self._waiters: list[Deferred[RequestFailure | None]] = []
         self._observers: list[Callable[[], None]] = []

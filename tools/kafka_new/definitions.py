@@ -133,7 +133,7 @@ def _uses(message: MessageDef, struct: StructDef) -> int:
 
 
 def field_words(field: Field) -> list[str]:
-    """The field as its line in a table; two fields are the same if these are."""
+    """The words of a field's line in a table; two fields are the same if their words are."""
     words = [field.name, "[]" * field.is_array + field.type, version_text(field.versions)]
     words += [f"nullable={version_text(field.nullable)}"] if field.nullable != NO_VERSIONS else []
     words += [f"tag={field.tag}:{version_text(field.tagged)}"] if field.tag is not None else []

@@ -1,4 +1,4 @@
-"""Rows and records on any Kafka, the sending side: each row of the outbox becomes a record, once.
+"""The relay of an outbox: sends each row of the outbox table once, as a record.
 
 Rows are chosen by whether they have a batch number, never by comparing ids: a row that becomes visible late, below ids
 that were sent long ago, still has no number. ``docs/internals/atomic.md`` has the reasoning.

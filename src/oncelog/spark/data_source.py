@@ -168,7 +168,7 @@ class OncelogDataSource(DataSource):
 
         if not _names_servers(self._options):
             raise ConfigError(
-                f"{SERVERS_MISSING}; toTable has nothing of CREATE TABLE: write with "
+                f"{SERVERS_MISSING}; toTable does not see the options of CREATE TABLE: write with "
                 'writeStream.format("oncelog").options(...).start()'
             )
         _refuse_marked(self._table(schema))

@@ -354,7 +354,7 @@ def test_doctor_reports_what_two_phase_commit_lacks() -> None:
         assert reported["found"] == "by two-phase commit, an outbox or an inbox"
         lowered(broker)
         (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
-        assert "an outbox or an inbox; two-phase commit needs" in reported["found"]
+        assert "an outbox or an inbox only; two-phase commit needs" in reported["found"]
 
 
 def test_doctor_compares_a_checkpoint_with_its_marker(unique_name: str, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_check_05_the_largest_batch_is_1048588_bytes(
     assert connection.produce(topic, data).error == error
 
 
-def test_check_06_a_record_without_a_key_is_named_to_the_producer_of_a_compacted_topic(
+def test_check_06_records_without_a_key_in_a_compacted_topic_are_reported_by_index(
     connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, cleanup_policy="compact")

@@ -234,7 +234,7 @@ def test_unsupported_values_are_refused_with_the_reason(url: str) -> None:
     assert registry.id_of(registry.latest("orders-value").guid or "") == 1
 
 
-def test_a_registry_without_guids_is_named() -> None:
+def test_a_registry_that_gives_no_guid_is_reported() -> None:
     with running() as older:
         serializer = AvroSerializer(SchemaRegistry(older.url), avro("a"), topic="orders", schema_id_serializer="header")
         with pytest.raises(SchemaRegistryError, match="gives schemas no GUID, as Confluent's do"):

@@ -201,7 +201,7 @@ def test_table_is_read_as_a_stream_and_a_stream_into_it_needs_options_of_its_own
         writer = rows.writeStream.options(**options, checkpointLocation=str(tmp_path / folder))
         return run_to_the_end(lambda: writer.trigger(availableNow=True).toTable("copy"))
 
-    with pytest.raises(PySparkException, match=r"toTable has nothing of CREATE TABLE: write with writeStream\.format"):
+    with pytest.raises(PySparkException, match=r"toTable does not see the options of CREATE TABLE: write"):
         started("refused")
     options = {"kafka.bootstrap.servers": tables.address, "topic": copy}
     query = started("checkpoint", **options)

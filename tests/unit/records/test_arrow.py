@@ -125,7 +125,7 @@ def test_only_offsets_in_the_range_are_rows() -> None:
             assert table.column("offset").to_pylist() == [offset for offset in range(20) if start <= offset < end]
 
 
-def test_skipped_control_and_emptied_batches_give_no_rows() -> None:
+def test_control_batches_and_emptied_batches_give_no_rows() -> None:
     first, third = encode_batch(some_records(5)), encode_batch(some_records(5, 20), base_offset=20)
     emptied = encode_empty_batch(read_header(encode_batch(some_records(3, 10), base_offset=10)))
     data = first + encode_end_txn_marker(1, 0, 0, True, T, base_offset=5) + emptied + third

@@ -171,7 +171,7 @@ def test_table_with_other_columns_is_refused() -> None:
 
 
 def test_a_stream_into_a_table_is_refused_with_the_call_to_use_instead() -> None:
-    with pytest.raises(ConfigError, match=r"toTable has nothing of CREATE TABLE: write with writeStream\.format"):
+    with pytest.raises(ConfigError, match=r"toTable does not see the options of CREATE TABLE: write"):
         OncelogDataSource({"checkpointLocation": "x"}).streamWriter(SCHEMA, False)
 
 

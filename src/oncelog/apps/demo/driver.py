@@ -1,7 +1,7 @@
 """The Spark driver of the demo, run as a process that can be killed: ``python -m oncelog.apps.demo.driver``.
 
-``flights-enriched`` is written by the executors (a barrier stage of two writers; on a cluster, which may have
-one slot or allocate dynamically, as each batch's size suggests), ``delays-by-hour`` by the driver.
+``delays-by-hour`` is written by the driver, ``flights-enriched`` by the executors: here by two writers in a barrier
+stage; on a cluster, which may have one slot or allocate dynamically, by as many as the batch's size suggests.
 
 It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
 for each batch. Started and killed by :mod:`oncelog.apps.demo.run`; a new driver continues from the checkpoint.

@@ -182,7 +182,7 @@ class Export:
             if self._topic_number() != self._source.topic_number:
                 raise ExportError(
                     f"The topic {self._topic} was deleted and created again while it was exported; what was read since "
-                    "the last part is left out: choose another name for the new topic"
+                    "the last part is left out: export the new topic to a target of another name"
                 )
             offsets = {name.partition: position for name, position in self._positions.items()}
             self._target.commit(ExportProgress(self._source, offsets))

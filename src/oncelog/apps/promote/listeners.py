@@ -2,9 +2,9 @@
 
 Called by ``plan``. A Kafka node connects to itself, and later to others: its controller and its brokers each log
 in. If clients have to log in or encrypt, or permissions are checked, the node gets a listener for that, INTERNAL, and a
-user for INTERNAL and CONTROLLER with a password generated here; over TLS if a client listener has a key, and then the
-node trusts its own certificate, wherever it is renewed from. Kafka also needs a login module for each mechanism, which
-our broker does not.
+user for INTERNAL and CONTROLLER with a password generated here. INTERNAL uses TLS if a client listener has a key; the
+node then trusts its own certificate, also after it is renewed. Kafka needs a login module for each mechanism, which our
+broker does not.
 """
 
 from __future__ import annotations

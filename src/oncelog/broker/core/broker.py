@@ -238,7 +238,7 @@ class Broker:
             for partition in self._partitions.values():
                 partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
             self.logs.stop()
-        finally:  # for example a full disk: otherwise this process could not reopen the folder
+        finally:  # even if a full disk fails the stop: otherwise this process could not reopen the folder
             self.metadata.close()
 
     def abandon(self) -> None:

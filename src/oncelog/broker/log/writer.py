@@ -128,7 +128,7 @@ class LogWriter(LogPart):
             self._append_failed(error)
         if not written:
             for batch, header in zip(run, headers, strict=True):
-                # unchanged, as the producer sent it
+                # as the producer sent it, before offset and leader epoch were put in
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)
             return []
         self._wrote(log, count, size_bytes, end, leader_epoch, now_ms)

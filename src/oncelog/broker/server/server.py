@@ -39,7 +39,7 @@ WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
 """Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
 TASKS_S = 0.00025
-"""How long requests that take long are worked on between other callbacks."""
+"""How long the loop works on long requests before it lets other callbacks run."""
 CHECKS_S = 5.0
 """How long a stop waits for batches being validated on another thread, and for requests that take long."""
 GOODBYE_S = 1.0

@@ -105,8 +105,8 @@ def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
     else:
         yield DoctorFinding(
             "rows and records",
-            "by an outbox or an inbox; two-phase commit needs oncelog with transaction.two.phase.commit.enable=true "
-            "and transaction.version 2",
+            "by an outbox or an inbox only; two-phase commit needs a broker of oncelog with "
+            "transaction.two.phase.commit.enable=true and transaction.version 2",
         )
 
 

@@ -87,7 +87,11 @@ command.add_command(clean)
     help="File for Spark's own log.",
 )
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics and health of the run over HTTP.")
-@click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
+@click.option(
+    "--console",
+    metavar="URL",
+    help="Report to the console at http://HOST:PORT, with the token in $ONCELOG_CONSOLE_TOKEN.",
+)
 @registry_option
 @click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each batch.")
 def run(

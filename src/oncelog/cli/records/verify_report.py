@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def ends_with_2_if_unchecked(function: Function) -> Function:
-    """End with status 2 after a sentence if the check cannot be carried out."""
+    """If the check cannot be carried out, print why in one line and end with status 2."""
 
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:

@@ -108,7 +108,7 @@ class _Format(Protocol):
     arrow_type: pa.DataType
 
     def reading(self, head: bytes, writer: Any) -> Any:
-        """The ``readings`` entry for the values of a writer's codec, whose first five bytes are ``head``.
+        """The entry of ``readings`` for values that begin with ``head``, which a writer's codec has written.
 
         :raises SchemaError: the reader cannot take what is written with it.
         """

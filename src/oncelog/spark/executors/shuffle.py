@@ -116,7 +116,7 @@ class PlainSessions:
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
         # PySpark 3.5 supports only this form
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(WINDOW))
-        self._kept = application, session  # another application's context has ended
+        self._kept = application, session  # replaces that of an application that has ended
         return session
 
     def close(self) -> None:

@@ -105,7 +105,7 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
 
     try:
         while not failures:
-            begin()  # also begun before the source is read, which may take long
+            begin()  # before the source is read, which may take long
             window.fill()
             begin()
             if not under_way:

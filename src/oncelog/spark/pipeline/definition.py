@@ -331,8 +331,8 @@ class Pipeline:
                 found |= {topic: topic_creation(creation)} if creation else {}
             except ValueError:
                 raise ConfigError(
-                    f"Pipeline {self.name} creates topic {topic!r} with {dict(creation)}: give partitions, a number, "
-                    f"as in {CREATION}, and settings of a topic by Kafka's names"
+                    f"Pipeline {self.name} creates topic {topic!r} with {dict(creation)}: give partitions as a "
+                    f"number, as in {CREATION}, and settings of a topic by Kafka's names"
                 ) from None
         return found
 

@@ -333,7 +333,7 @@ def _lowest(places: Iterable[Place]) -> Place:
 def starting_offsets(begin: Place, partitions: Iterable[TopicPartition], otherwise: int) -> str:
     """The option ``startingOffsets`` for exactly these partitions, with the identities of their topics and logs.
 
-    :param otherwise: where a partition starts that the checkpoint does not know: -2, the earliest.
+    :param otherwise: the start of the partitions that the checkpoint does not know; -2 is the earliest offset.
     """
     offsets = {name: begin.offsets.get(name, otherwise) for name in partitions}
     return json.dumps(begin._replace(offsets=offsets, start={}).as_json())

@@ -328,8 +328,8 @@ def _header(name: str, value: Column) -> Column:
 
 
 def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> DataFrame:
-    """The columns for the sink; if the rows have no value, it is the JSON of all columns, or the encoded columns if the
-    sink has a format.
+    """The columns for the sink. If the sink has a format, ``value`` is the encoded columns; otherwise it is the rows'
+    column ``value``, or the JSON of all columns if they have none.
     """
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())

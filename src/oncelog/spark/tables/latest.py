@@ -123,7 +123,8 @@ def _refusals(order: Order, options: TableOptions) -> list[tuple[Column, Column]
 
 
 def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
-    """The columns by which the table's row is compared with the batch's: those of ``latestBy`` that are written.
+    """The columns by which the table's row is compared with the batch's: those of ``latestBy`` before the first column
+    that is not written.
 
     Without ``latestBy`` offsets are not compared: a later batch has later offsets.
     """

@@ -44,7 +44,7 @@ def started(spark: SparkSession, address: str, topic: str, sql: str, name: str) 
     return writer.outputMode("complete" if "count" in sql else "append").trigger(availableNow=True).start()
 
 
-def test_a_malformed_value_stops_the_query_for_any_selected_columns_and_valid_values_pass_once(
+def test_a_malformed_value_stops_the_query_whichever_columns_are_selected(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     address = oncelog_broker.bootstrap_servers

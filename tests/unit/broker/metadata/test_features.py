@@ -39,7 +39,7 @@ def test_a_safe_or_unsafe_downgrade_sets_the_level_or_is_refused(level: int, how
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_an_upgrade_sets_the_level_or_is_refused(level: int) -> None:
+def test_an_upgrade_sets_the_level(level: int) -> None:
     assert update({GROUP: 0, TRANSACTION: 0}, TRANSACTION, level, UPGRADE) == {GROUP: 0, TRANSACTION: level}
 
 

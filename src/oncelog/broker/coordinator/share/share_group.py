@@ -86,8 +86,8 @@ class ShareGroup:
     # --- changes, from records alone
 
     def apply(self, key: Any, value: Any) -> None:
-        """Apply a record of the group; a value of None is a tombstone. The owner of the group handles the record of the
-        group itself."""
+        """Apply a record of the group; a value of None is a tombstone. The caller handles the tombstone of the group's
+        metadata, which deletes the group."""
         _APPLY[key.API_KEY](self, key, value)
 
 

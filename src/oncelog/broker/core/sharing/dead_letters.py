@@ -98,9 +98,11 @@ class DeadLetters:
         self._ports = ports
         self._setting = setting
         self.written: Counter[str] = Counter()
-        """Records by group, and batches: those that were tried, and those that were not written."""
+        """By group, the records that have a dead letter."""
         self.tried: Counter[str] = Counter()
+        """By group, the batches of dead letters that were to be appended."""
         self.failed: Counter[str] = Counter()
+        """By group, the batches of dead letters that could not be appended."""
 
     def _topic(self, group_id: str) -> str:
         return self._setting(group_id, "errors.deadletterqueue.topic.name")

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 MAX_AT_ONCE = 100
 """Maximum number of partitions in one sync: the first sync of each partition costs the loop 0.1 ms."""
 EARLY_BYTES = 16 * 1024 * 1024
-"""A partition with this much to sync does not wait for the policy's interval. A file system delays appends to a file
-while it allocates space for what is being synced of it, and the more that is, the longer."""
+"""A partition with this much to sync does not wait for the policy's interval. While a file system allocates space for
+a sync, appends to the file wait, and they wait longer the more is synced at once."""
 AGAIN_MS = 100
 """The delay after a sync that failed for lack of a file descriptor, or of space for a checkpoint."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000

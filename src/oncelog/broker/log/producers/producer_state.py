@@ -91,7 +91,7 @@ class ProducerStateManager:
                 if not self.admits_at_once(header, last.get(producer_id)):
                     return count
                 last[producer_id] = header
-            count += 1  # enumerate would make a tuple for each item
+            count += 1
         return count
 
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:

@@ -99,7 +99,9 @@ class TransactionIndex:
             lowest, stable = self._lowest[level], self._stable[level]
 
     def _pass_over(self, index: int, upper_bound_offset: int) -> int:
-        """The index after the blocks from ``index`` on that a search can skip; a block must begin at ``index``."""
+        """Skip the blocks from ``index`` on that a search does not need; returns the next index. A block must begin at
+        ``index``.
+        """
         while True:
             for bits, lowest, stable in zip(
                 reversed(_BITS), reversed(self._lowest), reversed(self._stable), strict=True

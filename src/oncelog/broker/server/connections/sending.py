@@ -127,7 +127,7 @@ class Sending:
                     self._budget.used += ANSWER_PRICE * size
             ready = order.replies.pop(slot, None) if order.replies else None
         self._out_bytes = out_bytes
-        self._server.writable[self] = None  # at the end of this iteration
+        self._server.writable[self] = None  # they are sent at the end of this iteration
 
     def write(self) -> None:
         """Send the answers that are ready; while the socket is full, the loop calls this again."""

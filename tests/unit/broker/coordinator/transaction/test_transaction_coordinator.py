@@ -644,7 +644,7 @@ def test_at_version_zero_other_errors_take_precedence(host: MemoryTransactionHos
     assert end(coordinator, producer, commit=True, version=2).value.error is Error.INVALID_TXN_STATE
 
 
-def test_a_lower_transaction_version_is_in_force_for_the_next_value(
+def test_a_lower_transaction_version_applies_from_the_next_record_of_the_log(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)

@@ -137,7 +137,7 @@ def test_a_record_with_a_future_timestamp_is_reported(servers: str) -> None:
         producer.send("tomorrow", b"now")
         producer.send("tomorrow", b"then", timestamp_ms=int(time.time() * 1000) + 86_400_000)
     (finding,) = findings(servers, "cluster's clock")
-    assert finding["status"] == "warn" and "tomorrow-0 holds a record" in finding["found"]
+    assert finding["status"] == "warn" and "tomorrow-0 has a record with a timestamp" in finding["found"]
 
 
 def test_doctor_does_not_ask_an_older_broker_for_permissions(servers: str) -> None:

@@ -182,7 +182,7 @@ def test_a_token_of_another_transactional_id_is_refused(enabled: Broker, unique_
     token = prepared_by_a_dead_producer(enabled, unique_name)
     other = prepared_by_a_dead_producer(enabled, f"{unique_name}-other")
     with producer(enabled, unique_name) as later:
-        with pytest.raises(IllegalStateError, match="it is another id's"):
+        with pytest.raises(IllegalStateError, match="the token is another id's"):
             later.complete(other)
         later.complete(token)
     assert values(enabled, unique_name) == [b"v"]

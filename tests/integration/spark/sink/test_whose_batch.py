@@ -149,7 +149,7 @@ def test_rows_kept_by_another_query_are_not_attributed_to_it(
     assert sorted(b.numbers()) == list(range(20))
     assert b.batch() == 1
     assert len(refused) == 1
-    assert all(query_id in refused[0] for query_id in (str(holding.id), "both are in that batch"))
+    assert all(query_id in refused[0] for query_id in (str(holding.id), "both queries are in that batch"))
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from benchmarks import churn, soak
 from oncelog import Admin, Broker, NewTopic, Producer
 from tests.support.crash_rounds.node import ServeProcess
@@ -28,6 +30,7 @@ def test_deleted_files_leave_no_descriptor_open(tmp_path: Path) -> None:
         node.close()
 
 
+@pytest.mark.soak
 def test_20000_deleted_topics_of_a_broker_in_memory_would_leave_less_than_5_mb() -> None:
     """A test session may have a single broker. Of 2,000 topics a tenth of that may be left."""
     with (

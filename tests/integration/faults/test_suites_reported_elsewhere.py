@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,7 @@ def test_ctrl_c_in_a_test_ends_the_run_without_noise(tmp_path: Path, workers: st
     try:
         while len(list(tmp_path.glob("waiting-*"))) < max(1, int(workers)) and process.poll() is None:
             pass
+        time.sleep(0.5)  # until it waits: while a call begins, Python may report a coroutine that was never awaited
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=120)
     finally:

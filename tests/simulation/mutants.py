@@ -927,7 +927,7 @@ SHARING: Sequence[Mutant] = (
     ),
     Mutant(
         "dead letters begin with the second record that is given up",
-        "broker.core.sharing.dead_letters:GivenUp.letters",
+        "broker.core.sharing.dead_letters:GivenUp.records",
         "for offset in range(batch.first, batch.last + 1):",
         "for offset in range(batch.first + 1, batch.last + 1):",
         scenes=("sharing",),

@@ -251,7 +251,7 @@ def encode_fetch(answer: FetchAnswered, version: int) -> tuple[list[Any], int]:
     """The body as parts, with the slices in their places, and its length. The first part is bytes."""
     topics: list[_AnsweredTopic] = []
     for part in answer.partitions:
-        name, topic_id, _ = part[0]
+        name, topic_id, _ = part.key
         if topics and topics[-1][0] == name and topics[-1][1] == topic_id:
             topics[-1][2].append(part)
         else:

@@ -2,12 +2,11 @@
 
 A child has duplicates of its parent's sockets. While it lives, an address that the parent has left would still accept
 connections, which no server serves, and connections that the parent has closed would never end. Whatever opens sockets
-is
-therefore registered here, and the child closes its duplicates right after the fork.
+is therefore registered here, and the child closes its duplicates right after the fork.
 
 Invariants
 - A child changes nothing that it shares with its parent: it sends nothing on a connection, and removes nothing from an
-event loop's ``epoll``.
+  event loop's ``epoll``.
 - A descriptor's number stays taken in the child (by the null device), because the Python objects that the child
   inherited close that number when they are collected.
 """

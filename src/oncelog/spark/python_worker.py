@@ -3,7 +3,7 @@
 Called where a task begins, and where a worker beside the driver has made or used a writer.
 
 - **Garbage.** Spark collects garbage after each call; with Spark, Arrow and a client loaded, scanning all imported
-modules takes 20 to 40 ms of CPU.
+  modules takes 20 to 40 ms of CPU.
 - **Delayed acknowledgements.** The JVM writes a task's input in pieces and without TCP_NODELAY, so it holds a piece
   back until the one before is acknowledged (Nagle's algorithm, RFC 896). A worker has just answered another task, so
   its kernel waits up to 40 ms for data that the acknowledgement could go with (RFC 1122). Only Linux has an option to

@@ -306,8 +306,7 @@ def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> N
     """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
     Use it if the program will not start again; otherwise it ends its prepared transaction when it starts. The producer
-    is
-    fenced.
+    is fenced.
 
     \b
     Example:

@@ -218,8 +218,7 @@ class Pipeline:
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
     :param trigger: shortest time between two batches, as Spark writes it; empty runs them back to back.
     :param order: ``tables-first``: a reader that sees a record of a batch in a topic finds the batch's rows in all
-    tables;
-        or ``topics-first``, the other way round.
+        tables; or ``topics-first``, the other way round.
     """
 
     name: str

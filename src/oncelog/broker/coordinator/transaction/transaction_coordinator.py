@@ -252,7 +252,7 @@ class TransactionCoordinator:
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
         :param transaction_version: 2 for EndTxn 5, whose answer contains the producer id and epoch of the next
-        transaction; else 0.
+            transaction; else 0.
         """
         bump = transaction_version >= EPOCH_BUMP_VERSION
         event: Event = EndTxnAndBump(producer, commit) if bump else EndTxn(producer, commit)

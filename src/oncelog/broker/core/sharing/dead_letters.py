@@ -40,7 +40,7 @@ RETRIED: Final = frozenset(
     {Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_ENOUGH_REPLICAS, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 )
 READ_AT_ONCE_BYTES: Final = 256 * 1024
-LETTERS_IN_A_CHUNK: Final = 20
+COPIED_IN_A_CHUNK: Final = 20
 NEW_TOPIC: Final = {"errors.deadletterqueue.group.enable": "true", "message.timestamp.type": "CreateTime"}
 
 
@@ -73,8 +73,8 @@ class GivenUp(NamedTuple):
     partition: Partition
     batches: Sequence[tuple[StateBatch, bool]]
 
-    def letters(self) -> Iterator[tuple[int, Headers]]:
-        """The offset of each record, and the headers of its letter."""
+    def records(self) -> Iterator[tuple[int, Headers]]:
+        """The offset of each record, and the headers of its dead letter."""
         topic, index = self.partition.topic_partition
         for batch, is_rejected in self.batches:
             reason = "Offset rejected by client." if is_rejected else "Offset delivery count exceeded the threshold."
@@ -173,7 +173,7 @@ class DeadLetters:
         originals = self._originals(given_up)
         found = next(originals, None)
         builder = BatchBuilder()
-        for number, (offset, headers) in enumerate(given_up.letters(), 1):
+        for number, (offset, headers) in enumerate(given_up.records(), 1):
             while found is not None and found.offset < offset:
                 found = next(originals, None)
             key, value = (found.key, found.value) if found is not None and found.offset == offset else (None, None)
@@ -186,7 +186,7 @@ class DeadLetters:
             if builder.size_bytes + size > most:
                 key = value = None
             builder.append(self._ports.now_ms, key, value, headers)
-            if not number % LETTERS_IN_A_CHUNK:
+            if not number % COPIED_IN_A_CHUNK:
                 yield
         return (yield from self._appending(given_up, builder))
 

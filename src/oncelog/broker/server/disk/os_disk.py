@@ -5,8 +5,8 @@ may run on any other, and so may everything on files that only that other thread
 opened when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed
 first, and if all have some, the oldest is synced and closed. Who removes or replaces a file closes it, so that its disk
 space is free at once, or when the last call that uses the descriptor ends; it cannot be read any more, as in Apache
-Kafka. Every failure is a ``StorageError`` that names the file
-and the cause: an ``OutOfDescriptors`` if only descriptors are lacking, a ``NoSpace`` if the disk is full.
+Kafka. Every failure is a ``StorageError`` that names the file and the cause: an ``OutOfDescriptors`` if only
+descriptors are lacking, a ``NoSpace`` if the disk is full.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> Fe
     found = []
     for data, _, partition in answers:
         found.append(data)
-        size_bytes = data[7]
+        size_bytes = data.size_bytes
         if size_bytes and partition is not None:
             partition.bytes_out += size_bytes
             if session is not None:

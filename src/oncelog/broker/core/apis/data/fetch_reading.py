@@ -62,7 +62,7 @@ def read_all(
     for key, position in positions.items():
         answer = read_partition(ports, context, request, key, position, isolation, left, not total)
         data, is_reason, _ = answer
-        size_bytes = data[7]
+        size_bytes = data.size_bytes
         if size_bytes:
             total += size_bytes
             left = left - size_bytes if size_bytes < left else 0

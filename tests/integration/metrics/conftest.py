@@ -98,8 +98,8 @@ def _bury(connection: RawConnection) -> None:
     member.begin()
     assert connection.produce("poison", batch(b"0")).error == 0
     assert member.fetch().acquired == [(0, 0, 1)]
+    assert member.acknowledge(7, 7, REJECT) == Error.INVALID_REQUEST
     assert member.acknowledge(0, 0, REJECT) == 0
-    assert member.acknowledge(7, 7, REJECT) == Error.INVALID_RECORD_STATE
 
 
 def _write(connection: RawConnection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import threading
 from contextlib import suppress
@@ -35,7 +36,11 @@ def ask(broker: oncelog.Broker, request: bytes) -> bytes:
     address = broker.metrics_address
     with socket.create_connection((address.host, address.port), timeout=120) as connection:
         connection.sendall(request)
-        connection.shutdown(socket.SHUT_WR)
+        try:
+            connection.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:  # the endpoint has hung up already
+                raise
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 

@@ -30,7 +30,7 @@ class JsonCodec:
         from referencing import Registry
         from referencing.exceptions import NoSuchResource
 
-        from oncelog.schemas.json_schema.patterns import check_schema, specification_of, translated, with_patterns
+        from oncelog.schemas.json_schema.patterns import check_schema, specification_of, with_patterns
 
         def fetch(uri: str) -> Any:
             raise NoSuchResource(uri)
@@ -41,9 +41,9 @@ class JsonCodec:
             check_schema(kind, parsed)
             known: Any = Registry(retrieve=fetch)  # type: ignore[call-arg]  # attrs makes it
             for name, one in dependencies.items():
-                imported = translated(json.loads(one.text))
+                imported = json.loads(one.text)
                 known = known.with_resource(name, specification_of(imported).create_resource(imported))
-            self._validator = with_patterns(kind)(translated(parsed), registry=known)
+            self._validator = with_patterns(kind)(parsed, registry=known)
         except NoSchema as error:
             raise SchemaError(f"this is not a JSON Schema: {error.message}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -77,12 +77,16 @@ class JsonCodec:
         from jsonschema import ValidationError
         from referencing.exceptions import Unresolvable
 
+        from oncelog.schemas.json_schema.ecma_patterns import SlowPattern
+
         try:
             self._validator.validate(value)
         except ValidationError as error:
             where = error.json_path.removeprefix("$").removeprefix(".")
             what = f"{where}: {error.message[:500]}" if where else error.message[:500]
             raise SchemaError(f"the value does not fit the JSON Schema{self._named}: {what}") from error
+        except SlowPattern as error:
+            raise SchemaError(f"the value cannot be checked with the JSON Schema{self._named}: {error}") from error
         except Unresolvable as error:
             raise SchemaError(f"the JSON Schema{self._named} refers to what is not registered: {error}") from error
         except RecursionError as error:

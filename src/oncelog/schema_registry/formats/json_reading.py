@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, Protocol
 from jsonschema import validators
 from referencing import Resource, Specification
 
-from oncelog.schemas.json_schema.ecma_patterns import UncheckedPattern, compiled
+from oncelog.schemas.json_schema.ecma_patterns import SlowPattern, UncheckedPattern, is_found
+from oncelog.schemas.json_schema.patterns import with_patterns
 
 MAX_COMPARISONS = 50_000
 MAX_REFERENCES = 100
@@ -40,12 +41,15 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 
 _VALIDATORS = {
-    "draft2020-12": validators.Draft202012Validator,
-    "draft2019-09": validators.Draft201909Validator,
-    "draft-07": validators.Draft7Validator,
-    "draft-06": validators.Draft6Validator,
-    "draft-04": validators.Draft4Validator,
-    "draft-03": validators.Draft3Validator,
+    specification: with_patterns(kind)
+    for specification, kind in {
+        "draft2020-12": validators.Draft202012Validator,
+        "draft2019-09": validators.Draft201909Validator,
+        "draft-07": validators.Draft7Validator,
+        "draft-06": validators.Draft6Validator,
+        "draft-04": validators.Draft4Validator,
+        "draft-03": validators.Draft3Validator,
+    }.items()
 }
 _ADDED = {
     True: "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
@@ -160,6 +164,8 @@ class Reading:
             return [one.shown() for one in self._compare(reader, writer, "")]
         except SchemasTooLarge:
             return ["{errorType:'TOO_LARGE', description:'the schemas are too large to be compared'}"]
+        except SlowPattern as error:
+            return [f"{{errorType:'PATTERN_TOO_SLOW', description:'{error}'}}"]
 
     def _resolved(self, node: JsonSchemaNode) -> JsonSchemaNode:
         """The schema that a reference points to; from draft 2019-09 on, a reference beside other keywords counts as one
@@ -576,7 +582,7 @@ def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], li
 def _matches(pattern: str, name: str) -> bool | None:
     """Whether a pattern matches; None if Python cannot tell."""
     try:
-        return compiled(pattern).search(name) is not None
+        return is_found(pattern, name)
     except UncheckedPattern:
         return None
 

@@ -1,61 +1,84 @@
-"""Translates regular expressions of JSON Schema, which have JavaScript's syntax, to the syntax of Python's ``re``.
-Pure.
+"""Regular expressions of JSON Schema: translated from JavaScript's syntax to that of the library ``regex``, which can
+limit the time of a search.
 
-Called by the JSON codec and by the registry. Java's registry accepts slightly more than JavaScript; syntax that neither
-of them has is refused when a schema is registered, and syntax that only Python lacks (names of scripts) is not checked.
+Called by the JSON codec and by the registry. Java's registry accepts slightly more than JavaScript. Syntax that neither
+of them has is refused when a schema is registered; names of characters that only Java has are not checked.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Final
+
+import regex
+
+MAX_SECONDS: Final = 1.0
+"""Limit on the time of one search: an expression that backtracks can take years for thirty letters."""
 
 _PARTS = re.compile(
-    r"""\\[pP]\{(?P<kind>\^?[\w=]+)\} | \\u\{(?P<point>[0-9A-Fa-f]{1,6})\} | \\k<(?P<back>\w+)> | (?P<end>\\z)
-    | \(\?<(?P<group>[A-Za-z_]\w*)> | \\c(?P<control>[A-Za-z]) | \\(?P<set>[dwDW]) | \\.
-    | (?P<open>\[\^?\]?) | (?P<close>\])""",
+    r"""\\(?P<kind>[pP](?:\{\^?[\w=]+\}|[LMNPSZC])) | \\u\{(?P<point>[0-9A-Fa-f]{1,6})\} | \\k<(?P<back>\w+)>
+    | (?P<end>\\z) | \(\?<(?P<group>[A-Za-z_]\w*)> | \\c(?P<control>[A-Za-z]) | \\(?P<set>[dwDW]) | \\.
+    | (?P<open>\[\^?\]?) | (?P<close>\]) | (?P<brace>\{(?!\d+(?:,\d*)?\}))""",
     re.VERBOSE | re.DOTALL,
 )
-_CATEGORIES = {"Letter": "L", "Mark": "M", "Number": "N", "Punctuation": "P", "Symbol": "S", "Separator": "Z"}
 _ASCII = {"d": "0-9", "w": "A-Za-z0-9_"}
-_ALIASES = {"Alpha": "L", "IsAlphabetic": "L", "IsL": "L", "Alphabetic": "L", "IsDigit": "Nd", "Digit": "Nd"}
 
 
 class UncheckedPattern(Exception):
     """Python cannot express this regular expression."""
 
 
+class SlowPattern(Exception):
+    """The search for this regular expression has taken :data:`MAX_SECONDS`."""
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether a part of the text matches the expression. Other threads run during the search.
+
+    :raises UncheckedPattern: the expression names a set of characters that Python does not know.
+    :raises SlowPattern: the search takes too long.
+    :raises re.error: it is not a regular expression.
+    """
+    try:
+        return compiled(pattern).search(text, timeout=MAX_SECONDS, concurrent=True) is not None
+    except TimeoutError:
+        raise SlowPattern(
+            f"the search for the regular expression {pattern!r} in {text[:80]!r} takes longer than {MAX_SECONDS:g} s: "
+            "write the expression without repetitions inside of repetitions"
+        ) from None
+
+
 @lru_cache(maxsize=1_000)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> regex.Pattern[str]:
     """The expression.
 
     :raises UncheckedPattern: it names a set of characters that Python does not know.
     :raises re.error: it is not a regular expression.
     """
     made: list[str] = []
+    known: list[str] = []
     at, inside = 0, False
     for found in _PARTS.finditer(pattern):
-        made.append(pattern[at : found.start()])
+        made += pattern[at : found.start()], _translated(found, inside=inside)
+        known += made[-2], r"\w" if found["kind"] else made[-1]
         at = found.end()
-        made.append(_translated(found, inside=inside))
         if found["open"] is not None:
             inside = inside or not found["open"].endswith("]")
         elif found["close"] is not None:
             inside = False
-    return re.compile("".join([*made, pattern[at:]]))
+    # ``regex`` has syntax of its own: ``re`` refuses it, and knows no properties of characters.
+    re.compile("".join([*known, pattern[at:]]))
+    try:
+        return regex.compile("".join([*made, pattern[at:]]))
+    except regex.error as error:
+        raise UncheckedPattern(str(error)) from error
 
 
 def _translated(found: re.Match[str], *, inside: bool) -> str:
     kind = found.lastgroup
     return found[0] if kind is None else _PYTHONS[kind](found[0], found[kind], inside)
-
-
-def _characters(text: str, name: str, inside: bool) -> str:
-    ranges = _ranges(name.removeprefix("^"), (text[1] == "P") != name.startswith("^"))
-    return ranges if inside else f"[{ranges}]"
 
 
 def _ascii(text: str, letter: str, inside: bool) -> str:
@@ -72,7 +95,7 @@ def _opened(text: str, _: str, inside: bool) -> str:
 
 
 _PYTHONS: Mapping[str, Callable[[str, str, bool], str]] = {
-    "kind": _characters,
+    "kind": lambda text, name, inside: text,
     "point": lambda text, digits, inside: f"\\U{int(digits, 16):08x}",
     "back": lambda text, name, inside: f"(?P={name})",
     "end": lambda text, found, inside: r"\Z",
@@ -81,24 +104,5 @@ _PYTHONS: Mapping[str, Callable[[str, str, bool], str]] = {
     "group": lambda text, name, inside: text if inside else f"(?P<{name}>",
     "open": _opened,
     "close": lambda text, found, inside: text,
+    "brace": lambda text, found, inside: r"\{",
 }
-
-
-@lru_cache(maxsize=100)
-def _ranges(name: str, negated: bool) -> str:
-    """The characters of a general category, or all other characters, in the syntax of a character class.
-
-    :raises UncheckedPattern: it is another set of characters.
-    """
-    name = name.removeprefix("gc=").removeprefix("General_Category=")
-    wanted = _CATEGORIES.get(name) or _ALIASES.get(name, name)
-    if not re.fullmatch("[LMNPSZC][a-z]?", wanted):
-        raise UncheckedPattern(name)
-    found: list[tuple[int, int]] = []
-    for point in range(sys.maxunicode + 1):
-        if unicodedata.category(chr(point)).startswith(wanted) != negated:
-            if found and found[-1][1] == point - 1:
-                found[-1] = found[-1][0], point
-            else:
-                found.append((point, point))
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in found)

@@ -17,11 +17,10 @@ from typing import Final
 MAX_TEXT: Final = 6_000
 """Limit on the characters of an expression."""
 MAX_BYTES: Final = 256 * 1024
-"""Limit on the memory of an expression; its program gets two thirds, 10,000 instructions or so."""
+"""Limit in bytes on the memory of an expression; its program gets two thirds of it, about 10,000 instructions."""
 MAX_WORK: Final = 50_000_000
-"""Limit on instructions times characters, for all names together. One such step takes 4 ns at worst, if there are too
-many states to cache; usually a whole character takes a few nanoseconds, however long the expression is.
-"""
+"""Limit on instructions times characters, for all names together. One instruction on one character takes 4 ns at worst,
+if there are too many states to cache; usually a character takes a few nanoseconds, however long the expression is."""
 WORK_IN_A_CHUNK: Final = 500_000
 
 __all__ = ["InvalidRegex", "LinearRegex"]
@@ -34,7 +33,8 @@ class InvalidRegex(ValueError):
 
 
 class LinearRegex:
-    """A compiled expression; raises ``InvalidRegex``, also in :meth:`matches` if that takes too much work."""
+    """A compiled expression. Construction and :meth:`matches` raise ``InvalidRegex``, the latter if matching takes too
+    much work."""
 
     def __init__(self, text: str) -> None:
         try:
@@ -66,7 +66,8 @@ class LinearRegex:
         return self._pattern.fullmatch(name) is not None
 
     def matching(self, name: str) -> Generator[None, None, bool]:
-        """Like :meth:`matches`, with a pause after a certain amount of work, counted across names."""
+        """Like :meth:`matches`, but a generator that pauses whenever a certain amount of work is done; the work is
+        counted across names."""
         found = self.matches(name)
         if self._work >= self._pause_at:
             self._pause_at = self._work + WORK_IN_A_CHUNK

@@ -1,11 +1,11 @@
-"""Append, apply, release: how both coordinators make their decisions durable.
+"""Append, apply, release: how the coordinators make their decisions durable.
 
-A coordinator's state is a fold over its internal topic. ``write`` appends the decided records, applies them with
-the same function that replays them at start, and resolves only when they are committed (below the high
-watermark, which under the flush policy ``commit`` means on stable storage). A failed append applies nothing.
-A caller that already has the new state passes ``apply`` (Kafka's ``replayRecords``). There are three cases: a
-transaction's value, of which the log does not keep everything; a classic group, whose members are ahead of the log; and
-committed offsets, because there are many.
+A coordinator's state follows from the records of its internal topic. ``write`` appends the decided records, applies
+them with the same function that replays them at start, and resolves only when they are committed (below the high
+watermark, which under the flush policy ``commit`` means on stable storage). A failed append applies nothing. A caller
+that already has the new state passes ``apply`` (Kafka's ``replayRecords``). There are three cases: a transaction, whose
+record does not contain its whole state; a classic group, whose members in memory are newer than the log; and committed
+offsets, because they are many.
 
 Callers: ``broker.coordinator.transaction`` and ``broker.coordinator.group``. The broker implements
 :class:`CoordinatorHost` and calls ``load``/``unload`` when it gains or loses the leadership of an internal partition.
@@ -40,11 +40,12 @@ LOG_ERRORS: Final[Mapping[Error, Error]] = {
     Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
     Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
 }
-"""Errors for clients if the record of their request could not be written (``CoordinatorOperationExceptionHelper``)."""
+"""Errors that clients get if the record of their request could not be written
+(``CoordinatorOperationExceptionHelper``), by the log's error."""
 
 
 def client_error(error: Error) -> Error:
-    """The log's error as a coordinator reports it."""
+    """The error that a coordinator returns to clients for an error of the log."""
     return LOG_ERRORS.get(error, error)
 
 
@@ -74,10 +75,8 @@ class LoggedMarker(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Outcome of an append: the offset of the records, and when they are committed.
-
-    ``error`` other than NONE: nothing was written and ``committed`` is already resolved with it.
-    """
+    """Outcome of an append: the offset of the first record, and a deferred that resolves once all are committed. If
+    ``error`` is not NONE, nothing was written and ``committed`` has resolved with ``error``."""
 
     error: Error
     base_offset: int
@@ -97,20 +96,21 @@ class CoordinatorHost(Protocol):
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
-        """Append one batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit).
+        """Append one batch with acks=all; with a ``producer`` the batch is transactional, without a sequence
+        (TxnOffsetCommit).
 
         :param guard: from the verification of the producer's transaction (KIP-890).
         """
         ...
 
     def begin_task(self, work: Generator[None, None, None]) -> None:
-        """Do work that grows with the amount of state: at once if it is little, else in chunks, with other callbacks in
-        between."""
+        """Do work that grows with the amount of state: little work at once, more work in chunks between which other
+        callbacks run."""
         ...
 
 
 class Shard(Protocol):
-    """The state of one internal partition."""
+    """The state of one partition of an internal topic."""
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record, live and at load."""
@@ -119,11 +119,12 @@ class Shard(Protocol):
     def replay_marker(self, marker: LoggedMarker) -> None: ...
 
     def loaded(self, now_ms: int) -> None:
-        """The whole log has been replayed and this broker coordinates: start timers, finish what is unfinished."""
+        """Called when the whole log is replayed and this broker coordinates the partition: start timers, complete
+        unfinished work."""
         ...
 
     def unloaded(self) -> None:
-        """This broker no longer coordinates the partition: cancel timers, answer all waiting requests with
+        """Called when this broker no longer coordinates the partition: cancel timers, answer all waiting requests with
         NOT_COORDINATOR."""
         ...
 
@@ -156,11 +157,13 @@ class CoordinatorRuntime(Generic[S]):
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
     def shard_for(self, key: str, node_id: int | None) -> S | Error:
-        """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
+        """The shard that owns ``key``; NOT_COORDINATOR if another node has it; COORDINATOR_NOT_AVAILABLE if its log
+        cannot be read.
 
         It never returns COORDINATOR_LOAD_IN_PROGRESS: everything is loaded before any request is served.
 
-        :param node_id: the node that was asked; None: the cluster acts by itself, and any node may coordinate.
+        :param node_id: the node to which the request was sent; None: the request comes from the cluster itself, and any
+            node may coordinate.
         """
         partition = java_hash_partition(key, self.partitions)
         if self.leads is not None and not self.leads(partition, node_id):
@@ -190,15 +193,15 @@ class CoordinatorRuntime(Generic[S]):
                 yield self._shards[partition]
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
-        """Become the coordinator of a partition: replay its log, then start acting."""
+        """Become the coordinator of a partition: replay its log, then start timers and complete unfinished work."""
         if self.replay(partition, epoch, log):
             self.begin(partition, now_ms)
 
     def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> bool:
         """The first half of :meth:`load`: replay the log.
 
-        False if it cannot be read: keys that the partition owns get COORDINATOR_NOT_AVAILABLE, all others are
-        served.
+        Returns False if the log cannot be read: requests for keys of this partition then get COORDINATOR_NOT_AVAILABLE,
+        all others are served.
         """
         self._unreadable.discard(partition)
         topic_partition = TopicPartition(self.topic, partition)
@@ -224,7 +227,7 @@ class CoordinatorRuntime(Generic[S]):
         return True
 
     def begin(self, partition: int, now_ms: int) -> None:
-        """The second half of :meth:`load`: start timers, finish what is unfinished."""
+        """The second half of :meth:`load`: start timers, complete unfinished work."""
         self._shards[partition].loaded(now_ms)
 
     def unload(self, partition: int) -> None:
@@ -242,7 +245,8 @@ class CoordinatorRuntime(Generic[S]):
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
-        """Append, apply, and resolve with NONE once committed, or with the reason why nothing was written.
+        """Append records and apply them; resolves with NONE once they are committed, or with the error if nothing was
+        written.
 
         Without records nothing is appended and the result is NONE at once. Errors are those of the log; coordinators
         return them to clients by way of :func:`client_error`.
@@ -265,7 +269,7 @@ class CoordinatorRuntime(Generic[S]):
         return committed
 
     def complete_transaction(self, partition: int, marker: LoggedMarker) -> None:
-        """Called when a marker was appended to an internal partition (``__consumer_offsets``)."""
+        """Apply a transaction's marker, which was appended to an internal partition (``__consumer_offsets``)."""
         shard = self._shards.get(partition)
         if shard is not None:
             shard.replay_marker(marker)

@@ -40,7 +40,7 @@ def decode_internal_record(topic: str, record: Record) -> tuple[Any, Any] | None
 
 
 def transition(record: Record) -> tuple[str, Txn | None] | None:
-    """The transactional id and its state in a record of ``__transaction_state``; the state is None in a tombstone.
+    """The transactional id and the state in a record of ``__transaction_state``; for a tombstone the state is None.
 
     None for an unknown kind of record.
     """
@@ -51,7 +51,7 @@ def transition(record: Record) -> tuple[str, Txn | None] | None:
 
 
 def decode_transaction_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__transaction_state``, with the state's name; the value of a tombstone is None."""
+    """Key and value of a record of ``__transaction_state``, with the state's name; the value of a tombstone is None."""
     key = decode_transaction_key(record.key or b"")
     if isinstance(key, Unknown):
         return {"unknownType": key.record_type}, json_bytes(record.value)
@@ -64,12 +64,14 @@ def decode_transaction_record(record: Record) -> tuple[Any, Any]:
 
 
 def decode_offsets_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__consumer_offsets``, with the kind of record; the value of a tombstone is None."""
+    """Key and value of a record of ``__consumer_offsets``, with the kind of record; the value of a tombstone is
+    None."""
     return _of_kind(decode_group_record(record.key or b"", record.value), record)
 
 
 def decode_share_state(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__share_group_state``, with the kind of record; the value of a tombstone is None."""
+    """Key and value of a record of ``__share_group_state``, with the kind of record; the value of a tombstone is
+    None."""
     return _of_kind(decode_share_state_record(record.key or b"", record.value), record)
 
 
@@ -81,7 +83,8 @@ def _of_kind(found: InternalRecord | Unknown, record: Record) -> tuple[Any, Any]
 
 
 def _plain(value: Any) -> Any:
-    """A message as names and JSON values; a topic's id as Kafka writes it."""
+    """A decoded message as a dictionary of names and JSON values; topic ids have the form in which Kafka prints
+    them."""
     if isinstance(value, Struct):
         return {
             name: encode_uuid(getattr(value, name)) if name == "topic_id" else _plain(getattr(value, name))

@@ -33,7 +33,7 @@ def listed(group: Group) -> ListedGroup:
 
 
 def classic_group(group_id: str, group: Group | None, api_version: int) -> DescribedGroup:
-    """Members' subscriptions are returned only for stable groups."""
+    """Describe a group for DescribeGroups; members have their subscriptions only if the group is stable."""
     if not isinstance(group, ClassicGroup):
         answer = DescribedGroup(group_id=group_id, group_state=ClassicState.DEAD.value)
         if api_version >= GROUP_ID_NOT_FOUND_FROM:
@@ -104,7 +104,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, host: GroupHost) -> de
 
 
 def _assignment(partitions: Mapping[bytes, Iterable[int]], host: GroupHost) -> described.Assignment:
-    """Topics that no longer exist are left out."""
+    """The partitions with their topics' names; topics that no longer exist are left out."""
     topics: list[described.TopicPartitions] = []
     for topic_id in sorted(partitions):
         name = host.topic_name(topic_id)

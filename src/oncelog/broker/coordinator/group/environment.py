@@ -1,7 +1,7 @@
 """The environment shared by the parts of the group coordinator: the host, timers by name, and the shard's log.
 
 ``shard.GroupShard`` creates one for each partition of ``__consumer_offsets`` and passes it to the classic protocol, the
-consumer protocol and the offsets. Nothing here knows a protocol's rules.
+consumer protocol and the offsets. This module knows no protocol's rules.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ class GroupHost(CoordinatorHost, Protocol):
         operation: TransactionSupportedOperation,
         now_ms: int,
     ) -> Deferred[Verification]:
-        """Whether the producer's transaction contains ``partition``; with ADD_PARTITION it is added (KIP-890).
-
-        Records then written carry the guard.
-        """
+        """Verify that the producer's transaction contains ``partition``; ADD_PARTITION adds the partition first
+        (KIP-890). The guard in the result goes with the records that are then written."""
         ...
 
     def topic_partitions(self, topic: str) -> int | None:
@@ -78,10 +76,8 @@ def everything(topic: str) -> bool:
 
 
 class Caller(NamedTuple):
-    """The sender of a request, and its version. ``client_host`` is the bare address.
-
-    ``may_describe`` says whether the caller may learn that a topic exists. ``node_id`` is the node that was asked.
-    """
+    """The sender of a request, and the request's version. ``client_host``: the bare address. ``may_describe``: whether
+    the caller may learn that a topic exists. ``node_id``: the node to which the request was sent."""
 
     api_version: int
     node_id: int | None
@@ -91,16 +87,16 @@ class Caller(NamedTuple):
 
     @property
     def logged_host(self) -> str:
-        """The address as Java prints and Kafka stores it."""
+        """The client's address in the form that Java prints and Kafka stores: with a leading slash."""
         return self.client_host if self.client_host.startswith("/") else f"/{self.client_host}"
 
 
 TimerName = tuple[str, str, str]
-"""Kind, group id, member id; the last two are empty if the timer has none."""
+"""A timer's kind, group id and member id; the ids are empty for a timer of no group or no member."""
 
 
 class NamedTimers:
-    """Timers identified by name: scheduling one again replaces it."""
+    """Timers identified by name: scheduling a name again replaces its timer."""
 
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
@@ -161,7 +157,7 @@ class NamedTimers:
 
 class GroupWrite(Protocol):
     def __call__(self, records: Records, now_ms: int, *, apply: Callable[[int], None] | None = None) -> Deferred[Error]:
-        """Append and apply; resolves with NONE once committed, else with the log's error.
+        """Append records and apply them; resolves with NONE once they are committed, else with the log's error.
 
         :param apply: called instead of replaying the records (:meth:`CoordinatorRuntime.write`).
         """
@@ -191,7 +187,7 @@ class Environment:
         return int(own) if own is not None else self.number(f"group.{name}")
 
     def number(self, name: str) -> int:
-        """A setting of the broker that has no field."""
+        """The value of a broker setting that is no field of ``BrokerConfig``, as an integer; 0 if it is not set."""
         return int(self.config.text(name) or 0)
 
     @property

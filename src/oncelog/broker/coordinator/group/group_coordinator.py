@@ -1,8 +1,8 @@
 """The group coordinator: passes every request about groups and their offsets to the shard that owns the group.
 
 Called by the handlers in ``broker.core.apis``, with decoded requests and the time, and by the broker, which hosts it
-and reports changes of topics. Answers are ``Deferred``: a write is answered when it is committed, a read when
-everything that it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.4.0).
+and reports changes of topics. Answers are ``Deferred``: a write is answered when it is committed, a read when all that
+it read is committed. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ R = TypeVar("R")
 
 GROUPS_IN_A_CHUNK = 200
 MAX_MEMBERS_BYTES = 256 * 1024 * 1024
-"""Limit on the memory of all groups' members, which are kept from the moment they join until their sessions end."""
+"""Limit in bytes on the memory of all groups' members; a member is kept from its join until its session ends."""
 COUNTED_AGAIN_MS = 1000
 
 
 class GroupCoordinator:
-    """The coordinator of every group that this broker owns.
-
-    ``node_id``, also in a :class:`Caller`, is the node that was asked (``CoordinatorRuntime.shard_for``).
-    """
+    """The coordinator of every group that this broker owns. ``node_id``, also in a :class:`Caller`, is the node to
+    which the request was sent (``CoordinatorRuntime.shard_for``)."""
 
     def __init__(
         self, host: GroupHost, settings: Callable[[], BrokerConfig], random: Random, partitions: int | None = None
     ) -> None:
         """:param settings: returns the broker's current settings.
-        :param partitions: the number of partitions of ``__consumer_offsets``, or as configured if it does not exist."""
+        :param partitions: the number of partitions of ``__consumer_offsets``; None if the topic does not exist, which
+            means the configured number.
+        """
         self._host = host
         self._settings = settings
         self._random = random
@@ -92,26 +92,27 @@ class GroupCoordinator:
     # --- topics
 
     def on_metadata_change(self) -> None:
-        """Topics were created or extended, or permissions changed: consumer groups check again at their next
-        heartbeat."""
+        """Called when topics were created or extended, or permissions changed: consumer groups compare their topics at
+        their next heartbeat."""
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
             shard.share.metadata_changed()
 
     def on_topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
-        """Remove committed offsets of the topic. With pauses."""
+        """Remove committed offsets of a deleted topic; a generator that pauses between chunks."""
         for shard in list(self.runtime.shards()):
             yield from shard.topic_deleted(topic, now_ms)
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
-        """End sessions at once, for tests; returns the members' ids."""
+        """End the sessions of a group's member, or of all its members, at once, for tests; returns the members' ids."""
         shard = self.runtime.shard(self.runtime.partition_for(group_id).partition)
         return shard.expire_members(group_id, member_id, now_ms) if shard is not None else []
 
     # --- the classic protocol
 
     def join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
-        """Answered when the rebalance admits the member, or at once with an error or the current generation."""
+        """Handle JoinGroup: answered when the rebalance admits the member, or at once with an error or the current
+        generation."""
 
         def refused(error: Error) -> Deferred[JoinGroupResponse]:
             return Deferred.of(JoinGroupResponse(error_code=error, member_id=request.member_id, protocol_name=None))
@@ -142,8 +143,8 @@ class GroupCoordinator:
         return shard.classic.join(request, caller, now_ms)
 
     def _has_capacity(self, more: int, now_ms: int) -> bool:
-        """Whether there are ``more`` bytes for a member; the existing ones are counted again only if the limit may be
-        reached."""
+        """Whether the memory limit leaves ``more`` bytes for a member; the memory of existing members is computed again
+        only if the limit may be reached."""
         is_old = not 0 <= now_ms - self._members_counted_ms < COUNTED_AGAIN_MS
         if self._members_bytes + more > MAX_MEMBERS_BYTES and is_old:
             groups = (group for shard in self.runtime.shards() for group in shard.groups.values())
@@ -155,7 +156,7 @@ class GroupCoordinator:
         return True
 
     def sync_group(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Deferred[SyncGroupResponse]:
-        """Answered when the leader's assignment is stored."""
+        """Handle SyncGroup: answered when the leader's assignment is stored."""
 
         def refused(error: Error) -> Deferred[SyncGroupResponse]:
             return Deferred.of(SyncGroupResponse(error_code=error))
@@ -189,7 +190,8 @@ class GroupCoordinator:
         return shard.classic.heartbeat(group, request, now_ms)
 
     def leave_group(self, request: LeaveGroupRequest, now_ms: int, node_id: int | None) -> Deferred[LeaveGroupResponse]:
-        """One outcome for each of ``request.members``; a request of an older version has a single member."""
+        """Handle LeaveGroup: one outcome for each of ``request.members``; a request of an older version has a single
+        member."""
 
         def refused(error: Error) -> Deferred[LeaveGroupResponse]:
             return Deferred.of(LeaveGroupResponse(error_code=error))
@@ -220,7 +222,7 @@ class GroupCoordinator:
     def consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """Join, stay or leave; answered once its changes are committed (KIP-848)."""
+        """Handle a member that joins, stays or leaves; answered once the member's changes are committed (KIP-848)."""
 
         def refused(error: Error, message: str | None = None) -> Deferred[ConsumerGroupHeartbeatResponse]:
             return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=error, error_message=message))
@@ -246,7 +248,7 @@ class GroupCoordinator:
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Deferred[OffsetCommitResponse]:
-        """Topics have both name and id, looked up by the handler."""
+        """Handle OffsetCommit; the handler has completed each topic's name and id."""
         return self._offsets.commit(request, caller, now_ms)
 
     def one_commit(self, request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
@@ -254,21 +256,21 @@ class GroupCoordinator:
         return self._offsets.one(request, caller)
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """Repeat a commit with another offset; returns False if it must take the general path: then nothing was
-        done.
-        """
+        """Repeat a commit with another offset; returns False if nothing was done, and :meth:`commit_offsets` must
+        handle the request."""
         return self._offsets.commit_again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Deferred[TxnOffsetCommitResponse]:
-        """The offsets stay pending until the transaction's marker; they are verified first (KIP-890)."""
+        """Handle TxnOffsetCommit: the transaction is verified first (KIP-890), and offsets stay pending until its
+        marker."""
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
     ) -> FetchedOffsets:
-        """One group of an OffsetFetch; None as topics means all topics."""
+        """The offsets of one group in an OffsetFetch request; None for topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms, node_id)
 
     def delete_offsets(
@@ -279,7 +281,7 @@ class GroupCoordinator:
     # --- groups
 
     def describe_groups(self, group_ids: Sequence[str], caller: Caller, now_ms: int) -> Deferred[list[DescribedGroup]]:
-        """Groups of the classic protocol; this API reports every other group as dead."""
+        """Describe groups of the classic protocol; DescribeGroups reports every other group as dead."""
 
         def one(group_id: str) -> Deferred[DescribedGroup]:
             shard = self.runtime.shard_for(group_id, caller.node_id)
@@ -314,7 +316,7 @@ class GroupCoordinator:
         return sum(len(shard.groups) for shard in self.runtime.shards_of(node_id))
 
     def list_groups(self, request: ListGroupsRequest, node_id: int | None) -> Generator[None, None, list[ListedGroup]]:
-        """All groups here. With pauses, because there may be many."""
+        """All groups that this node coordinates and the filters select; a generator that pauses between chunks."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []
@@ -335,7 +337,7 @@ class GroupCoordinator:
     def delete_groups(
         self, group_ids: Sequence[str], now_ms: int, node_id: int | None
     ) -> Deferred[list[DeletableGroupResult]]:
-        """Delete empty groups with all their offsets; others stay, with NON_EMPTY_GROUP."""
+        """Delete empty groups with all their offsets; other groups stay and get NON_EMPTY_GROUP."""
 
         def one(group_id: str) -> Deferred[DeletableGroupResult]:
             shard = self.runtime.shard_for(group_id, node_id)
@@ -367,5 +369,5 @@ def _deletion(shard: GroupShard, group_id: str) -> list[CoordinatorRecord] | Err
 
 
 def _settled(shard: GroupShard, value: R, failed: Callable[[Error], R], now_ms: int) -> Deferred[R]:
-    """Resolves to ``value`` once everything that it was read from is committed."""
+    """Resolves to ``value`` once all records that it was read from are committed."""
     return shard.write([], now_ms).map(lambda error: value if error is Error.NONE else failed(client_error(error)))

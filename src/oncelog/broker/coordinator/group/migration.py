@@ -25,7 +25,8 @@ DOWNGRADE_POLICIES = frozenset({"downgrade", "bidirectional"})
 
 
 def to_consumer_group(classic: ClassicGroup, env: Environment) -> ConsumerGroup | str:
-    """The group with all its members, at the epoch of its generation; or a message why it cannot be converted."""
+    """The group of the consumer protocol with all members, whose epoch is the classic generation; or a message that
+    says why the group cannot be converted."""
     prefix = f"Cannot upgrade classic group {classic.group_id} to consumer group because"
     if env.migration_policy not in UPGRADE_POLICIES:
         return f"{prefix} online upgrade is disabled."
@@ -72,7 +73,8 @@ def to_consumer_group(classic: ClassicGroup, env: Environment) -> ConsumerGroup 
 
 
 def may_downgrade(group: ConsumerGroup, env: Environment) -> bool:
-    """Whether ``group``, as it would be, has only members of the classic protocol and may be converted back."""
+    """Whether ``group``, with the changes to be made, has only members of the classic protocol and may be converted
+    back."""
     return (
         0 < len(group.members) <= env.config.group_max_size
         and group.classic_members == len(group.members)
@@ -83,7 +85,7 @@ def may_downgrade(group: ConsumerGroup, env: Environment) -> bool:
 def to_classic_group(group: ConsumerGroup, env: Environment, now_ms: int) -> ClassicGroup | None:
     """A stable group with the group epoch as generation and each member's target; None if it cannot be converted.
 
-    Damaged records may contain members that cannot be in a group together.
+    It cannot if damaged records contain members that cannot be in one group.
     """
     instance_ids = [member.instance_id for member in group.members.values() if member.instance_id is not None]
     if len(set(instance_ids)) < len(instance_ids):

@@ -1,8 +1,8 @@
-"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: authorizes, writes and answers.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: checks membership, writes records and answers.
 
 Called by ``group_coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
-error of the group is returned for every partition, because these answers have no field for it (those of OffsetFetch and
-OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.4.0).
+error of the group is returned for every partition, because answers to commits have no field for an error of the group
+(answers to OffsetFetch and OffsetDelete have). Source: Kafka's ``OffsetMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ OFFSET_COMMIT_BY_ID_FROM = 10
 GENERIC_ERROR_FROM = 4
 ADD_PARTITION_FROM = 5
 MEMBER_EPOCHS_FROM = 6
-"""Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, that add the partition to the transaction, and that know
-topic ids, STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-1319), for which earlier ones return ILLEGAL_GENERATION."""
+"""The first versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE; that add the partition to the transaction; and
+that know topic ids, STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-1319), where earlier versions return
+ILLEGAL_GENERATION."""
 
 NO_OFFSET = -1
 LAST_TIMESTAMP_MS = 2**63 - 1
@@ -84,7 +85,7 @@ def _supported_operation(version: int) -> TransactionSupportedOperation:
 
 
 class _Commits(NamedTuple):
-    """One topic of a commit."""
+    """One topic in a commit of offsets."""
 
     topic: str
     topic_id: bytes
@@ -93,7 +94,7 @@ class _Commits(NamedTuple):
 
 @dataclass(slots=True)
 class _DecidedCommits:
-    """The records to write, each partition's outcome in request order once they are written, and the new offsets."""
+    """Records to write, each partition's outcome once they are written (in request order), and the new offsets."""
 
     written: list[CoordinatorRecord] = field(default_factory=list)
     outcomes: list[list[Error]] = field(default_factory=list)
@@ -101,13 +102,14 @@ class _DecidedCommits:
 
 
 class FetchedOffsets(NamedTuple):
-    """A group's part of an OffsetFetch, and whether its contents are committed in the log."""
+    """A group's part of an OffsetFetch answer, and a deferred that resolves once the log has committed what the part
+    contains."""
 
     answer: OffsetFetchResponseGroup
     settled: Deferred[Error]
 
     def known(self, error: Error) -> OffsetFetchResponseGroup:
-        """The answer once it is ``settled``, with ``error`` if there is one."""
+        """The group's answer now that ``settled`` has resolved to ``error``: NOT_COORDINATOR unless that is NONE."""
         if error is NONE:
             return self.answer
         return OffsetFetchResponseGroup(self.answer.group_id, [], Error.NOT_COORDINATOR)
@@ -117,7 +119,7 @@ _SETTLED = Deferred.of(NONE)
 
 
 class OneCommit(NamedTuple):
-    """A commit of one partition outside a transaction that may be repeated with another offset."""
+    """An accepted commit of one partition, outside a transaction, that can be repeated with another offset."""
 
     request: OffsetCommitRequest
     caller: Caller
@@ -128,7 +130,7 @@ class OneCommit(NamedTuple):
 
 
 class OffsetRequests:
-    """The requests about offsets of all groups."""
+    """Handles the requests about offsets of all groups."""
 
     def __init__(
         self, host: GroupHost, settings: Callable[[], BrokerConfig], runtime: CoordinatorRuntime[GroupShard]
@@ -140,7 +142,7 @@ class OffsetRequests:
     # --- commits
 
     def commit(self, request: OffsetCommitRequest, caller: Caller, now_ms: int) -> Deferred[OffsetCommitResponse]:
-        """Everything is committed with one append."""
+        """Handle OffsetCommit; all offsets of the request are written with one append."""
         topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         checked = self._checked(request, caller, now_ms)
         if isinstance(checked, Error):
@@ -196,10 +198,10 @@ class OffsetRequests:
         return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
 
     def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
-        """Do what :meth:`commit` does, with another offset, if it would be answered NONE at once; else do nothing and
-        return False.
+        """Repeat a :meth:`commit` with another offset if the answer would be NONE at once; else do nothing and return
+        False.
 
-        Neither the topic nor the settings may have changed since ``commit`` was made.
+        Neither the topic nor the settings may have changed since ``commit`` was created.
         """
         request, caller, place, topic_id, metadata, key = commit
         shard = self._runtime.shard_for(place[0], caller.node_id)
@@ -220,7 +222,7 @@ class OffsetRequests:
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Deferred[TxnOffsetCommitResponse]:
-        """Everything is committed with one append."""
+        """Handle TxnOffsetCommit; all offsets of the request are written with one append."""
         topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         group_id = request.group_id
         found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
@@ -256,7 +258,8 @@ class OffsetRequests:
     def _may_commit(
         self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> CommitCheck | Error:
-        """The check for each partition, or why the whole commit is refused. A group that commits is alive."""
+        """The check for each partition, or the error that refuses the whole commit. A commit also proves that a classic
+        member is alive."""
         member_id, epoch = request.member_id, request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
         if group is None:
@@ -278,7 +281,8 @@ class OffsetRequests:
     def _may_commit_in_transaction(
         self, shard: GroupShard, request: TxnOffsetCommitRequest, caller: Caller
     ) -> CommitCheck | Error:
-        """Older requests name no member and are accepted; newer ones prove membership (KIP-447)."""
+        """The check for each partition, or the error that refuses the whole commit. Older requests name no member and
+        are accepted; newer ones prove membership (KIP-447)."""
         member_id, instance_id = request.member_id, request.group_instance_id
         epoch = request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
@@ -302,7 +306,7 @@ class OffsetRequests:
         now_ms: int,
         expire_ms: int,
     ) -> _DecidedCommits:
-        """One record for each partition; metadata that is too long fails its partition."""
+        """Make one record for each partition; a partition whose metadata are too long gets an error instead."""
         decided = _DecidedCommits()
         for topic in topics:
             errors: list[Error] = []
@@ -327,7 +331,8 @@ class OffsetRequests:
     def fetch(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
     ) -> FetchedOffsets:
-        """The committed offsets; with ``require_stable`` a pending offset hides that of its partition."""
+        """The committed offsets of a group; with ``require_stable`` a partition with a pending offset gets
+        UNSTABLE_OFFSET_COMMIT instead."""
 
         def refused(error: Error) -> FetchedOffsets:
             return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, [], error), _SETTLED)
@@ -395,14 +400,15 @@ def unknown_topic(*, by_id: bool) -> Error:
 
 
 def _java_length(text: str) -> int:
-    """The length in Java: UTF-16 code units."""
+    """The length of a text in Java, in UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _fetched(
     index: int, committed: CommittedOffset | None, is_pending: bool, topic_id: bytes
 ) -> OffsetFetchResponsePartitions:
-    """False for an offset of an earlier topic of the same name, as a log that Apache Kafka wrote may contain."""
+    """One partition's answer. An offset of an earlier topic of the same name counts as none; a log that Apache Kafka
+    wrote may contain such offsets."""
     if is_pending:
         return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
     if committed is None or (topic_id != committed.topic_id and ZERO_UUID not in (topic_id, committed.topic_id)):
@@ -444,7 +450,7 @@ def _add_outcomes(
     add: Callable[[_Commits], list[Outcome]],
     partition_outcome: Callable[[int, Error], Outcome],
 ) -> None:
-    """Report each partition's outcome, in the list that ``add`` makes for its topic."""
+    """Add each partition's outcome to the list that ``add`` creates for the partition's topic."""
     for number, topic in enumerate(topics):
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
         listed = add(topic)
@@ -456,7 +462,8 @@ Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
 
 
 def _with_error(answer: Answer, error: Error) -> Answer:
-    """Returns ``answer``; if nothing was written, ``error`` for every partition."""
+    """Set ``error``, unless it is NONE, for every partition of ``answer``, because nothing was written; returns
+    ``answer``."""
     if error is not NONE:
         for topic in answer.topics:
             for partition in topic.partitions:

@@ -1,10 +1,11 @@
 """Committed offsets, pending offsets of open transactions, and the expiry of both.
 
-A fold over the offset records of one shard: :meth:`OffsetStore.replay` and :meth:`OffsetStore.replay_marker` are the
-only changes. A record outside a transaction becomes the committed offset at once; one inside waits for its producer's
-marker: COMMIT makes it the committed offset unless a record later in the log was committed meanwhile, ABORT
-drops it. Pending offsets never expire, and keep their group alive. Called by ``shard`` and ``offset_requests``.
-Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.4.0); KIP-211 (expiry), KIP-447 (stable offsets).
+The state follows from the offset records of one shard: only :meth:`OffsetStore.replay` and
+:meth:`OffsetStore.replay_marker` change it. A record outside a transaction becomes the committed offset at once; a
+record inside a transaction waits for its producer's marker: COMMIT makes it the committed offset unless a record later
+in the log was committed meanwhile, ABORT drops it. Pending offsets never expire, and keep their group alive. Called by
+``shard`` and ``offset_requests``. Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.4.0); KIP-211
+(expiry), KIP-447 (stable offsets).
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ from oncelog.types import NO_PRODUCER_ID
 
 
 class CommittedOffset(NamedTuple):
-    """A group's committed offset in a partition. ``record_offset`` is the position of its record in the log."""
+    """A group's committed offset in a partition. ``record_offset`` is the offset of the commit's own record in the
+    log."""
 
     offset: int
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int
-    """When the offset expires by the client's own request (OffsetCommit 2 to 4), else -1."""
+    """When the offset expires by the client's own request (OffsetCommit versions 2 to 4), else -1."""
     topic_id: bytes
     record_offset: int
 
 
 Partitions = dict[int, CommittedOffset]
 Place = tuple[str, str, int]
-"""Group, topic, partition."""
+"""The group, topic and partition to which an offset belongs."""
 
 
 class GroupOffsets(NamedTuple):
@@ -56,9 +58,8 @@ class OffsetStore:
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         """By group and partition, the producers whose transactions hold a pending offset."""
         self._groups: dict[str, dict[str, int]] = {}
-        """By topic, the groups with offsets in it, and how many, so that the deletion of a topic need not search all
-        groups.
-        """
+        """For each topic, the groups with offsets in it and the number of those offsets, so that the deletion of a
+        topic need not search all groups."""
 
     # --- changes, from records alone
 
@@ -93,7 +94,7 @@ class OffsetStore:
                     self.commit(place, pending)
 
     def commit(self, place: Place, committed: CommittedOffset) -> None:
-        """Called when a record outside a transaction, or the end of its transaction, is in the log."""
+        """Store a committed offset. Called when its record, or the marker that ends its transaction, is in the log."""
         group_id, topic, partition = place
         partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
         if partition not in partitions:
@@ -101,7 +102,7 @@ class OffsetStore:
         partitions[partition] = committed
 
     def hold(self, place: Place, committed: CommittedOffset, producer_id: int) -> None:
-        """Called when a record inside a transaction is in the log."""
+        """Store a pending offset. Called when a record inside a transaction is in the log."""
         group_id, topic, partition = place
         pending = self._pending.setdefault(producer_id, {})
         if place not in pending:
@@ -158,11 +159,12 @@ class OffsetStore:
             yield topic, topics[topic]
 
     def of(self, group_id: str) -> GroupOffsets:
-        """The group's offsets, without a copy; to be used only in this iteration."""
+        """The group's offsets, not copied: use them only before control returns to the event loop."""
         return GroupOffsets(self._committed.get(group_id, {}), self._open.get(group_id, {}))
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction holds an offset of this partition: the committed one may change soon."""
+        """Whether an open transaction has a pending offset for this partition, so that the committed offset may change
+        soon."""
         return (topic, partition) in self._open.get(group_id, {})
 
     def has_any(self, group_id: str) -> bool:
@@ -175,29 +177,29 @@ class OffsetStore:
     # --- decisions
 
     def delete_all(self, group_id: str) -> list[CoordinatorRecord]:
-        """Tombstones for every offset of a group, pending ones included."""
+        """Tombstones that remove every offset of a group, pending ones included."""
         places = {(topic, partition) for topic, partitions in self.topics(group_id) for partition in partitions}
         places |= self._open.get(group_id, {}).keys()
         return [records.offset_tombstone(group_id, topic, partition) for topic, partition in sorted(places)]
 
     def delete(self, group_id: str, topic: str, partition: int) -> list[CoordinatorRecord]:
-        """A tombstone if there is something to remove."""
+        """A tombstone for the offset of one partition, or nothing if the partition has none."""
         if self.get(group_id, topic, partition) is None and not self.is_pending(group_id, topic, partition):
             return []
         return [records.offset_tombstone(group_id, topic, partition)]
 
     def groups_of(self, topic: str) -> list[str]:
-        """The groups with offsets in a topic, pending ones included, sorted."""
+        """The groups with offsets in a topic, pending ones included, in order of their ids."""
         return sorted(self._groups.get(topic, ()))
 
     def delete_topic(self, group_id: str, topic: str) -> list[CoordinatorRecord]:
-        """Tombstones for every offset of a group in a topic, pending ones included."""
+        """Tombstones that remove every offset of a group in a topic, pending ones included."""
         indexes = set(self._committed.get(group_id, {}).get(topic, ()))
         indexes |= {index for name, index in self._open.get(group_id, ()) if name == topic}
         return [records.offset_tombstone(group_id, topic, index) for index in sorted(indexes)]
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
-        """Tombstones for expired offsets, and whether the group is then empty of everything that keeps it alive."""
+        """Tombstones for expired offsets, and whether the group then has no offsets, committed or pending."""
         nothing_pending = not self.has_pending(group.group_id)
         if group.group_id not in self._committed:
             return [], nothing_pending
@@ -228,8 +230,9 @@ def _is_expired(committed: CommittedOffset, base_ms: int, now_ms: int, retention
 def _expiry_base(group: Group) -> Callable[[CommittedOffset], int] | None:
     """The time from which retention counts, or None while the group keeps everything (KIP-211).
 
-    For simple groups, and topics that a stable group has stopped reading: the commit. For groups without members: when
-    they became empty, if known. For rebalancing groups, and members that are not consumers: never.
+    For simple groups, groups of newer protocols, and topics that a stable group has stopped reading: the commit. For
+    groups without members: when the group became empty, if known. For rebalancing groups, and members that are not
+    consumers: never.
     """
     if not isinstance(group, ClassicGroup) or group.protocol_type is None:
         return lambda committed: committed.commit_timestamp_ms

@@ -135,10 +135,8 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue) -> ClassicGroup:
-    """A loaded group is stable, or empty. Only the chosen one of a member's protocols is known.
-
-    A leader that is not a member (from a damaged record, or another broker's) is ignored.
-    """
+    """The group that a record stores: STABLE, or EMPTY without members. Of a member's protocols only the chosen one is
+    known. A leader that is not a member (in a damaged record, or another broker's) is ignored."""
     group = ClassicGroup(
         group_id,
         state_timestamp_ms=value.current_state_timestamp,
@@ -176,7 +174,7 @@ def consumer_epoch(group_id: str, epoch: int, metadata_hash: int) -> Coordinator
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Removes a record written by versions before 4.1."""
+    """The tombstone of a record that Kafka versions before 4.1 wrote."""
     return tombstone(ConsumerGroupPartitionMetadataKey(group_id))
 
 
@@ -254,7 +252,7 @@ def consumer_group_tombstones(group: ConsumerGroup) -> list[CoordinatorRecord]:
 
 
 def consumer_group_records(group: ConsumerGroup) -> list[CoordinatorRecord]:
-    """All records of a group that was converted from the classic protocol."""
+    """All records that create a group converted from the classic protocol."""
     members = [group.members[member_id] for member_id in sorted(group.members)]
     return [
         *(member_subscription(group.group_id, member) for member in members),
@@ -268,7 +266,7 @@ def consumer_group_records(group: ConsumerGroup) -> list[CoordinatorRecord]:
 def with_subscription(
     member: ConsumerMember, value: member_metadata.ConsumerGroupMemberMetadataValue
 ) -> ConsumerMember:
-    """The member updated from its subscription record."""
+    """The member with the values of its subscription record."""
     classic = value.classic_member_metadata
     return replace(
         member,
@@ -289,7 +287,7 @@ def with_subscription(
 def with_assignment(
     member: ConsumerMember, value: current_assignment.ConsumerGroupCurrentMemberAssignmentValue
 ) -> ConsumerMember:
-    """The member updated from its assignment record."""
+    """The member with the values of its assignment record."""
     known = value.state in MemberState._value2member_map_
     return replace(
         member,
@@ -317,7 +315,8 @@ def _topic_partitions(owned: OwnedPartitions) -> list[current_assignment.TopicPa
 
 
 def _owned_from(topics: list[current_assignment.TopicPartitions], member_epoch: int) -> OwnedPartitions:
-    """Versions before 4.3 do not store the epoch of a partition's assignment: the member's epoch stands in for it."""
+    """The partitions of a stored assignment, with the epoch of each; versions before 4.3 do not store it, and the
+    member's epoch is used."""
     owned: dict[bytes, Mapping[int, int]] = {}
     for topic in topics:
         epochs = topic.assignment_epochs

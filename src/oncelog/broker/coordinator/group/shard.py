@@ -40,13 +40,14 @@ from oncelog.settings.config import BrokerConfig
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 GROUPS_IN_A_CHUNK: Final = 50
-"""How many groups are examined, or have offsets removed, in one chunk."""
+"""The number of groups that are examined, or whose offsets are removed, in one chunk."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
-"""The maximum number of key bytes in one batch of tombstones: more may be removed at once than one batch can hold."""
+"""The maximum bytes of keys in one batch of tombstones: one deletion may write more tombstones than a batch can
+hold."""
 
 
 class GroupShard:
-    """State and protocols of one partition of ``__consumer_offsets``."""
+    """The state of one partition of ``__consumer_offsets``, and the protocols of its groups."""
 
     def __init__(
         self,
@@ -80,7 +81,8 @@ class GroupShard:
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
-        """Append and apply; resolves once committed. Without records: once everything written before is committed."""
+        """Append records and apply them; resolves once they are committed. Without records: once all earlier writes are
+        committed."""
         self._now_ms = now_ms
         if not records:
             return self._last_write
@@ -124,7 +126,7 @@ class GroupShard:
         self.groups.clear()
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
-        """End the sessions of one member, or of all, as if no heartbeat had arrived; returns their ids."""
+        """End the session of one member, or of all members, as if no heartbeat had arrived; returns their ids."""
         group = self.env.groups.get(group_id)
         members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
         return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
@@ -155,7 +157,7 @@ class GroupShard:
         return True
 
     def expire(self, now_ms: int) -> Generator[None, None, None]:
-        """Remove expired offsets, and groups that have neither offsets nor members. With pauses."""
+        """Remove expired offsets, and groups without offsets and members; a generator that pauses between chunks."""
         retention_ms = self.env.config.offsets_retention_minutes * 60_000
         for part in _in_chunks(list(self.groups)):
             written: list[CoordinatorRecord] = []
@@ -171,7 +173,7 @@ class GroupShard:
             yield
 
     def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
-        """Write tombstones in batches, in order; they need not be atomic together."""
+        """Write tombstones in several batches, in order; the batches are not atomic together."""
         batch: list[CoordinatorRecord] = []
         size_bytes = 0
         for tombstone in tombstones:
@@ -190,7 +192,7 @@ class GroupShard:
         return records.consumer_group_tombstones(group)
 
     def _forget_unused(self, group: ClassicGroup, now_ms: int) -> None:
-        """Remove a group created for a member id that nobody used, now instead of at the next expiry check."""
+        """Remove a group created for a member id that was never used, without waiting for the next expiry check."""
         if (
             group.empty
             and not group.generation
@@ -200,7 +202,8 @@ class GroupShard:
             self.write(self.group_tombstones(group), now_ms)
 
     def topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
-        """Forget the offsets in a deleted topic, so that a new topic of its name starts without any. With pauses."""
+        """Remove the offsets of a deleted topic, so that a new topic with the same name starts without any; a generator
+        that pauses between chunks."""
         for group in list(self._share_groups.values()):
             gone = [topic_id for topic_id, known in group.initialized.items() if known.name == topic]
             if gone:
@@ -216,9 +219,10 @@ class GroupShard:
     def offsets_committed(
         self, committed: Iterable[tuple[Place, CommittedOffset]], producer_id: int, base_offset: int
     ) -> None:
-        """Offsets of one group were appended, one record each: apply them as replaying would.
+        """Apply offsets of one group that were appended, one record each, with the same result as replaying the
+        records.
 
-        :param committed: the offsets, without the positions of their records.
+        :param committed: the offsets, without the offsets of their records.
         """
         offsets = self.offsets
         for record_offset, (place, value) in enumerate(committed, base_offset):
@@ -230,12 +234,12 @@ class GroupShard:
                 offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
-        """Like :meth:`offsets_committed`, for a single offset whose state the caller has."""
+        """Like :meth:`offsets_committed`, for a single offset, with the offset of its record."""
         self._simple_group(place[0])
         self.offsets.commit(place, committed)
 
     def _simple_group(self, group_id: str) -> None:
-        """Offsets of an unknown group create a simple group, a classic one without members."""
+        """Create a simple group (a classic group without members) for offsets whose group does not exist."""
         if group_id not in self.groups:
             self.groups[group_id] = ClassicGroup(group_id)
 
@@ -251,7 +255,8 @@ class GroupShard:
             self._remove_group(group_id)
 
     def _apply_to_consumer_group(self, key: Any, value: Any) -> None:
-        """A record replaces a simple group, or creates the group; a tombstone of an unknown group changes nothing."""
+        """Apply a record of a consumer group, which replaces a simple group or creates the group; a tombstone for an
+        unknown group changes nothing."""
         group = self.groups.get(key.group_id)
         if not isinstance(group, ConsumerGroup):
             if value is None:
@@ -263,7 +268,7 @@ class GroupShard:
             _APPLY[key.API_KEY](group, key, value)
 
     def _apply_to_share_group(self, key: Any, value: Any) -> None:
-        """Apply a record as for consumer groups."""
+        """Apply a record of a share group, as :meth:`_apply_to_consumer_group` does."""
         group = self.groups.get(key.group_id)
         if not isinstance(group, ShareGroup):
             if value is None:
@@ -343,4 +348,4 @@ _APPLY: dict[int, Callable[[ConsumerGroup, Any, Any], None]] = {
     8: _apply_assignment,
     16: _apply_regex,
 }
-"""How to apply a record, by its type."""
+"""The function that applies a record, by the type of the record's key."""

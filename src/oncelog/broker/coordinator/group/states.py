@@ -1,7 +1,7 @@
-"""The states of a group, and which may follow which.
+"""The states of a group, and which state may follow which.
 
-Read by ``classic_group``, ``classic_rules``, ``consumer_group`` and the page ``docs/reference/group-states.md``,
-which is drawn from these tables. Source: Kafka's ``ClassicGroupState``, ``ConsumerGroup.ConsumerGroupState`` and
+Read by ``classic_group``, ``classic_rules``, ``consumer_group`` and the page ``docs/reference/group-states.md``, which
+is drawn from these tables. Source: Kafka's ``ClassicGroupState``, ``ConsumerGroup.ConsumerGroupState`` and
 ``MemberState`` (KIP-848).
 """
 

@@ -1,8 +1,8 @@
 """The consumer protocol's subscription and assignment, embedded by members in JoinGroup and SyncGroup.
 
-Called by ``classic_group`` (which topics a classic group reads) and by ``migration`` (members of the classic
-protocol in a consumer group). The coordinator reads these bytes only if the protocol type is ``consumer``; bytes
-that do not parse concern only the members. Source: Kafka's ``ConsumerProtocol``.
+Called by ``classic_group`` (which topics a classic group reads) and by ``migration`` (members of the classic protocol
+in a consumer group). The coordinator reads these bytes only if the protocol type is ``consumer``; malformed bytes are
+left to the members. Source: Kafka's ``ConsumerProtocol``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def version_of(data: bytes) -> int | None:
 
 
 def parse_subscription(data: bytes) -> ConsumerProtocolSubscription | None:
-    """The subscription in its own version, or in the newest known one if it is newer; None if it is malformed."""
+    """The subscription, decoded in its own version or in the newest version known here; None if it is malformed."""
     version = version_of(data)
     if version is None:
         return None
@@ -48,14 +48,14 @@ def subscribed_topics(data: bytes) -> Sequence[str] | None:
 
 
 def encode_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> bytes:
-    """An assignment by topic name, in ``version`` or the newest known one."""
+    """Encode an assignment by topic name, in ``version`` or, if that is unknown here, in the newest known version."""
     version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
     topics = [AssignedTopic(topic, list(numbers)) for topic, numbers in partitions.items()]
     return version.to_bytes(2, "big") + ConsumerProtocolAssignment(topics, None).encode(version)
 
 
 def decode_assignment(data: bytes) -> ConsumerProtocolAssignment | None:
-    """The assignment, or None if the bytes are malformed; empty bytes are an empty one."""
+    """The decoded assignment, or None if the bytes are malformed; no bytes are an empty assignment."""
     if not data:
         return ConsumerProtocolAssignment()
     version = version_of(data)

@@ -57,7 +57,8 @@ def member_assignment(group_id: str, member: ShareMember) -> CoordinatorRecord:
 
 
 def initialized_topics(group_id: str, topics: Mapping[TopicId, InitializedTopic]) -> CoordinatorRecord:
-    """The partitions whose state exists. No state is ever partly initialized or partly deleted."""
+    """The record that lists the partitions with a stored state. No state is ever partly initialized or partly
+    deleted."""
     value = states.ShareGroupStatePartitionMetadataValue(
         [],
         [
@@ -78,7 +79,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 
 
 def group_tombstones(group: ShareGroup) -> list[CoordinatorRecord]:
-    """Tombstones for all records of a group; its own comes last."""
+    """Tombstones for all records of a group; the record of the group itself comes last."""
     group_id = group.group_id
     written = [gone for member_id in sorted(group.members) for gone in member_tombstones(group_id, member_id)]
     return [

@@ -1,7 +1,7 @@
 """The share coordinator: the stored states of share partitions, in ``__share_group_state`` (KIP-932).
 
 Called by the group coordinator (a group begins to read a partition, alters its offset, or is deleted) and by the
-partitions' leaders (``core.sharing``), in process: what Apache Kafka's brokers ask each other
+partitions' leaders (``core.sharing``), in process: the requests between Apache Kafka's brokers
 (InitializeShareGroupState and the like) are method calls here. A change is answered when it is committed. From time to
 time unchanged states are written again, so that everything before the oldest snapshot can be removed from the log.
 """
@@ -38,26 +38,28 @@ from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition, encode_uuid
 
 COMPACTED_AT_ONCE: Final = 500
 WRITTEN_AT_ONCE: Final = 16
-"""The maximum number of states in one batch: with group ids of 32 KB they fit ``max.message.bytes``, too."""
+"""The maximum number of states in one batch: even with group ids of 32 KB, the batch fits ``max.message.bytes``."""
 TOO_LARGE: Final = (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE)
-"""A snapshot of some 50,000 ranges is refused with these. The state is then stored as updates, until it is smaller."""
+"""The errors with which the log refuses a snapshot of some 50,000 ranges. The state is then stored as updates, until it
+is smaller."""
 
 
 class ShareStateHost(CoordinatorHost, Protocol):
     """The interface that the share coordinator needs from its broker besides a log."""
 
     def delete_records_before(self, partition: TopicPartition, offset: int) -> None:
-        """Remove records of an internal partition that are no longer needed."""
+        """Remove the records before ``offset`` from an internal partition."""
         ...
 
 
 def coordinator_key(key: ShareKey) -> str:
-    """The text that decides which partition of the topic owns a share partition (Kafka's ``SharePartitionKey``)."""
+    """The text whose hash decides which partition of the topic owns a share partition (Kafka's
+    ``SharePartitionKey``)."""
     return f"{key.group_id}:{encode_uuid(key.topic_id)}:{key.partition}"
 
 
 class StateShard:
-    """The states in one partition of ``__share_group_state``."""
+    """The states of share partitions in one partition of ``__share_group_state``."""
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class StateShard:
     ) -> None:
         self.states: dict[ShareKey, ShareState] = {}
         self._snapshots: dict[ShareKey, int] = {}
-        """Where the latest snapshot of each state is in the log."""
+        """The offset of each state's latest snapshot in the log."""
         self._host = host
         self._settings = settings
         self._partition = partition
@@ -111,9 +113,9 @@ class StateShard:
     def handle(
         self, events: Sequence[tuple[ShareKey, Event]], now_ms: int, *, may_snapshot: bool = True
     ) -> Deferred[Error]:
-        """Write the changes of events, each of another share partition, as one batch; resolves with NONE once they and
-        all earlier ones are committed, else with the first refusal: then nothing is written.
-        """
+        """Write the changes of several events as one batch, each event for a different share partition; resolves with
+        NONE once these and all earlier changes are committed. If an event is refused, nothing is written and the
+        refusal is returned."""
         setting = self._settings().text("share.coordinator.snapshot.update.records.per.snapshot")
         max_updates = int(setting or 0) if may_snapshot else state_rules.NO_SNAPSHOT
         changes: list[tuple[ShareKey, state_rules.Record]] = []
@@ -141,8 +143,8 @@ class StateShard:
         return self._end_offset - self._pruned_to <= len(self.states)
 
     def prune(self, now_ms: int) -> None:
-        """Write the oldest states again if many records have followed them, and remove what is before the oldest
-        snapshot, once all of these records are committed."""
+        """Write the oldest states again if many records have followed their snapshots; once these records are
+        committed, remove the log before the oldest snapshot."""
         if self._is_pruned(now_ms):
             return
         limit = self._end_offset - 2 * len(self.states)
@@ -164,7 +166,7 @@ class ShareCoordinator:
     def __init__(
         self, host: ShareStateHost, settings: Callable[[], BrokerConfig], partitions: int | None = None
     ) -> None:
-        """:param partitions: how many the topic has; None: it does not exist yet."""
+        """:param partitions: the number of partitions of the topic; None: the topic does not exist yet."""
         self._host = host
         self._settings = settings
         configured = int(settings().text("share.coordinator.state.topic.num.partitions") or 0)
@@ -179,15 +181,15 @@ class ShareCoordinator:
         return self.runtime.shard_for(coordinator_key(key), None)
 
     def initialize(self, events: Iterable[tuple[ShareKey, Initialize]], now_ms: int) -> list[Deferred[Error]]:
-        """A group begins to read partitions, or reads them from other offsets."""
+        """Initialize states: a group begins to read partitions, or reads them from other offsets."""
         return self._handle(events, now_ms)
 
     def delete(self, keys: Iterable[ShareKey], now_ms: int) -> list[Deferred[Error]]:
-        """Remove states; those that do not exist need no removal."""
+        """Remove states; NONE also for states that do not exist."""
         return self._handle(((key, Delete()) for key in keys), now_ms)
 
     def _handle(self, events: Iterable[tuple[ShareKey, Event]], now_ms: int) -> list[Deferred[Error]]:
-        """Hand events, each of another share partition, to the shards that own them, several at once."""
+        """Pass events, each for a different share partition, to the shards that own them, several events at once."""
         handled: list[Deferred[Error]] = []
         of_shards: dict[StateShard, list[tuple[ShareKey, Event]]] = {}
         for key, event in events:
@@ -202,9 +204,8 @@ class ShareCoordinator:
         return [each.map(client_error) for each in handled]
 
     def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> Deferred[ShareState | Error]:
-        """The state with which the partition's leader begins, once it is committed: an uncommitted state may still be
-        lost.
-        """
+        """The state with which the leader of a share partition begins, once that state is committed: an uncommitted
+        state might still be lost."""
         shard = self._shard(key)
         if isinstance(shard, Error):
             return Deferred.of(shard)
@@ -222,7 +223,7 @@ class ShareCoordinator:
         return written.map(client_error)
 
     def lacks(self, key: ShareKey) -> bool:
-        """Whether no state is stored: the share partition was never initialized, or its topic was deleted since."""
+        """Whether no state is stored: the share partition was never initialized, or its topic has been deleted."""
         shard = self._shard(key)
         return not isinstance(shard, Error) and key not in shard.states
 

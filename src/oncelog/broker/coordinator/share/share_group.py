@@ -1,4 +1,4 @@
-"""The state of a share group (KIP-932): a fold over its records in ``__consumer_offsets``.
+"""The state of a share group (KIP-932): it follows from the records in ``__consumer_offsets``.
 
 Changed only by ``group.shard`` when it applies a record, live or at load; ``share_protocol`` decides which records to
 write. Topics are identified by id. Unlike in a consumer group, several members may be assigned one partition, so
@@ -36,7 +36,7 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class InitializedTopic:
-    """Partitions whose deliveries have a stored state."""
+    """The partitions of a topic whose deliveries have a stored state."""
 
     name: str
     partitions: frozenset[int]
@@ -44,7 +44,7 @@ class InitializedTopic:
 
 @dataclass(slots=True)
 class ShareGroup:
-    """One group. ``initialized``: the partitions that it reads or has read, by topic."""
+    """A share group. ``initialized``: the partitions that the group reads or has read, by topic."""
 
     group_id: str
     epoch: int = 0
@@ -55,7 +55,7 @@ class ShareGroup:
     targets: dict[str, Assignment] = field(default_factory=dict)
     initialized: Mapping[TopicId, InitializedTopic] = field(default_factory=dict)
     metadata_stale: bool = True
-    """Topics have changed, or may have: compare the metadata hash. Never stored."""
+    """Whether topics may have changed since the metadata hash was last compared. Never stored."""
 
     @property
     def empty(self) -> bool:
@@ -80,7 +80,7 @@ class ShareGroup:
         return any(topic in member.topics for member in self.members.values())
 
     def copy(self) -> ShareGroup:
-        """A copy to try changes on."""
+        """A copy of the group on which changes can be tried."""
         return replace(self, members=dict(self.members), targets=dict(self.targets))
 
     # --- changes, from records alone
@@ -150,5 +150,5 @@ _APPLY: Mapping[int, Callable[[ShareGroup, Any, Any], None]] = {
     14: _assignment,
     15: _initialized,
 }
-"""How to apply a record, by its type."""
+"""The function that applies a record, by the type of the record's key."""
 RECORD_TYPES = frozenset(_APPLY)

@@ -2,8 +2,8 @@
 
 Called by ``group.group_coordinator`` and ``group.shard``. As for consumer groups, this module decides which records to
 write and answers when they are committed; sessions are timers of the shard's environment. Before a partition is
-assigned for the first time, its stored state is made (``share_coordinator``). Source: Kafka's ``GroupMetadataManager``
-and ``GroupCoordinatorService`` (4.4).
+assigned for the first time, ``share_coordinator`` stores an initial state for it. Source: Kafka's
+``GroupMetadataManager`` and ``GroupCoordinatorService`` (4.4).
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ from oncelog.runtime.deferred import Deferred, gather
 
 RETRY_FENCING_MS: Final = 1000
 HAND_OUT_MS: Final = 200
-"""The delay after which a member returns for partitions that were created for it; members that join meanwhile share
-them.
-"""
+"""The heartbeat interval in ms of a member for whose partitions states were just created: members that join meanwhile
+get their share at its next heartbeat."""
 Offsets = Mapping[tuple[TopicId, str, int], int]
 """Start offsets by topic id, name and partition."""
 
 
 class ShareProtocol:
-    """The share groups of one shard."""
+    """Handles requests to the share groups of one shard."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
@@ -53,7 +52,8 @@ class ShareProtocol:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ShareGroupHeartbeatResponse]:
-        """Join or stay: apply the subscription, compute the target, return the member's assignment."""
+        """Handle a heartbeat of a member that joins or stays: apply its subscription, compute the target, return its
+        assignment."""
         group = self._group_for(request)
         if isinstance(group, MemberRefusal):
             return _refused(*group)
@@ -93,7 +93,7 @@ class ShareProtocol:
         return ShareGroup(request.group_id)
 
     def _missing(self, group: ShareGroup, joining: ShareMember) -> dict[TopicId, InitializedTopic]:
-        """Partitions of the group's topics without a stored state."""
+        """The partitions of the group's topics, and of the joining member's, that have no stored state."""
         missing: dict[TopicId, InitializedTopic] = {}
         lacks = self._env.host.share_states.lacks
         for name, (topic_id, count) in existing_topics(self._env, group.topics() | joining.topics).items():
@@ -125,7 +125,8 @@ class ShareProtocol:
         initialized: Mapping[TopicId, InitializedTopic],
         now_ms: int,
     ) -> Deferred[ShareGroupHeartbeatResponse]:
-        """The second half of a heartbeat, once the states of all partitions exist; the group may have changed."""
+        """The second half of :meth:`heartbeat`, once all partitions have states; the group may have changed
+        meanwhile."""
         found = self._group_for(request)
         if isinstance(found, MemberRefusal):
             return _refused(*found)
@@ -180,8 +181,9 @@ class ShareProtocol:
         return _answered(written, ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE_EPOCH))
 
     def remove(self, group: ShareGroup, member_ids: Iterable[str], now_ms: int) -> Deferred[Error]:
-        """Members have left or are silent: others get their partitions. They keep acquired records until their sessions
-        or locks end (as in Apache Kafka): a client may leave first and acknowledge afterwards."""
+        """Remove members that left or sent no heartbeat; their partitions go to others. They keep acquired records
+        until their share sessions or the locks end, as in Apache Kafka: a client may leave first and acknowledge
+        afterwards."""
         draft = _Draft(self._env, group)
         gone = sorted(member_ids)
         for member_id in gone:
@@ -224,8 +226,8 @@ class ShareProtocol:
     # --- offsets
 
     def alter_offsets(self, group: ShareGroup, offsets: Offsets, now_ms: int) -> Deferred[Error]:
-        """Deliver from these offsets on; -1 means where a new group would begin. The group has no members, and
-        may be new; its next reader starts at these offsets."""
+        """Let the group's next reader start at these offsets; -1 means the offset at which a new group would start. The
+        group has no members, and may be new."""
         draft = _Draft(self._env, group)
         indexes: dict[tuple[TopicId, str], set[int]] = {}
         for topic_id, name, index in offsets:
@@ -253,7 +255,7 @@ class ShareProtocol:
         return gather([*removed, written]).map(first_error).map(client_error)
 
     def forget_all(self, group: ShareGroup, now_ms: int) -> list[Deferred[Error]]:
-        """The group is deleted: so are its states."""
+        """Remove all states of a group that is deleted."""
         return self._removed_states(group, set(group.initialized), now_ms)
 
     def _removed_states(self, group: ShareGroup, topic_ids: set[TopicId], now_ms: int) -> list[Deferred[Error]]:
@@ -268,7 +270,7 @@ class ShareProtocol:
 
 
 class _Draft(EpochDraft[ShareGroup]):
-    """The group as it will be, and the records that make it so, in order (see ``consumer_draft``)."""
+    """The next state of a share group, and the records that lead to it, in order (see ``consumer_draft``)."""
 
     def __init__(self, env: Environment, group: ShareGroup) -> None:
         super().__init__(group.copy(), group_records.epoch, group_records.target_epoch)
@@ -303,9 +305,8 @@ class _Draft(EpochDraft[ShareGroup]):
             self.begin_epoch(metadata_hash)
 
     def assign_targets(self, now_ms: int, asking: ShareMember) -> None:
-        """Compute the targets of the group's epoch, at most once per interval; a member without partitions does not
-        wait for that.
-        """
+        """Compute the targets of the group's epoch, at most once per interval; for a member without partitions the
+        interval does not matter."""
         group, env = self.group, self._env
         interval_ms = env.group_setting(group.group_id, "share.assignment.interval.ms")
         too_soon = self.was_assigned_within(interval_ms, now_ms)
@@ -329,7 +330,8 @@ class _Draft(EpochDraft[ShareGroup]):
         self.end_assignment(now_ms)
 
     def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
-        """Give the member its target; it loses topics that it no longer subscribes to at once."""
+        """Give the member its target; topics that it no longer subscribes to are removed from its assignment at
+        once."""
         group = self.group
         is_behind = member.epoch != group.assignment_epoch
         assigned = group.target(member.member_id) if is_behind else member.assigned
@@ -347,7 +349,7 @@ class _Draft(EpochDraft[ShareGroup]):
 
 
 def existing_topics(env: Environment, names: Collection[str]) -> dict[str, tuple[TopicId, int]]:
-    """Ids and partition counts of the topics that exist."""
+    """Ids and partition counts, by name, of those topics in ``names`` that exist."""
     found: dict[str, tuple[TopicId, int]] = {}
     for name in sorted(env.host.topics() & frozenset(names)):
         topic_id, count = env.host.topic_id(name), env.host.topic_partitions(name)
@@ -360,7 +362,7 @@ def existing_topics(env: Environment, names: Collection[str]) -> dict[str, tuple
 
 
 def invalid_heartbeat(request: ShareGroupHeartbeatRequest) -> MemberRefusal | None:
-    """The error in the request itself, in Kafka's words; a missing member id is not checked here."""
+    """The error of a malformed request, with Kafka's message; None if the request is valid."""
     if not request.member_id:
         return MemberRefusal(Error.INVALID_REQUEST, "")
     empty = (
@@ -379,9 +381,8 @@ def invalid_heartbeat(request: ShareGroupHeartbeatRequest) -> MemberRefusal | No
 
 
 def _judged(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember | MemberRefusal:
-    """The sender of a heartbeat, or why it is refused. Its epoch may be the previous one, because the last answer
-    may have been lost.
-    """
+    """The sender of a heartbeat, or the reason for refusing it. The heartbeat may have the previous epoch, because the
+    last answer may have been lost."""
     member = group.members.get(request.member_id)
     epoch = request.member_epoch
     if member is None:

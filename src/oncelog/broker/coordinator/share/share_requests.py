@@ -25,7 +25,7 @@ from oncelog.runtime.deferred import Deferred, gather
 
 
 class ShareRefused(NamedTuple):
-    """Why a request about a group is refused as a whole."""
+    """The error that refuses a request about a group as a whole."""
 
     error: Error
     message: str | None = None
@@ -41,7 +41,8 @@ class StoredOffset(NamedTuple):
 
 
 class ShareRequests:
-    """Handles these requests. ``node_id``, also in a :class:`Caller`, is the node that was asked."""
+    """Handles requests about share groups. ``node_id``, also in a :class:`Caller`, is the node to which the request was
+    sent."""
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class ShareRequests:
         runtime: CoordinatorRuntime[GroupShard],
         has_capacity: Callable[[int, int], bool],
     ) -> None:
-        """:param has_capacity: whether there is memory for this many bytes of a member, at a time in ms."""
+        """:param has_capacity: whether a member may take this many bytes of memory, at a time in ms."""
         self._host = host
         self._runtime = runtime
         self._has_capacity = has_capacity
@@ -57,7 +58,7 @@ class ShareRequests:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ShareGroupHeartbeatResponse]:
-        """Join, stay or leave; answered once its changes are committed."""
+        """Handle a member that joins, stays or leaves; answered once the member's changes are committed."""
 
         def refused(error: Error, message: str | None = None) -> Deferred[ShareGroupHeartbeatResponse]:
             return Deferred.of(ShareGroupHeartbeatResponse(error_code=error, error_message=message))
@@ -93,9 +94,8 @@ class ShareRequests:
     def offsets(
         self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
     ) -> list[StoredOffset] | ShareRefused:
-        """The stored offsets of a group; ``places=None`` means all partitions that it reads or has read. A group that
-        does not exist, has another type or an empty id has no offsets.
-        """
+        """The stored offsets of a group; ``places=None`` means all partitions that the group reads or has read. A group
+        that does not exist, has another type or an empty id has no offsets."""
         shard = self._runtime.shard_for(group_id, node_id)
         if isinstance(shard, Error):
             return ShareRefused(shard)
@@ -116,8 +116,8 @@ class ShareRequests:
     def alter_offsets(
         self, group_id: str, offsets: Offsets, now_ms: int, node_id: int | None
     ) -> Deferred[ShareRefused]:
-        """Deliver from other offsets on; the group must have no members, and is created if it does not exist.
-        ``ShareRefused(NONE)``: done."""
+        """Change the offsets at which the group's next reader starts; the group must have no members, and is created if
+        it does not exist. Resolves with ``ShareRefused(NONE)`` on success."""
         found = self._empty_group(group_id, node_id, may_be_new=True)
         if isinstance(found, ShareRefused):
             return Deferred.of(found)
@@ -127,7 +127,7 @@ class ShareRequests:
     def delete_offsets(
         self, group_id: str, topic_ids: Sequence[TopicId], now_ms: int, node_id: int | None
     ) -> Deferred[ShareRefused]:
-        """Forget the deliveries of topics; the group must have no members."""
+        """Remove the stored states of topics; the group must have no members."""
         found = self._empty_group(group_id, node_id)
         if isinstance(found, ShareRefused):
             return Deferred.of(found)
@@ -143,7 +143,7 @@ class ShareRequests:
         return not isinstance(found, ShareRefused) and topic_id in found[1].initialized
 
     def may_change(self, group_id: str, node_id: int | None, *, may_be_new: bool) -> ShareRefused | None:
-        """Why the offsets of a group may not be changed."""
+        """The error with which a change of the group's offsets would be refused; None if they may be changed."""
         found = self._empty_group(group_id, node_id, may_be_new=may_be_new)
         return found if isinstance(found, ShareRefused) else None
 

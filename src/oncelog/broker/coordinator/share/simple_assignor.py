@@ -1,6 +1,6 @@
-"""The assignor ``simple``: every partition has a reader, every member something to read, evenly (KIP-932).
+"""The assignor ``simple``: gives every partition a reader and every member partitions, as evenly as possible (KIP-932).
 
-Pure. With more members than partitions, several share one. Members keep their partitions as far as the result is even.
+Pure. With more members than partitions, several share one. Members keep their partitions as long as the result is even.
 Source: Kafka's ``SimpleAssignor`` (4.4), for its aims; which member gets which partition is not promised.
 """
 
@@ -50,7 +50,7 @@ def _keep(
     members_of: dict[Place, set[str]],
     loads: dict[str, int],
 ) -> None:
-    """Members keep their partitions, up to an equal share."""
+    """Let members keep their partitions, up to an equal share."""
     most = -(-len(members_of) // max(1, len(loads)))
     shared_by = -(-len(loads) // max(1, len(members_of)))
     for member_id in loads:

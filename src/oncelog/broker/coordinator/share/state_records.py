@@ -1,4 +1,5 @@
-"""The records of ``__share_group_state``, in Apache Kafka's format: a snapshot of a share partition, and updates since.
+"""The records of ``__share_group_state``, in Apache Kafka's format: snapshots of share partitions, and updates of the
+latest snapshot.
 
 Source: Kafka's ``ShareCoordinatorRecordHelpers``; layouts are those of ``protocol.internal_records``.
 """

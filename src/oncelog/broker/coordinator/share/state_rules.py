@@ -1,8 +1,8 @@
 """Pure rules that decide how a request changes the stored state of one share partition (KIP-932).
 
-``decide`` looks up one rule and changes nothing; ``state_shard`` writes the record that it decides, and applies it with
-``apply``, which is also what a start replays. A state is a snapshot and the updates since. Source: Kafka's
-``ShareCoordinatorShard``, ``ShareGroupOffset`` and ``PersisterStateBatchCombiner`` (4.4).
+``decide`` looks up one rule and changes nothing; ``share_coordinator`` writes the record that the rule returns, and
+applies it with ``apply``, which a start also uses to replay the log. A state is a snapshot with all later updates.
+Source: Kafka's ``ShareCoordinatorShard``, ``ShareGroupOffset`` and ``PersisterStateBatchCombiner`` (4.4).
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any, Final, NamedTuple
 from oncelog.errors import Error
 
 UNINITIALIZED: Final = -1
-"""Start offset of a share partition that nobody has fetched from: ``share.auto.offset.reset`` decides it."""
+"""Start offset of a share partition that was never fetched from: ``share.auto.offset.reset`` decides where it
+begins."""
 NO_SNAPSHOT: Final = 2**63
-"""As the number of updates between two snapshots: the next record is an update."""
+"""As ``max_updates`` of :func:`decide`: the next record is an update, never a snapshot."""
 
 
 class RecordState(IntEnum):
     """State of a record for a share group (Kafka's ``RecordState``); ``ACQUIRED`` is never stored. ``ARCHIVING``: the
-    record is given up, and its dead letter may not be written yet (KIP-1191)."""
+    record will not be delivered again, and its dead letter may still have to be written (KIP-1191)."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -35,7 +36,7 @@ FINAL: Final = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class StateBatch(NamedTuple):
-    """Neighbouring offsets with one state, and how often they were delivered."""
+    """Consecutive offsets with the same state and the same number of deliveries; ``last`` is included."""
 
     first: int
     last: int
@@ -44,7 +45,7 @@ class StateBatch(NamedTuple):
 
 
 class ShareKey(NamedTuple):
-    """A share partition."""
+    """Identifies a share partition: a partition as read by a share group."""
 
     group_id: str
     topic_id: bytes
@@ -52,8 +53,8 @@ class ShareKey(NamedTuple):
 
 
 class ShareState(NamedTuple):
-    """The stored state of a share partition. ``final_count``: the number of offsets from the start on that are
-    delivered for good (Kafka's ``DeliveryCompleteCount``), -1 if unknown. ``updates`` since the snapshot."""
+    """The stored state of a share partition. ``final_count``: the number of offsets from ``start_offset`` on in a final
+    state (Kafka's ``DeliveryCompleteCount``), -1 if unknown. ``updates``: the number of updates since the snapshot."""
 
     snapshot_epoch: int
     state_epoch: int
@@ -70,14 +71,14 @@ class ShareState(NamedTuple):
 
 
 class Initialize(NamedTuple):
-    """A group begins to read the partition, or its offset was altered: nothing is in flight."""
+    """A group begins to read the partition, or its offsets were altered: no record is in flight."""
 
     state_epoch: int
     start_offset: int = UNINITIALIZED
 
 
 class WriteState(NamedTuple):
-    """The partition's leader reports changes. ``start_offset`` -1: it has not moved."""
+    """The partition's leader reports changes. A ``start_offset`` of -1 leaves the start offset unchanged."""
 
     state_epoch: int
     leader_epoch: int
@@ -93,7 +94,7 @@ class Load(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """Write the whole state, so that older records are no longer needed."""
+    """Write the whole state again, so that older records are no longer needed."""
 
 
 class Delete(NamedTuple):
@@ -104,13 +105,13 @@ Event = Initialize | WriteState | Load | Compact | Delete
 
 
 class StateSnapshot(NamedTuple):
-    """Write the whole state."""
+    """A record with the whole state."""
 
     state: ShareState
 
 
 class Update(NamedTuple):
-    """Write the changes."""
+    """A record with the changes since the last record."""
 
     snapshot_epoch: int
     leader_epoch: int
@@ -120,7 +121,7 @@ class Update(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """Remove the state."""
+    """A record that removes the state."""
 
 
 class StateRefusal(NamedTuple):
@@ -130,11 +131,11 @@ class StateRefusal(NamedTuple):
 
 Record = StateSnapshot | Update | Tombstone
 Decision = Record | StateRefusal | None
-"""The record to write; None: nothing changes."""
+"""The record to write, or a refusal; None if nothing changes."""
 
 
 def decide(state: ShareState | None, event: Event, now_ms: int, max_updates: int) -> Decision:
-    """Decide how ``event`` changes a state (None: no state is stored); changes nothing itself.
+    """Decide how ``event`` changes a state (None if no state is stored), without changing it.
 
     :param max_updates: after this many updates the next record is a snapshot.
     """
@@ -223,14 +224,14 @@ KNOWN: Final[Mapping[type[Event], Rule]] = {
     Compact: _compact,
     Delete: _delete,
 }
-"""Rules for a stored state and for a missing one; both tables are total over the events."""
+"""The rule for each event if a state is stored (KNOWN), and if none is stored (UNKNOWN)."""
 
 
 # --- applying
 
 
 def apply(state: ShareState | None, record: Record, written_ms: int) -> ShareState | None:
-    """The state after a record, live and at a start. An update of an unknown state changes nothing."""
+    """The state after a record; called for new records and at a start. An update without a state changes nothing."""
     match record:
         case StateSnapshot(new):
             return new
@@ -253,7 +254,7 @@ def _updated(state: ShareState, update: Update, written_ms: int) -> ShareState:
 
 
 def merged(batches: Iterable[StateBatch], newer: Sequence[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
-    """Merge both lists from ``start_offset`` on; where batches overlap, the newer ones apply."""
+    """Merge both lists and drop offsets before ``start_offset``; where batches overlap, ``newer`` wins."""
     result = sorted(batches)
     for new in newer:
         low = bisect_left(result, new.first, key=lambda old: old.last)

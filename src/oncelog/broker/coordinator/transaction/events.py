@@ -18,8 +18,8 @@ EPOCH_BUMP_VERSION: Final = 2
 class InitProducerId:
     """A producer starts, or continues after an error with its previous producer id and epoch (``expected``, KIP-360).
 
-    ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
-    ``keep_prepared``: an open transaction stays, and only its end may follow (KIP-939).
+    ``transaction_version`` is the broker's level; ``fresh_producer_id`` is set once a rule has requested a new producer
+    id. ``keep_prepared``: an open transaction is not aborted, and can then only be ended (KIP-939).
     """
 
     transactional_id: str
@@ -32,7 +32,7 @@ class InitProducerId:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """A client, or a partition's leader on its behalf, adds partitions; the version is the client's."""
+    """A client, or a partition's leader on its behalf, adds partitions; ``transaction_version`` is the client's."""
 
     producer: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
@@ -57,7 +57,7 @@ class EndTxn:
 
 @dataclass(frozen=True, slots=True)
 class EndTxnAndBump:
-    """EndTxn version 5 (KIP-890 part 2): the answer carries the producer id and epoch of the next transaction."""
+    """EndTxn version 5 (KIP-890 part 2): the answer contains the producer id and epoch for the next transaction."""
 
     producer: ProducerIdAndEpoch
     commit: bool
@@ -66,7 +66,7 @@ class EndTxnAndBump:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """The sweep for transactions past their timeout has reached the id."""
+    """The periodic check for transactions past their timeout has reached the transactional id."""
 
     transaction_version: int = EPOCH_BUMP_VERSION
     fresh_producer_id: int = NO_PRODUCER_ID
@@ -74,20 +74,20 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class MarkersWritten:
-    """The last partition of the transaction has got its marker."""
+    """All partitions of the transaction have their markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """The sweep for idle ids has reached the id."""
+    """The periodic check for idle transactional ids has reached this id; ``idle_ms`` is how long an id may be idle."""
 
     idle_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetProducer:
-    """Partitions hold more of the producer than the coordinator knows: a power failure lost the coordinator's last
-    records."""
+    """Partitions have newer data of the producer than the coordinator's state: a power failure lost the coordinator's
+    last records."""
 
 
 Event = (

@@ -11,7 +11,7 @@ from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class TxnMarker(NamedTuple):
-    """The end of one producer's transaction, to be written to each of ``partitions`` (WriteTxnMarkers)."""
+    """The marker that ends one producer's transaction, to be written to each of ``partitions`` (WriteTxnMarkers)."""
 
     producer: ProducerIdAndEpoch
     commit: bool
@@ -31,9 +31,11 @@ class TransactionHost(CoordinatorHost, Protocol):
         ...
 
     def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
-        """Resolves once the outcome of each partition is known; NONE means that its marker is committed."""
+        """Write a marker to its partitions; resolves with the outcome of each partition, where NONE means that the
+        marker is committed."""
         ...
 
     def topic_partitions(self, topic: str) -> int | None:
-        """The number of partitions, or None if the topic does not exist: a deleted partition needs no marker."""
+        """The number of the topic's partitions, or None if the topic does not exist: a deleted partition needs no
+        marker."""
         ...

@@ -1,7 +1,8 @@
-"""Rules of an open transaction that a later producer keeps, to end it as a database has decided (KIP-939).
+"""Rules for an open transaction that a later producer with the same transactional id keeps, in order to end it as a
+database has decided (KIP-939).
 
 Source: the KIP and its pull request, because no release of Kafka contains it. Called only by ``rules``, whose tables
-are those of released Kafka; an event without a row here is handled as for any other open transaction.
+are those of released Kafka; events without a row here are handled as in any other open transaction.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ S = TransactionState
 
 
 def is_two_phase(txn: Txn, event: Event) -> bool:
-    """Whether the open transaction has been kept, or is to be kept by this event."""
+    """Whether the open transaction was kept by a later producer, or is to be kept by this event."""
     return txn.kept or (isinstance(event, InitProducerId) and event.keep_prepared)
 
 
@@ -58,8 +59,8 @@ def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """The open transaction keeps its producer id and epoch, which a database may have stored; its producer gets the
     next epoch.
 
-    The transaction can only be ended: epochs could not distinguish data that is added later. Two-phase commit removes
-    its timeout; otherwise the transaction keeps the timeout with which it began.
+    The transaction can only be ended: epochs could not distinguish data added later from older data. With two-phase
+    commit it no longer has a timeout; otherwise it keeps the timeout with which it began.
     """
     owner = txn.owner
     if event.expected not in (NO_PRODUCER, owner):
@@ -95,7 +96,8 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
 
 
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, now_ms: int) -> Decision:
-    """Markers have the transaction's epoch plus one, and the producer that ends it gets its own epoch plus one."""
+    """End a kept transaction: markers get the transaction's epoch plus one, and the producer that ends it gets its own
+    epoch plus one."""
     if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
     return prepare_and_bump(txn, commit, _next_owner(txn, fresh_producer_id), txn.start_ms, now_ms)

@@ -1,11 +1,12 @@
-"""Transactions torn apart by a power failure: partitions hold more of them than their coordinator knows.
+"""Transactions damaged by a power failure: partitions have data of them that their coordinator does not know.
 
 Called by the coordinator at a start after an unclean stop. Without ``oncelog.flush.policy=commit`` a power failure
-loses the unsynced end of each file separately, so data may survive the record with which its transaction began.
-Such a transaction would block ``read_committed`` readers forever, or become part of the producer's next one and be
-committed with it. Apache Kafka leaves it to an operator (KIP-664); here all partitions and the only coordinator are at
-hand, so it can be detected with certainty. For producers before KIP-890 part 2, whose transactions share an epoch, one
-case cannot be detected: a marker repeated for a decided transaction may end a later one in the same partition.
+loses the unsynced end of each file separately, so data may survive the record with which its transaction began. Such a
+transaction would block ``read_committed`` readers forever, or become part of the producer's next one and be committed
+with it. Apache Kafka leaves such transactions to an operator (KIP-664); here all partitions and the only coordinator
+are in one process, so they can be detected with certainty. For producers before KIP-890 part 2, whose transactions
+share an epoch, one case cannot be detected: a repeated marker of a decided transaction may end a later transaction in
+the same partition.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class PartitionProducer(NamedTuple):
 
 
 class Orphans(NamedTuple):
-    """Open transactions that no coordinator will end, and ids whose state is older than what their producer wrote."""
+    """Open transactions that no coordinator will end, and transactional ids whose coordinator state is older than their
+    producer's data."""
 
     transactions: list[PartitionProducer]
     transactional_ids: list[str]

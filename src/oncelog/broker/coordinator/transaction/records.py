@@ -49,8 +49,7 @@ def decode_key(data: bytes) -> str | None:
 
 
 def encode_value(txn: Txn, version: int) -> bytes:
-    """The value in version 0 or 1; only version 1 stores the producer that may end a prepared transaction that was
-    kept.
+    """The value in version 0 or 1; only version 1 stores which producer may end a transaction that was kept (KIP-939).
 
     The partitions are null in state Empty and sorted in all others.
     """
@@ -82,7 +81,7 @@ def encode_value(txn: Txn, version: int) -> bytes:
 
 
 def decode_value(transactional_id: str, data: bytes) -> Txn:
-    """Decode a value of either version; CorruptLogError for a state that is unknown or never logged."""
+    """Decode a value of either version; raises ``CorruptLogError`` for a state that is unknown or never logged."""
     value = decode_transaction_value(data)
     try:
         state = TransactionState(value.transaction_status)
@@ -114,7 +113,7 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
 
 
 def _topics(partitions: Collection[TopicPartition]) -> bytes:
-    """Topics and partitions as in values of version 1."""
+    """Topics and partitions, encoded as in values of version 1."""
     if len(partitions) == 1:
         (partition,) = partitions
         return _one_partition(partition)
@@ -125,7 +124,8 @@ def _topics(partitions: Collection[TopicPartition]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _one_partition(partition: TopicPartition) -> bytes:
-    """Cached: most transactions write to few partitions, and three records of each name them."""
+    """One partition, encoded; cached, because most transactions write to few partitions, which three records of each
+    transaction name."""
     return transaction_topics([(partition.topic, [partition.partition])])
 
 

@@ -36,9 +36,9 @@ E = TypeVar("E")
 class Decision(NamedTuple):
     """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``producer``, ``absent``.
 
-    Neither value nor tombstone: only answer. ``needs_producer_id``: nothing is decided; decide again with
-    ``fresh_producer_id`` set. ``ongoing`` is the producer id and epoch of a transaction that was kept. After a value in
-    a state of ``states.PREPARED`` is committed, its markers are sent.
+    Without a value and a tombstone: only answer. ``needs_producer_id``: nothing is decided yet; decide again with
+    ``fresh_producer_id`` set. ``ongoing`` is the producer id and epoch of a transaction that was kept. Once a value in
+    one of the states ``states.PREPARED`` is committed, the transaction's markers are sent.
     """
 
     error: Error = Error.NONE
@@ -53,7 +53,7 @@ class Decision(NamedTuple):
 NOTHING: Final = Decision()
 NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
 UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
-"""Stands for an id unknown to the coordinator."""
+"""The state of a transactional id that the coordinator does not know."""
 
 
 def store(value: Txn, producer: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
@@ -63,7 +63,7 @@ def store(value: Txn, producer: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[E]):
-    """One cell of the tables; ``text`` appears in the documentation."""
+    """One cell of the tables; ``text`` describes the rule in the documentation."""
 
     text: str
     run: Callable[[Txn, E, int], Decision]
@@ -95,7 +95,7 @@ ProducerEventT = TypeVar("ProducerEventT", AddPartitions, VerifyPartitions, EndT
 def owned(rule: Rule[ProducerEventT]) -> Rule[ProducerEventT]:
     """Apply the rule for the producer that owns the id; refuse another producer id with 49, another epoch with 90.
 
-    A producer whose transaction was kept by a later producer gets 90.
+    A producer whose open transaction a later producer has kept gets 90, too.
     """
 
     def run(txn: Txn, event: ProducerEventT, now_ms: int) -> Decision:
@@ -110,9 +110,10 @@ def owned(rule: Rule[ProducerEventT]) -> Rule[ProducerEventT]:
 
 
 def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
-    """Where each end bumps the epoch, a repeated EndTxn is recognized by the previous epoch.
+    """Apply ``retry`` to a repeated EndTxn, else ``first``. As each end bumps the epoch, a repeated EndTxn has the
+    previous epoch.
 
-    If the end used up the producer id's epochs, it is recognized by the previous producer id and its last epoch.
+    If the end used up the producer id's epochs, the repeated one has the previous producer id and its last epoch.
     """
 
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
@@ -133,9 +134,8 @@ def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Ru
 
 
 def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
-    """KIP-360: a producer that states its producer id and epoch must be the current producer, or the one before a
-    rotation.
-    """
+    """Refuse a producer that states an id and epoch (KIP-360), unless it is the current producer, or the one before a
+    new producer id was given; else apply the rule."""
 
     def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         producer_id, epoch = event.expected
@@ -162,7 +162,7 @@ def follow(
     previous_producer_id: int | None = None,
     timeout_ms: int | None = None,
 ) -> Txn:
-    """The value after ``txn``; every value contains the previous producer id."""
+    """The state that follows ``txn``; each record also contains the producer id before it."""
     fields = (
         txn.transactional_id,
         txn.producer_id if producer_id is None else producer_id,
@@ -182,9 +182,9 @@ def follow(
 
 
 def prepare(txn: Txn, event: EndTxn, now_ms: int, following: ProducerIdAndEpoch = NO_PRODUCER) -> Txn:
-    """The prepared end of a transaction whose producer keeps its epoch.
+    """The state Prepare* of a transaction whose producer keeps its epoch.
 
-    :param following: the producer id and epoch after the end, if it is not that of the transaction.
+    :param following: the producer id and epoch after the end, if these change.
     """
     return follow(
         txn,
@@ -202,7 +202,7 @@ def prepare(txn: Txn, event: EndTxn, now_ms: int, following: ProducerIdAndEpoch 
 def prepare_and_bump(txn: Txn, commit: bool, following: ProducerIdAndEpoch, start_ms: int, now_ms: int) -> Decision:
     """Prepare with the next epoch, which fences late writes of this transaction.
 
-    :param following: the producer id and epoch after the end, if it is not that of the markers.
+    :param following: the producer id and epoch after the end, if these are not the markers'.
     """
     owner = txn.owner
     value = follow(
@@ -221,7 +221,7 @@ def prepare_and_bump(txn: Txn, commit: bool, following: ProducerIdAndEpoch, star
 
 
 def complete(txn: Txn, now_ms: int) -> Txn:
-    """The value after a prepared one, once all markers are written."""
+    """The state Complete*, which follows Prepare* once all markers are written."""
     producer_id, epoch = _after_markers(txn)
     return follow(
         txn,
@@ -238,7 +238,7 @@ def complete(txn: Txn, now_ms: int) -> Txn:
 
 
 def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
-    """The producer id and epoch of the next transaction, if this one is prepared."""
+    """The producer id and epoch of the next transaction, after the prepared transaction ``txn``."""
     if txn.next_producer_id != NO_PRODUCER_ID:
         return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
     return txn.producer

@@ -3,15 +3,15 @@
 ``decide`` looks up one rule in ``RULES`` and changes nothing. The tables at the end of this file show when 51, 90, 48,
 49 or 120 is returned; ``docs/reference/transaction-states.md`` is drawn from them.
 
-Called only by ``shard``, which writes the value, applies it, answers, and continues with the markers.
-Invariants: events from another producer, or from a zombie, reach a rule only if its row says so (``owned``); a value
-always follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once
-the markers are written".
+Called only by ``shard``, which writes the value, applies it, answers, and continues with the markers. Invariants:
+events from another producer, or from a zombie, reach only rules that are not wrapped in ``owned``; a value always
+follows the previous state in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "retry once the
+markers are written".
 
 The checks are ordered as in Kafka 4.4: InitProducerId, AddPartitions and EndTxn 5 first check for a pending end of the
-transaction (51), then the producer id (49, InitProducerId 90), then the epoch (90); EndTxn 0-4 and
-verification check id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
-KIP-98, KIP-360, KIP-588, KIP-890. Open transactions that are kept (KIP-939) have a table of their own, ``kept_rules``.
+transaction (51), then the producer id (49, InitProducerId 90), then the epoch (90); EndTxn 0-4 and verification check
+id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``; KIP-98, KIP-360, KIP-588,
+KIP-890. Open transactions that are kept (KIP-939) have a table of their own, ``kept_rules``.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 
 
 def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-    """A new epoch, a new producer id if the epochs are used up, or the same answer to a retry (KIP-360)."""
+    """Answer a producer that has no open transaction: with a new epoch, with a new producer id if the epochs are used
+    up, or with the same values again for a retry (KIP-360)."""
     given = event.expected != NO_PRODUCER
     expected_epoch = event.expected.producer_epoch
     producer_id, epoch = txn.producer_id, txn.producer_epoch
@@ -123,14 +124,15 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """Abort the open transaction; the client retries after that.
 
-    A failed write bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
+    If the write fails, the epoch stays as it was, so repeated attempts do not use up epochs (Kafka's
+    ``hasFailedEpochFence``).
     """
     aborted = _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
     return aborted._replace(error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
 
 
 def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
-    """An abort by the coordinator itself, with an epoch that fences the producer."""
+    """An abort that the coordinator itself decides, with a new epoch that fences the producer."""
     if version >= EPOCH_BUMP_VERSION:
         return _end_and_bump(txn, False, fresh_producer_id, txn.start_ms, now_ms)
     value = follow(
@@ -222,7 +224,8 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
-    """``answer`` for the decided outcome, INVALID_TXN_STATE for the other one."""
+    """A rule that returns ``answer`` if EndTxn repeats the decided outcome, and INVALID_TXN_STATE if it has the other
+    outcome."""
 
     def run(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         return Decision(answer, producer=txn.owner) if event.commit == commit else INVALID_STATE
@@ -244,8 +247,8 @@ END_TXN: Final[Table[EndTxn]] = {
 
 
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int, now_ms: int) -> Decision:
-    """Prepare with the next epoch. If that is the last one, the next transaction gets a new producer id, and this epoch
-    is only used for the marker; Kafka leaves out an epoch of 0."""
+    """Prepare the end with the next epoch. If that is the last epoch, only the markers use it, and the next transaction
+    gets a new producer id with epoch 0 (which Kafka does not store)."""
     following = NO_PRODUCER
     if txn.epochs_exhausted:
         if fresh_producer_id == NO_PRODUCER_ID:
@@ -259,7 +262,8 @@ def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
 
 
 def _abort_nothing(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
-    """A client that cannot know whether a partition was added aborts anyway; there is nothing to commit."""
+    """Abort a transaction without partitions: a client that cannot know whether a partition was added aborts anyway.
+    There is nothing to commit."""
     if event.commit:
         return INVALID_STATE
     return _end_and_bump(txn, False, event.fresh_producer_id, now_ms, now_ms)
@@ -342,8 +346,8 @@ def _disown(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
 
 
 def _disown_prepared(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
-    """A partition that refuses the marker as too old already has it: without it, nothing newer could have been written
-    there."""
+    """Complete a prepared transaction without new markers: a partition that refuses a marker as too old already has it,
+    because nothing newer could have been written there before it."""
     value = complete(txn, now_ms)
     used_up = value.producer_id == txn.producer_id
     return Decision(value=value._replace(producer_epoch=MAX_EPOCH) if used_up else value)

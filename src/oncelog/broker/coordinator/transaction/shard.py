@@ -54,19 +54,21 @@ from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, Topic
 logger = logging.getLogger(__name__)
 
 PARK_LIMIT_MS: Final = 250
-"""How long a request waits for the previous transaction's markers before it is answered CONCURRENT_TRANSACTIONS."""
+"""How long in ms a request waits for the markers of the previous transaction, before it is answered with
+CONCURRENT_TRANSACTIONS."""
 RETRY_MS: Final = 100
-"""Pause before markers or a record are tried again."""
+"""Pause in ms before markers or a record are written again."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
-"""Bytes of keys in one batch of tombstones (Kafka's first buffer size for it)."""
+"""Maximum bytes of keys in one batch of tombstones (the initial size of Kafka's buffer for them)."""
 IDS_IN_A_CHUNK: Final = 200
 ABORTED_IN_A_CHUNK: Final = 5
-"""Transactional ids checked, and transactions aborted, in one chunk."""
+"""The number of transactional ids checked, and of transactions aborted, in one chunk."""
 
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
 """Outcomes after which a partition needs no marker: it has one, or cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
-"""Another coordinator or another producer has taken over: this coordinator gives up. Every other error is retried."""
+"""Outcomes that say that another coordinator or another producer has taken over: this coordinator stops sending
+markers. After every other error it sends them again."""
 
 
 class DecisionOutcome(NamedTuple):
@@ -86,7 +88,8 @@ class _Request:
     outcome: Deferred[DecisionOutcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
     since: Callable[[], int] | None = None
-    """While the event is parked: returns the ``now_ms`` of its arrival, shifted if the clock was set since."""
+    """While the request is parked: returns the time of its arrival in ms, corrected if the clock has been set since
+    then."""
 
 
 _SETTLED: Final = Deferred.of(NONE)
@@ -96,20 +99,19 @@ _UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 @dataclass(slots=True)
 class TransactionEntry:
-    """A transactional id: its state, the markers that its completion waits for, and the requests waiting for the
-    completion.
-    """
+    """A transactional id: its state, the partitions whose markers are still to be written, and the requests that wait
+    for these markers."""
 
     txn: Txn
     unmarked: frozenset[TopicPartition] = frozenset()
     parked: list[_Request] = field(default_factory=list)
     last_write: Deferred[Error] = _SETTLED
     delay_logged_for: Txn | None = None
-    """The prepared transaction for which a completion delayed by the disk has been logged."""
+    """The prepared transaction whose delay, because the disk refuses writes, has been logged."""
 
 
 class TransactionShard:
-    """The state of one partition, for as long as this broker leads it with ``coordinator_epoch``."""
+    """The transactional ids of one partition, for as long as this broker leads it with ``coordinator_epoch``."""
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class TransactionShard:
         coordinator_epoch: int,
         on_loaded: Callable[[int], None],
     ) -> None:
-        """:param on_loaded: called with the time once the log has been replayed, before anything else happens."""
+        """:param on_loaded: called with the time in ms once the log has been replayed, before the shard acts."""
         self._on_loaded = on_loaded
         self._host = host
         self._runtime = runtime
@@ -151,9 +153,8 @@ class TransactionShard:
             entry.txn = txn
 
     def replay_marker(self, marker: LoggedMarker) -> None:
-        """Ignore the marker: the coordinator writes outside transactions, so only a stray WriteTxnMarkers can have
-        written it.
-        """
+        """Ignore the marker: the coordinator writes no transactional records, so only a WriteTxnMarkers sent by mistake
+        can have written it."""
 
     def loaded(self, now_ms: int) -> None:
         """Finish every prepared transaction; open ones continue until their producer or their timeout ends them."""
@@ -176,7 +177,7 @@ class TransactionShard:
     # --- requests
 
     def submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[DecisionOutcome]:
-        """Decide, write, and answer once that is committed."""
+        """Decide about an event and write the result; resolves once the result is committed."""
         request = _Request(transactional_id, event, now_ms)
         self._attempt(request)
         return request.outcome
@@ -186,7 +187,8 @@ class TransactionShard:
         return None if entry is None else entry.txn
 
     def entries(self) -> Iterator[TransactionEntry]:
-        """Every id with its state; partitions of a prepared transaction without a marker so far are ``unmarked``."""
+        """Every transactional id with its state; ``unmarked`` are the partitions of a prepared transaction that have no
+        marker yet."""
         yield from self._entries.values()
 
     @property
@@ -197,7 +199,8 @@ class TransactionShard:
         return self._entries.get(transactional_id)
 
     def abort_timed_out(self, now_ms: int) -> Iterator[None]:
-        """Abort transactions open for longer than their timeout; their producers are fenced. With pauses."""
+        """Abort transactions open for longer than their timeout, and fence their producers; an iterator that pauses
+        between chunks."""
         for txns in self._in_chunks(IDS_IN_A_CHUNK):
             ongoing = [txn.transactional_id for txn in txns if txn.state is TransactionState.ONGOING]
             for number, transactional_id in enumerate(ongoing, 1):
@@ -209,7 +212,7 @@ class TransactionShard:
             yield
 
     def has_timed_out(self, now_ms: int) -> bool:
-        """Whether :meth:`abort_timed_out` would abort any."""
+        """Whether :meth:`abort_timed_out` would abort any transaction."""
         timeout = Timeout(self._host.transaction_version)
         return any(
             entry.txn.state is TransactionState.ONGOING and decide(entry.txn, timeout, now_ms).value is not None
@@ -217,7 +220,7 @@ class TransactionShard:
         )
 
     def has_expired(self, idle_ms: int, now_ms: int) -> bool:
-        """Whether :meth:`remove_expired` would remove any."""
+        """Whether :meth:`remove_expired` would remove any transactional id."""
         expire = Expire(idle_ms)
         return any(
             entry.txn.state in EXPIRABLE and decide(entry.txn, expire, now_ms).forget
@@ -225,13 +228,15 @@ class TransactionShard:
         )
 
     def clock_was_set(self, step_ms: int) -> None:
-        """Keep the remaining time of open transactions."""
+        """Shift the start times of open transactions when the clock is set, so that their remaining time stays the
+        same."""
         for entry in self._entries.values():
             if entry.txn.state is TransactionState.ONGOING:
                 entry.txn = entry.txn._replace(start_ms=entry.txn.start_ms + step_ms)
 
     def remove_expired(self, idle_ms: int, now_ms: int) -> Iterator[None]:
-        """Write tombstones for ids that have no transaction and were idle for ``idle_ms``. With pauses."""
+        """Write tombstones for transactional ids without a transaction that were idle for ``idle_ms``; an iterator that
+        pauses between chunks."""
         expire = Expire(idle_ms)
         batch: list[CoordinatorRecord] = []
         size = 0
@@ -249,7 +254,8 @@ class TransactionShard:
             yield
 
     def _in_chunks(self, size: int) -> Iterator[list[Txn]]:
-        """All current transactional ids in parts, each read when it is reached; none once unloaded."""
+        """All current transactional ids in chunks, whose states are read when the chunk is reached; ends when the shard
+        is unloaded."""
         entries = list(self._entries.values())
         for start in range(0, len(entries), size):
             if self._leading:
@@ -329,7 +335,7 @@ class TransactionShard:
             request.give_up.cancel()
 
     def _decide_parked(self, entry: TransactionEntry) -> None:
-        """Decide waiting requests, in the order of arrival, with the current state."""
+        """Decide the parked requests again, in the order of arrival, with the current state."""
         parked, entry.parked = entry.parked, []
         for request in parked:
             self._unpark(request)
@@ -348,9 +354,9 @@ class TransactionShard:
         """Append and apply ``value``; returns False if nothing was appended. ``answer`` is called with the log's
         outcome.
 
-        It is applied as it is, not as the log stores it: ``last_producer_epoch`` is in no record. A value that was
-        appended but not committed is applied nevertheless; it is written again until it is committed, so that an answer
-        without a write of its own does not depend on a state that a crash may undo.
+        The value is applied as it is in memory, because the log does not store ``last_producer_epoch``. A value that
+        was appended but not committed is applied nevertheless; it is written again until it is committed, so that an
+        answer that needs no write never depends on a state that a crash may undo.
         """
         key = records.encode_key(value.transactional_id)
         record = new_tuple(CoordinatorRecord, (key, records.encode_value(value, version)))
@@ -384,11 +390,11 @@ class TransactionShard:
         return appended
 
     def _reported(self, error: Error) -> Error:
-        """The log's error as reported to the coordinator's clients; NOT_COORDINATOR after leadership is lost."""
+        """The error that clients get for an error of the log; NOT_COORDINATOR once leadership is lost."""
         return client_error(error) if self._leading else Error.NOT_COORDINATOR
 
     def _is_current(self, value: Txn) -> bool:
-        """Whether this broker still coordinates the id and nothing was applied after ``value``."""
+        """Whether this broker still coordinates the transactional id, and ``value`` is still its latest state."""
         return self._leading and self.txn(value.transactional_id) is value
 
     def _retry_later(self, value: Txn, now_ms: int, action: Callable[[int], object]) -> None:
@@ -401,7 +407,8 @@ class TransactionShard:
     # --- completing a prepared transaction
 
     def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
-        """Send markers to those of ``partitions`` that still exist; if none does, the transaction is complete."""
+        """Send markers to those of ``partitions`` that still exist; if none of them exists, the transaction is
+        complete."""
         entry = self._entries[txn.transactional_id]
         unmarked = tuple(sorted([partition for partition in partitions if self._exists(partition)]))
         entry.unmarked = frozenset(unmarked)
@@ -442,7 +449,7 @@ class TransactionShard:
             self._complete(txn, now_ms)
 
     def _complete(self, txn: Txn, now_ms: int) -> None:
-        """Write Complete* and admit waiting requests, whose records follow it in the log."""
+        """Write Complete* and decide the parked requests, whose records follow it in the log."""
         value = decide(txn, _MARKERS_WRITTEN, now_ms).value
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
@@ -464,7 +471,7 @@ class TransactionShard:
 
     @staticmethod
     def _log_delay(refusing: Sequence[TopicPartition], entry: TransactionEntry, txn: Txn) -> None:
-        """Log once for each transaction why it stays open: its producer only gets CONCURRENT_TRANSACTIONS."""
+        """Log once for each transaction why it is not completed: its producer learns only CONCURRENT_TRANSACTIONS."""
         if entry.delay_logged_for is txn:
             return
         entry.delay_logged_for = txn
@@ -477,7 +484,7 @@ class TransactionShard:
 
 
 def _beyond_feature(event: Event) -> bool:
-    """Whether an event needs fields that values of version 0, used at transaction.version 0, lack.
+    """Whether an event needs fields that version 0 of the values, written at transaction.version 0, does not have.
 
     An event that needs no write is answered nevertheless. After such a refusal Apache Kafka returns
     CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
@@ -486,4 +493,4 @@ def _beyond_feature(event: Event) -> bool:
 
 
 def _ignore(error: Error) -> None:
-    """Do nothing: the requester was answered after the first attempt."""
+    """Do nothing: the request was answered after the first attempt to write."""

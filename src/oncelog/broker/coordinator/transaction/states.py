@@ -1,8 +1,8 @@
-"""The states of a transactional id, and everything the coordinator knows about it.
+"""The states of a transactional id, and all data that the coordinator has about an id.
 
-Used by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule creates the next one,
-the log stores it, and it is applied by replacing the old one.
-Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-360, KIP-890, KIP-939).
+Used by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule creates the next one, the
+log stores it, and it is applied by replacing the old one. Source: Kafka's ``TransactionState`` and
+``TransactionMetadata`` (KIP-98, KIP-360, KIP-890, KIP-939).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oncelog.types import (
 
 
 class TransactionState(IntEnum):
-    """Kafka's ids, as stored in the log."""
+    """The states of a transaction, with the ids that Kafka stores in the log."""
 
     EMPTY = 0
     ONGOING = 1
@@ -32,13 +32,14 @@ class TransactionState(IntEnum):
     COMPLETE_COMMIT = 4
     COMPLETE_ABORT = 5
     DEAD = 6
-    """Unknown, or expired and removed. Never logged: a tombstone is written instead."""
+    """The transactional id is unknown, or expired and removed. Never logged: a tombstone is written instead."""
     PREPARE_EPOCH_FENCE = 7
-    """Kafka's intermediate state between bumping the epoch and deciding the abort; here both are one record."""
+    """Kafka's intermediate state between bumping the epoch and deciding the abort; here one record does both, so it is
+    never logged."""
 
     @property
     def label(self) -> str:
-        """Kafka's name, as in DescribeTransactions and ListTransactions."""
+        """Kafka's name of the state, as in DescribeTransactions and ListTransactions."""
         return _LABELS[self]
 
     @classmethod
@@ -65,10 +66,10 @@ MAY_FOLLOW: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
     _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
 }
-"""Each state with the states it may follow; an id's first record is EMPTY, so EMPTY follows DEAD."""
+"""For each state the states that it may follow; an id's first record is EMPTY, so EMPTY follows DEAD."""
 
 PREPARED: Final = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
-"""The outcome is decided and logged, but not all markers are written."""
+"""States in which the outcome is decided and logged, but markers may be missing."""
 EXPIRABLE: Final = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
 LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
@@ -81,12 +82,12 @@ NO_TIME_LIMIT: Final = 2**31 - 1
 class Txn(NamedTuple):
     """A transactional id with its producer and its current or last transaction.
 
-    ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it
-    mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that has used up the
-    epochs of ``producer_id``. With ``next_producer_epoch`` it is the producer id and epoch of a producer that found
-    this transaction open and kept it: only that producer may end it, while data and markers have the transaction's own
-    producer id and epoch (KIP-939). ``last_producer_epoch`` is the epoch before the last bump, which a retry may still
-    state; the log does not store it. ``start_ms`` is -1 before the first transaction.
+    ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it usually
+    equals ``producer_id``). ``next_producer_id`` is set while a transaction that has used up the epochs of
+    ``producer_id`` is ending. If ``next_producer_epoch`` is set as well, both identify a producer that found this
+    transaction open and kept it: only that producer may end the transaction, while data and markers have the
+    transaction's own producer id and epoch (KIP-939). ``last_producer_epoch`` is the epoch before the last bump, which
+    a retry may still send; the log does not store it. ``start_ms`` is -1 before the first transaction.
     """
 
     transactional_id: str
@@ -115,7 +116,8 @@ class Txn(NamedTuple):
 
     @property
     def owner(self) -> ProducerIdAndEpoch:
-        """The current producer; any other producer id or epoch belongs to another producer or to a zombie."""
+        """The producer that currently owns the transactional id; any other producer id or epoch is another producer's
+        or a zombie's."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
             return ProducerIdAndEpoch(self.next_producer_id, self.next_producer_epoch)
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))

@@ -1,8 +1,9 @@
 """The transaction coordinator: handles requests about transactional ids.
 
-The API handlers call its methods; it checks everything independent of an id's state, finds the shard that owns the id
-and translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload`` when it gains and loses partitions
-of ``__transaction_state``. Source: Kafka's ``TransactionCoordinator``; KIP-98, KIP-360, KIP-588, KIP-664, KIP-890.
+The API handlers call its methods; the coordinator checks what does not depend on an id's state, finds the shard that
+owns the id and translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload`` when it gains and loses
+partitions of ``__transaction_state``. Source: Kafka's ``TransactionCoordinator``; KIP-98, KIP-360, KIP-588, KIP-664,
+KIP-890.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ __all__ = [
 
 
 class ProducerResult(NamedTuple):
-    """``producer`` is the id and epoch to use from now on, ``NO_PRODUCER`` with an error; ``ongoing`` those of an open
-    transaction that was kept for the producer to end."""
+    """``producer`` is the id and epoch to use from now on, ``NO_PRODUCER`` with an error; ``ongoing`` are the id and
+    epoch of an open transaction that was kept, for the producer to end."""
 
     error: Error
     producer: ProducerIdAndEpoch = NO_PRODUCER
@@ -71,7 +72,8 @@ class ListedTransaction(NamedTuple):
 
 
 class TransactionList(NamedTuple):
-    """``unknown_states`` are filters that are not names of states; they match nothing."""
+    """The result of :meth:`TransactionCoordinator.list`; ``unknown_states`` are filters that name no state and match
+    nothing."""
 
     error: Error
     unknown_states: tuple[str, ...] = ()
@@ -79,7 +81,8 @@ class TransactionList(NamedTuple):
 
 
 class DescribedTransaction(NamedTuple):
-    """``partitions`` of a transaction being completed are those without a marker so far."""
+    """The state of a transactional id; ``partitions`` of a transaction being completed are those without a marker so
+    far."""
 
     error: Error
     transactional_id: str
@@ -91,13 +94,14 @@ class DescribedTransaction(NamedTuple):
 
 
 class TransactionCoordinator:
-    """All transactional ids whose partition of ``__transaction_state`` this broker leads."""
+    """The coordinator of all transactional ids whose partition of ``__transaction_state`` this broker leads."""
 
     def __init__(
         self, host: TransactionHost, settings: Callable[[], BrokerConfig], partitions: int | None = None
     ) -> None:
         """:param settings: returns the broker's current settings.
-        :param partitions: the number of partitions of ``__transaction_state``, or as configured if it does not exist.
+        :param partitions: the number of partitions of ``__transaction_state``; None if the topic does not exist, which
+            means the configured number.
         """
         self._host = host
         self._settings = settings
@@ -115,7 +119,8 @@ class TransactionCoordinator:
     # --- sweeps
 
     def _start_sweeps(self, now_ms: int) -> None:
-        """From the first loaded partition on, check for timeouts and idle ids at the configured intervals."""
+        """Called when the first partition is loaded: from then on, check for timeouts and idle ids at the configured
+        intervals."""
         if not self._sweeping:
             self._sweeping = True
 
@@ -171,14 +176,15 @@ class TransactionCoordinator:
         keep_prepared: bool = False,
         node_id: int | None,
     ) -> Deferred[ProducerResult]:
-        """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
+        """Return a producer id and epoch; with a transactional id, the former producer is fenced and its transaction
+        aborted.
 
-        CONCURRENT_TRANSACTIONS while that abort is under way: retry. ``expected`` is the producer id and epoch of a
-        producer that continues after an error (KIP-360), or ``NO_PRODUCER``.
+        CONCURRENT_TRANSACTIONS means that this abort is still under way: the client retries. ``expected`` is the
+        producer id and epoch of a producer that continues after an error (KIP-360), or ``NO_PRODUCER``.
 
         :param two_phase: the producer's transactions have no timeout, because a database decides about them (KIP-939).
-        :param keep_prepared: an open transaction is not aborted; it is returned and waits for its end.
-        :param node_id: here and below, the node that was asked (``CoordinatorRuntime.shard_for``).
+        :param keep_prepared: an open transaction is not aborted: it is returned in ``ongoing`` and stays open.
+        :param node_id: here and below, the node to which the request was sent (``CoordinatorRuntime.shard_for``).
         """
         if transactional_id is None:
             allocated = self._host.allocate_producer_id()
@@ -210,11 +216,12 @@ class TransactionCoordinator:
         transaction_version: int,
         node_id: int | None,
     ) -> Deferred[Error]:
-        """Add partitions to the producer's transaction, which begins with the first of them.
+        """Add partitions to the producer's transaction, which begins when the first one is added.
 
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
-        :param transaction_version: 2 when a partition's leader adds for the client (KIP-890 part 2), else 0.
+        :param transaction_version: 2 if a partition's leader adds the partition for the client (KIP-890 part 2), else
+            0.
         """
         event = AddPartitions(producer, frozenset(partitions), transaction_version)
         return self._submit(transactional_id, event, now_ms, node_id).map(_error_of)
@@ -227,7 +234,8 @@ class TransactionCoordinator:
         now_ms: int,
         node_id: int | None,
     ) -> Deferred[dict[TopicPartition, Error]]:
-        """Whether each partition is in the producer's transaction; if not, its error is TRANSACTION_ABORTABLE."""
+        """For each partition NONE if it is in the producer's transaction, TRANSACTION_ABORTABLE if not, or the error of
+        the whole request."""
         asked = frozenset(partitions)
 
         def verdicts(outcome: DecisionOutcome) -> dict[TopicPartition, Error]:
@@ -269,7 +277,8 @@ class TransactionCoordinator:
         return shard.submit(transactional_id, event, now_ms)
 
     def abort_orphans(self, held: Iterable[PartitionProducer], now_ms: int) -> list[str]:
-        """At a start after an unclean stop: abort transactions without a coordinator; returns ids for :meth:`disown`.
+        """At a start after an unclean stop: abort open transactions that their coordinator does not know; returns
+        transactional ids for :meth:`disown`.
 
         Called before any shard acts: the marker of a prepared transaction must not end another transaction.
         """
@@ -286,7 +295,7 @@ class TransactionCoordinator:
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:
-        """Fence a producer that wrote more than the coordinator knows; the next producer gets a new producer id."""
+        """Fence a producer with newer data than the coordinator's state; the next producer gets a new producer id."""
         logger.warning(
             "%r gets a new producer id: its coordinator's state is older than what the producer wrote", transactional_id
         )
@@ -306,7 +315,7 @@ class TransactionCoordinator:
     # --- operators
 
     def describe(self, transactional_id: str, node_id: int | None) -> DescribedTransaction:
-        """The state of one id, or TRANSACTIONAL_ID_NOT_FOUND."""
+        """The state of one transactional id, or TRANSACTIONAL_ID_NOT_FOUND."""
         if not transactional_id:
             return DescribedTransaction(Error.INVALID_REQUEST, transactional_id)
         shard = self.runtime.shard_for(transactional_id, node_id)
@@ -340,9 +349,9 @@ class TransactionCoordinator:
         pattern: str | None = None,
         node_id: int | None,
     ) -> Generator[None, None, TransactionList]:
-        """The ids that pass every filter; an empty filter passes all. With pauses, because there may be many.
+        """The ids that pass every filter; an empty filter passes all. A generator that pauses between chunks.
 
-        :param duration_ms: if at least 0: only transactions that began longer ago than that.
+        :param duration_ms: if it is not negative: only transactions that began more than this time ago.
         :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION if it is invalid.
         """
         try:
@@ -376,7 +385,8 @@ class TransactionCoordinator:
         return TransactionList(Error.NONE, unknown, tuple(found))
 
     def undecided(self) -> tuple[str, ...]:
-        """Ids with an open transaction that a database decides about (KIP-939), sorted."""
+        """The transactional ids with an open transaction that has no timeout because a database decides about it
+        (KIP-939), sorted."""
         found = (
             entry.txn.transactional_id
             for shard in self.runtime.shards()

@@ -13,7 +13,7 @@ def join_error(error: Error, member_id: str) -> JoinGroupResponse:
 
 
 def current_generation(group: ClassicGroup, member_id: str) -> JoinGroupResponse:
-    """The current generation; only the leader gets the list of members."""
+    """The JoinGroup answer for the current generation; only the leader's has the list of members."""
     members: list[JoinGroupResponseMember] = []
     if group.leader_id == member_id and group.protocol_name is not None:
         members = [

@@ -16,17 +16,19 @@ from oncelog.broker.coordinator.group.subscription import PROTOCOL_TYPE, subscri
 from oncelog.errors import InvariantError
 
 MAX_METADATA_BYTES = 16 * 1024 * 1024
-"""Limit on the metadata of a group's members, for all of their protocols. The metadata for the chosen protocol has to
-fit into a record (``max.message.bytes``), or no rebalance would ever complete."""
+"""Limit in bytes on the metadata of a group's members, for all of their protocols. The metadata for the chosen protocol
+has to fit into one record (``max.message.bytes``); if it did not, no rebalance would ever complete."""
 MEMBER_BYTES = 1000
-"""Estimated memory of a member besides its metadata and its ids, even if it has only received its id."""
+"""Estimated memory in bytes of a member without its metadata and ids; also counted for an id whose member has not
+joined yet."""
 Protocols = Mapping[str, bytes]
 """Protocols that a member supports, by name in its order of preference, with its metadata for each."""
 
 
 @dataclass(slots=True)
 class ClassicMember:
-    """One member. ``awaiting_join`` and ``awaiting_sync`` say that one of its requests is parked."""
+    """A member of a classic group. ``awaiting_join`` and ``awaiting_sync``: a JoinGroup or SyncGroup request of the
+    member is parked."""
 
     member_id: str
     instance_id: str | None
@@ -44,7 +46,8 @@ class ClassicMember:
 
     @property
     def waits(self) -> bool:
-        """Whether a parked request proves that the member is alive; a new member's does not."""
+        """Whether a request of the member is parked, which proves that the member is alive; a new member's request does
+        not."""
         return not self.is_new and (self.awaiting_join or self.awaiting_sync)
 
     def vote(self, candidates: Iterable[str]) -> str:
@@ -56,13 +59,14 @@ class ClassicMember:
         raise InvariantError(f"member {self.member_id} knows none of the protocols {sorted(allowed)}")
 
     def same_protocols(self, protocols: Protocols) -> bool:
-        """Whether names, order and metadata are the same."""
+        """Whether ``protocols`` equal the member's in names, order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
 
 @dataclass(slots=True)
 class ClassicGroup:
-    """One group. ``state_timestamp_ms`` is when it entered its state, -1 if unknown (a record of an old version)."""
+    """A group of the classic protocol. ``state_timestamp_ms``: when the group entered its state, -1 if a record of an
+    old version does not say."""
 
     group_id: str
     state: ClassicState = ClassicState.EMPTY
@@ -79,11 +83,11 @@ class ClassicGroup:
     pending_syncs: set[str] = field(default_factory=set)
     """Members that got the generation's JoinGroup answer and have not sent SyncGroup yet."""
     new_member_added: bool = False
-    """A member joined during the initial delay, which is therefore extended."""
+    """Whether a member joined during the initial delay, which is then extended."""
     subscribed_topics: frozenset[str] | None = None
     """Topics that the members read; None if the coordinator cannot know them."""
     metadata_bytes: int = 0
-    """Size of its members' metadata, for all of their protocols."""
+    """Size in bytes of the members' metadata, for all of their protocols."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -104,11 +108,12 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of its members."""
+        """The longest rebalance timeout of the group's members; 0 without members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def reads(self, topic: str) -> bool:
-        """Whether a member may read ``topic``; if the subscriptions cannot be read, every topic counts as read."""
+        """Whether a member may read ``topic``; in a group of consumers whose subscriptions cannot be read, every topic
+        counts as read."""
         if self.subscribed_topics is None:
             return self.consumer_type
         return topic in self.subscribed_topics
@@ -133,7 +138,8 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> ClassicMember | None:
-        """Forget a member or a pending id; if the leader goes, the next member leads."""
+        """Remove a member or a pending member id; if the leader is removed, the first remaining member becomes the
+        leader."""
         self.pending_joins.discard(member_id)
         self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
@@ -146,7 +152,8 @@ class ClassicGroup:
         return member
 
     def replace_static(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """Give the instance another member id: same subscription, assignment and leadership, no parked requests."""
+        """Give a static member a new member id: it keeps its subscription, assignment and leadership, and none of its
+        requests is parked."""
         old_member_id = self.static_members[instance_id]
         member = self.members.pop(old_member_id)
         member.member_id = new_member_id
@@ -160,7 +167,7 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """Update a member from the request with which it joins again."""
+        """Update a member from the JoinGroup request with which it rejoins."""
         self._count(member.protocols, -1)
         self._count(protocols, 1)
         member.protocols = protocols
@@ -168,7 +175,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether a member with these protocols may join the group: all its members support one of them."""
+        """Whether a member with these protocols may join: all members of the group support at least one of them."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and any(True for _ in protocols)
         return protocol_type == self.protocol_type and any(
@@ -176,8 +183,8 @@ class ClassicGroup:
         )
 
     def choose_protocol(self) -> str:
-        """Every member votes for its preferred protocol among those that all support; the first one voted for wins
-        ties."""
+        """The protocol with the most votes: each member votes for its first choice among the protocols that all members
+        support; in a tie the protocol voted for first wins."""
         candidates = [name for name, count in self._protocol_counts.items() if count == len(self.members)]
         votes: dict[str, int] = {}
         for member in self.members.values():
@@ -198,7 +205,8 @@ class ClassicGroup:
         return False
 
     def next_generation(self, now_ms: int) -> None:
-        """Close the join phase: COMPLETING_REBALANCE, or EMPTY if nobody is left."""
+        """End the join phase and begin a new generation, in state COMPLETING_REBALANCE, or EMPTY if no member is
+        left."""
         self.generation = self.generation + 1 if self.generation < 2**31 - 1 else 1
         self.pending_syncs.clear()
         self.protocol_name = self.choose_protocol() if self.members else None
@@ -206,7 +214,8 @@ class ClassicGroup:
         self.enter(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms)
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """The topics in the members' subscriptions, if those are from Kafka's consumers and well formed."""
+        """The topics in the members' subscriptions; None if the members are not consumers, or if a subscription is
+        malformed."""
         if not self.consumer_type:
             return None
         if not self.members:
@@ -223,13 +232,14 @@ class ClassicGroup:
 
     @property
     def memory_bytes(self) -> int:
-        """Estimated memory of its members, and of member ids that were given out."""
+        """Estimated memory in bytes of the group's members, and of member ids whose members have not joined yet."""
         ids = sum(len(member.member_id) + len(member.client_id) for member in self.members.values())
         expected = sum(map(len, self.pending_joins))
         return self.metadata_bytes + ids + expected + MEMBER_BYTES * (len(self.members) + len(self.pending_joins))
 
     def has_capacity(self, member_id: str, protocols: Protocols) -> bool:
-        """Whether these protocols, new or instead of the member's current ones, keep the group within its limit."""
+        """Whether the group's metadata stay within the limit if the member has these protocols, instead of its current
+        ones if it has any."""
         known = self.members.get(member_id)
         more = size_of(protocols) - (0 if known is None else size_of(known.protocols))
         return more <= 0 or self.metadata_bytes + more <= MAX_METADATA_BYTES
@@ -245,5 +255,5 @@ class ClassicGroup:
 
 
 def size_of(protocols: Protocols) -> int:
-    """The size of names and metadata."""
+    """The size of the protocols: the length of their names plus the length of their metadata."""
     return sum(map(len, protocols)) + sum(map(len, protocols.values()))

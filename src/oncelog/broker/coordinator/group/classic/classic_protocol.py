@@ -3,9 +3,9 @@
 Called by ``shard``. ``classic_rules`` decides what a request means; this module carries that out: it changes the group,
 starts and stops timers, parks and answers requests, and has the group's metadata written. Members, generations and
 assignments live in memory and are stored when a rebalance completes (SyncGroup of the leader), when a group becomes
-empty and when a static member gets another id; a crash in between returns to the last stored generation, whose members
-notice by their heartbeats. A disconnect has no effect: a member is removed when its session ends.
-Source: Kafka's ``GroupMetadataManager`` (4.4.0).
+empty and when a static member gets another id; after a crash in between, the group is at the last stored generation,
+and answers to heartbeats tell members of a later one so. A disconnect has no effect: a member is removed when its
+session ends. Source: Kafka's ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ from oncelog.runtime.deferred import Deferred
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long the coordinator keeps a member that has not been answered yet and so cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
-"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the iteration
-would never end."""
+"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the coordinator
+would start a new wait at once, without end."""
 MIN_SYNC_WAIT_MS = 1000
-"""Minimum time for members to sync: with a rebalance timeout of 0 (kafkajs sends 0 by default) a member would be
-removed before its request can arrive. Apache Kafka has no such limit, but its timers leave some time.
-"""
+"""Minimum time that members have to send SyncGroup: with a rebalance timeout of 0 (kafkajs sends 0 by default) a member
+would be removed before its request can arrive. Apache Kafka has no such minimum, but its timers fire late enough for
+the request."""
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
 
 MAX_PARKED = 10
-"""How many requests of one member may wait at a time: it may have repeated them, perhaps on other connections."""
+"""How many requests of one member may be parked at a time: a member may repeat its request, perhaps on other
+connections."""
 
 R = TypeVar("R")
 Parked = dict[tuple[str, str], list[Deferred[R]]]
@@ -53,10 +54,11 @@ Parked = dict[tuple[str, str], list[Deferred[R]]]
 
 
 class ClassicProtocol:
-    """The classic groups of one shard."""
+    """Handles requests to the classic groups of one shard."""
 
     def __init__(self, environment: Environment, never_joined: Callable[[ClassicGroup, int], None]) -> None:
-        """:param never_joined: called with a group and the time when a member id that was given out expires unused."""
+        """:param never_joined: called with a group and the current time when a member id expires with which no member
+        has joined."""
         self._env = environment
         self._never_joined = never_joined
         self._joins: Parked[JoinGroupResponse] = {}
@@ -65,7 +67,8 @@ class ClassicProtocol:
     # --- requests
 
     def join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
-        """The group does not exist or is a classic one."""
+        """Handle JoinGroup to a classic group, or to a group that does not exist and is created by a join without a
+        member id."""
         group = self._env.groups.get(request.group_id)
         created = group is None
         if group is None:
@@ -81,7 +84,7 @@ class ClassicProtocol:
     def _store_new_group(
         self, group: ClassicGroup, answer: Deferred[JoinGroupResponse], now_ms: int
     ) -> Deferred[JoinGroupResponse]:
-        """Write a new group's empty metadata; if that fails the group does not exist."""
+        """Write the empty metadata of a new group; if that fails, remove the group and refuse the join."""
         written = self._env.write([records.empty_group_metadata(group)], now_ms, apply=members_are_ahead)
         if not written.done or written.value is Error.NONE:
             return answer
@@ -168,7 +171,7 @@ class ClassicProtocol:
         return verdict.error
 
     def leave(self, group: ClassicGroup, request: LeaveGroupRequest, now_ms: int) -> list[MemberResponse] | Error:
-        """Each member's outcome, or an error for all of them."""
+        """Handle LeaveGroup: the outcome for each member, or an error for all of them."""
         if group.state is ClassicState.DEAD:
             return Error.COORDINATOR_NOT_AVAILABLE
         answers: list[MemberResponse] = []
@@ -188,7 +191,7 @@ class ClassicProtocol:
     # --- life of a member
 
     def alive(self, group: ClassicGroup, member: ClassicMember, now_ms: int) -> None:
-        """Start the member's session again."""
+        """Restart the member's session timeout."""
         self._expect(group.group_id, member.member_id, now_ms + member.session_timeout_ms)
 
     def _expect(self, group_id: str, member_id: str, until_ms: int) -> None:
@@ -211,7 +214,7 @@ class ClassicProtocol:
                 self._never_joined(group, now_ms)
 
     def _drop(self, group: ClassicGroup, member_id: str) -> bool:
-        """Forget a member or pending id, and answer its parked requests; returns True if it was a member."""
+        """Remove a member or a pending member id, and refuse its parked requests; returns True if it was a member."""
         self._env.timers.cancel(("session", group.group_id, member_id))
         member = group.remove(member_id)
         if member is None:
@@ -257,7 +260,8 @@ class ClassicProtocol:
         caller: Caller,
         now_ms: int,
     ) -> Deferred[JoinGroupResponse]:
-        """The instance is back as a new process: in STABLE it resumes without a rebalance (KIP-345)."""
+        """Let a new process take the place of a static member: a STABLE group does not rebalance, unless the choice of
+        the protocol changes (KIP-345)."""
         instance_id = request.group_instance_id or ""
         old_id, leader_before = group.static_members[instance_id], group.leader_id
         before = self._take_over(group, instance_id, new_id, now_ms)
@@ -297,8 +301,8 @@ class ClassicProtocol:
     def _take_over(
         self, group: ClassicGroup, instance_id: str, new_id: str, now_ms: int
     ) -> tuple[Mapping[str, bytes], int, int]:
-        """Change an instance's member id and fence its former process's parked requests; returns its old
-        subscription."""
+        """Change a static member's id and fence the parked requests of its former process; returns its old protocols
+        and its two timeouts in ms (rebalance, session)."""
         old = group.members[group.static_members[instance_id]]
         before = (old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms)
         self._env.timers.cancel(("session", group.group_id, old.member_id))
@@ -337,7 +341,8 @@ class ClassicProtocol:
             self._schedule_join_timeout(group, now_ms)
 
     def _delay_initial(self, group_id: str, delay_ms: int, remaining_ms: int, now_ms: int) -> None:
-        """Wait for more members; if a member joins during the wait, wait again, as long as time remains."""
+        """Delay the first rebalance of a group for more members; if one joins during the delay, wait again, as long as
+        time remains."""
 
         def timed_out(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
@@ -361,8 +366,8 @@ class ClassicProtocol:
         self._env.timers.schedule(("join", group.group_id, ""), now_ms + wait_ms, timed_out)
 
     def _complete_join(self, group: ClassicGroup, now_ms: int) -> None:
-        """Begin the next generation with those that joined; of the others, dynamic members are removed, static ones
-        stay."""
+        """Begin the next generation with the members that joined in time; of the others, dynamic members are removed
+        and static ones stay."""
         self._env.timers.cancel(("join", group.group_id, ""))
         late = [m for m in group.members.values() if not m.awaiting_join and m.instance_id is None]
         for member in late:
@@ -431,7 +436,8 @@ class ClassicProtocol:
     def _answer_syncs(
         self, group: ClassicGroup, response: Callable[[ClassicMember], SyncGroupResponse], now_ms: int
     ) -> None:
-        """Answer waiting members and restart their sessions, which may have run out meanwhile."""
+        """Answer the members that wait for SyncGroup, and restart their session timeouts, which may have expired during
+        the wait."""
         for member in list(group.members.values()):
             if member.awaiting_sync:
                 self.alive(group, member, now_ms)
@@ -470,7 +476,8 @@ class ClassicProtocol:
             self._answer_sync(group, member, SyncGroupResponse(error_code=error))
 
     def loaded(self, group: ClassicGroup, now_ms: int) -> None:
-        """Give every member a session; a group above the size limit rebalances, which leaves out the last ones."""
+        """Start the session timeout of every member of a loaded group; a group above its maximum size rebalances, which
+        leaves out the last members to rejoin."""
         for member in group.members.values():
             self.alive(group, member, now_ms)
         if len(group.members) > self._env.config.group_max_size:
@@ -494,4 +501,5 @@ def _park(table: Parked[R], key: tuple[str, str], too_many: R) -> Deferred[R]:
 
 
 def members_are_ahead(_: int) -> None:
-    """Applied instead of replaying a group's metadata record: the members in memory are ahead of the log."""
+    """Do nothing: applied in place of a metadata record that was just written, because the members in memory are
+    already newer than the record."""

@@ -19,7 +19,7 @@ from oncelog.errors import Error
 
 
 class JoinStep(Enum):
-    """What to do with a request that is not simply refused."""
+    """What to do with a request."""
 
     REFUSE = "answer the error"
     ASSIGN_ID = "hand out a member id and ask to join with it"
@@ -36,7 +36,7 @@ class JoinStep(Enum):
 
 
 class JoinVerdict(NamedTuple):
-    """``error`` is the error in the answer; even ALIVE may have one."""
+    """The step to take, and the error for the answer; even the step ALIVE may have an error."""
 
     step: JoinStep
     error: Error = Error.NONE
@@ -66,7 +66,7 @@ class JoinKnown:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """SyncGroup; protocol type and name from version 5 on, else None (KIP-559)."""
+    """SyncGroup. Protocol type and name are None before version 5 (KIP-559)."""
 
     member_id: str
     instance_id: str | None
@@ -77,7 +77,7 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A member is alive."""
+    """Heartbeat of a member."""
 
     member_id: str
     instance_id: str | None
@@ -86,7 +86,8 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """One member of a LeaveGroup; an empty member id with an instance id is an administrator's removal (KIP-345)."""
+    """One member in a LeaveGroup request; an empty member id with an instance id is an administrator's removal
+    (KIP-345)."""
 
     member_id: str
     instance_id: str | None
@@ -125,7 +126,7 @@ Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | CommitCase | TxnCommit 
 
 @dataclass(frozen=True, slots=True)
 class JoinRule:
-    """A cell of the table: its text in the documentation, and the decision."""
+    """A cell of the table of rules: its text in the documentation, and the function that decides."""
 
     label: str
     decide: Callable[[ClassicGroup, Any], JoinVerdict]
@@ -141,7 +142,7 @@ def refuse(error: Error) -> JoinRule:
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> Error:
-    """Whether the caller is that member: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if another process has the
+    """NONE if the caller is a member; UNKNOWN_MEMBER_ID if it is not, FENCED_INSTANCE_ID if another process has the
     instance."""
     if instance_id is not None:
         owner = group.static_members.get(instance_id)
@@ -153,7 +154,7 @@ def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -
 
 
 def _current(group: ClassicGroup, event: Heartbeat | Sync | CommitCase | TxnCommit) -> Error:
-    """A member of this generation."""
+    """NONE if the caller is a member and names the current generation, else the error."""
     error = member_error(group, event.member_id, event.instance_id)
     if error is Error.NONE and event.generation != group.generation:
         return Error.ILLEGAL_GENERATION
@@ -161,7 +162,8 @@ def _current(group: ClassicGroup, event: Heartbeat | Sync | CommitCase | TxnComm
 
 
 def _full_while_joining(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """Whether the group is full, counting waiting members, so that the last ones to rejoin are left out."""
+    """Whether the group is full for a member that rejoins: members whose JoinGroup is parked come first, so that the
+    last members are left out."""
     member = group.members.get(member_id)
     return not (member is not None and member.awaiting_join) and group.awaiting_joins >= max_size
 
@@ -187,7 +189,7 @@ def _join_new(group: ClassicGroup, event: JoinNew) -> JoinVerdict:
 def _join_known(
     known: Callable[[ClassicGroup, JoinKnown], JoinVerdict],
 ) -> Callable[[ClassicGroup, JoinKnown], JoinVerdict]:
-    """The checks common to all states, then ``known`` for a member of the group."""
+    """A rule that makes the checks common to all states, and calls ``known`` for a member of the group."""
 
     def decide(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
         if _full(group, event.member_id, event.max_size):
@@ -207,13 +209,15 @@ def _rejoin(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
 
 
 def _rejoin_if_changed(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
-    """If the subscription is the same, the answer was lost: repeat it."""
+    """Rebalance if the member's subscription has changed. If it is the same, the last answer was lost: repeat that
+    answer."""
     same = group.members[event.member_id].same_protocols(event.protocols)
     return JoinVerdict(JoinStep.CURRENT if same else JoinStep.REJOIN)
 
 
 def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
-    """The leader rejoins for reasons that the coordinator cannot see, such as new partitions."""
+    """Rebalance when the leader rejoins: it may have reasons that the coordinator cannot see, such as new
+    partitions."""
     return JoinVerdict(JoinStep.REJOIN) if group.leader_id == event.member_id else _rejoin_if_changed(group, event)
 
 
@@ -253,7 +257,8 @@ def _leave(group: ClassicGroup, event: Leave) -> JoinVerdict:
 
 
 def _commit_empty(group: ClassicGroup, event: CommitCase | TxnCommit) -> JoinVerdict:
-    """Accept a commit without a generation: from an administrator, or a consumer that does not use groups."""
+    """Accept a commit without a generation, from an administrator or from a consumer that does not use groups; refuse
+    unknown members."""
     if event.generation < 0:
         return JoinVerdict(JoinStep.ACCEPT)
     error = _current(group, event)
@@ -273,7 +278,7 @@ def _commit(step: JoinStep) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]
 
 
 def _txn_commit(group: ClassicGroup, event: TxnCommit) -> JoinVerdict:
-    """Requests older than version 3 name no member, and are accepted in any state."""
+    """Accept a member of the current generation and, in any state, a request without a member, as before version 3."""
     if event.generation < 0 and not event.member_id and event.instance_id is None:
         return JoinVerdict(JoinStep.ACCEPT)
     error = _current(group, event)
@@ -281,7 +286,8 @@ def _txn_commit(group: ClassicGroup, event: TxnCommit) -> JoinVerdict:
 
 
 def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> JoinVerdict:
-    """Accept deletion for topics that no member reads, which is known only for groups of consumers."""
+    """Accept OffsetDelete for a group of consumers, whose subscriptions say which topics are read and so must keep
+    their offsets."""
     return JoinVerdict(JoinStep.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
 
 

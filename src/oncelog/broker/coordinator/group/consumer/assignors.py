@@ -35,10 +35,11 @@ Assignor = Callable[[Members, PartitionCounts], dict[str, Assignment]]
 
 
 def range_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
-    """A run of consecutive partitions of each topic for each subscriber; earlier subscribers get one more.
+    """Give each subscriber of a topic a run of consecutive partitions; if the number does not divide evenly, the first
+    subscribers get one more.
 
-    Members keep their order from topic to topic (static ones first, by instance id), so that equally partitioned
-    topics are co-partitioned: a member gets the same numbers of each.
+    Members keep their order from topic to topic (static ones first, by instance id), so that equally partitioned topics
+    are co-partitioned: a member gets the same partition numbers of each.
     """
 
     def order(member_id: str) -> tuple[bool, str]:
@@ -60,11 +61,11 @@ def range_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assig
 
 
 def uniform_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
-    """As even as the subscriptions allow, with as few moves as possible.
+    """Assign partitions as evenly as the subscriptions allow, with as few moves as possible.
 
-    Members with equal subscriptions get counts that differ by at most one, and lose a partition only if they
-    have too many. With different subscriptions the least loaded subscriber gets free partitions, then partitions move
-    from more to less loaded subscribers of the same topic.
+    Members with equal subscriptions get counts that differ by at most one, and lose a partition only if they have too
+    many. With different subscriptions the least loaded subscriber gets free partitions, then partitions move from more
+    to less loaded subscribers of the same topic.
     """
     kept = _kept(members, counts)
     if len({spec.topics for spec in members.values()}) <= 1:
@@ -103,7 +104,7 @@ def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
 
 
 def _free(members: Members, counts: PartitionCounts, kept: Mapping[str, Owned]) -> dict[TopicId, list[int]]:
-    """Partitions without an owner, by topic in order of ids."""
+    """Partitions without an owner, by topic; topics are in order of their ids."""
     free = {topic: set(range(counts[topic])) for topic in sorted(_subscribed(members))}
     for owned in kept.values():
         for topic, partitions in owned.items():
@@ -116,7 +117,8 @@ def _load(owned: Owned) -> int:
 
 
 def _fill_equal(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
-    """For equal subscriptions: a quota each, and one more for some, preferably those that have one more already."""
+    """Assign free partitions to members with equal subscriptions: each gets the same quota, some get one more,
+    preferably those that already have one more."""
     total = sum(counts[topic] for topic in _subscribed(members))
     quota, extra = divmod(total, len(members))
     quotas: dict[str, int] = {}
@@ -137,7 +139,8 @@ def _fill_equal(members: Members, counts: PartitionCounts, kept: dict[str, Owned
 
 
 def _fill_by_load(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
-    """Topics with the most partitions per subscriber first, each partition to the least loaded subscriber."""
+    """Assign free partitions to members with different subscriptions: topics with the most partitions per subscriber
+    first, each partition to the least loaded subscriber."""
     subscribers = _subscribers(members)
     free = _free(members, counts, kept)
     loads = {member_id: _load(owned) for member_id, owned in kept.items()}
@@ -156,7 +159,8 @@ def _fill_by_load(members: Members, counts: PartitionCounts, kept: dict[str, Own
 
 
 def _balance(members: Members, kept: dict[str, Owned]) -> None:
-    """Move partitions from the most loaded owner of a topic to its least loaded subscriber while they differ by two."""
+    """Move partitions from the most loaded owner of a topic to its least loaded subscriber, while their loads differ by
+    two or more."""
     loads = {member_id: _load(owned) for member_id, owned in kept.items()}
     topics = {topic: ids for topic, ids in sorted(_subscribers(members).items()) if len(ids) > 1}
     for _ in range(BALANCE_ROUNDS):

@@ -49,7 +49,8 @@ class ClassicMembers:
     def join(
         self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, now_ms: int
     ) -> Deferred[JoinGroupResponse]:
-        """Answer at once with the member's epoch as generation; no member leads."""
+        """Answer JoinGroup without waiting for other members: the generation is the member's epoch, and no member
+        leads."""
         new = not request.member_id
         member_id = request.member_id or self._env.random_id()
         protocols: dict[str, bytes] = {}
@@ -125,7 +126,7 @@ class ClassicMembers:
         )
 
     def _joined(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """Wait for the member's SyncGroup, for its rebalance timeout."""
+        """Start the member's session, and remove the member unless SyncGroup arrives within its rebalance timeout."""
         self._env.timers.cancel(("join", group_id, member.member_id))
         self._consumer.start_session(group_id, member, now_ms)
         self._consumer.fence_at("sync", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
@@ -144,7 +145,7 @@ class ClassicMembers:
         return Error.NONE
 
     def _member(self, draft: GroupDraft, member_id: str, instance_id: str | None, new: bool) -> ConsumerMember | Error:
-        """The joining member, in the draft."""
+        """The joining member from the draft, or a new one; a static member's new process replaces the former one."""
         if instance_id is None:
             return draft.group.members.get(member_id, ConsumerMember(member_id))
         static = draft.group.static_member(instance_id)
@@ -165,7 +166,7 @@ class ClassicMembers:
     # --- SyncGroup and Heartbeat
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, now_ms: int) -> Deferred[SyncGroupResponse]:
-        """The coordinator's assignment; the assignment in the request is ignored."""
+        """Answer SyncGroup with the coordinator's assignment; the assignment in the request is ignored."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return Deferred.of(SyncGroupResponse(error_code=member))
@@ -191,7 +192,8 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> Error:
-        """REBALANCE_IN_PROGRESS if joining again would advance the member."""
+        """Handle a heartbeat: REBALANCE_IN_PROGRESS asks the member to join again, if that would bring it to a newer
+        assignment."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return member
@@ -210,7 +212,8 @@ class ClassicMembers:
         return Error.NONE
 
     def _expect_join(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """The member has its rebalance timeout to join again, counted from the first time that it is asked to."""
+        """Remove the member unless it joins again within its rebalance timeout, counted from the first time that it is
+        asked to."""
         if ("join", group_id, member.member_id) not in self._env.timers:
             self._consumer.fence_at("join", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 
@@ -226,7 +229,7 @@ class ClassicMembers:
     # --- LeaveGroup
 
     def leave(self, group: ConsumerGroup, request: LeaveGroupRequest, now_ms: int) -> Deferred[LeaveGroupResponse]:
-        """Members of either protocol may be removed."""
+        """Handle LeaveGroup, which may remove members of either protocol."""
         answers: list[MemberResponse] = []
         leaving: dict[str, ConsumerMember] = {}
         for identity in request.members:
@@ -247,7 +250,8 @@ class ClassicMembers:
 
 
 def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | Error:
-    """The sender of a request, if it uses the classic protocol."""
+    """The member that sent a request; an error if there is no such member, or if it does not use the classic
+    protocol."""
     member = group.members.get(member_id)
     if instance_id is not None:
         member = group.static_member(instance_id)
@@ -261,7 +265,7 @@ def _generation_error(member: ConsumerMember, generation: int) -> Error:
 
 
 def _protocol(member: ConsumerMember) -> str:
-    """The member's own preferred protocol: no other assignor runs."""
+    """The protocol that the member prefers, given in answers as the chosen one: no client-side assignor runs."""
     return "" if member.classic is None else next(iter(member.classic.protocols), "")
 
 
@@ -275,5 +279,6 @@ def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 
 def _join_refused(error: Error, member_id: str = "") -> Deferred[JoinGroupResponse]:
-    """Unlike a classic group, a consumer group does not repeat the member's id in a refusal."""
+    """A JoinGroup answer with an error; unlike a classic group, a consumer group does not repeat the request's member
+    id."""
     return Deferred.of(JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=None))

@@ -33,13 +33,11 @@ logger = logging.getLogger(__name__)
 
 
 class GroupDraft(EpochDraft[ConsumerGroup]):
-    """A change to a group.
-
-    ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
-    """
+    """A change to a group. ``regex_waits``: an expression is left to be matched at the next heartbeat.
+    ``may_describe``: which topics an expression may match, because the caller may describe them."""
 
     def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
-        """:param before: records that must come first, because they create the group as it is."""
+        """:param before: records to write first, because they create the group in its present state."""
         super().__init__(group.copy(), records.consumer_epoch, records.target_epoch)
         self.written += before
         self.regex_waits = False
@@ -63,7 +61,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         self.written += records.member_tombstones(self.group.group_id, member.member_id)
 
     def replace_static(self, old: ConsumerMember, new_member_id: str) -> ConsumerMember:
-        """The instance's new process takes over the subscription, target and partitions of the old one."""
+        """Let a static member's new process take over the subscription, target and partitions of the old one."""
         new = replace(old, member_id=new_member_id, epoch=0, previous_epoch=0)
         target = self.group.target(old.member_id)
         self.remove(old)
@@ -102,10 +100,8 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         return changed
 
     def _matching(self, regex: str) -> frozenset[str]:
-        """The topics matching an expression that the caller may describe.
-
-        Empty if that takes too much work: the current iteration may be another member's.
-        """
+        """The topics that match an expression and that the caller may describe. None match if that takes too much work;
+        no error is raised, because the heartbeat may come from another member."""
         matches = LinearRegex(regex).matches
         try:
             return frozenset(topic for topic in self._env.host.topics() if matches(topic) and self.may_describe(topic))
@@ -168,7 +164,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         self.end_assignment(now_ms)
 
     def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
-        """The member's next step towards its target; may raise ``MustRejoin``."""
+        """Take the member's next step towards its target; raises ``MustRejoin`` if its state is unknown."""
         goal = ReconcileInput(
             self.group.assignment_epoch,
             self.group.target(member.member_id),
@@ -187,7 +183,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         self.written.append(records.member_target(self.group.group_id, member_id, target))
 
     def _existing(self, names: Set[str]) -> dict[TopicId, int]:
-        """Ids and partition counts of the topics that exist."""
+        """Ids and partition counts of those topics in ``names`` that exist."""
         return dict(topic for name in self._env.host.topics() & names if (topic := self._topic(name)) is not None)
 
     def _topic(self, name: str) -> tuple[TopicId, int] | None:

@@ -21,8 +21,8 @@ STATIC_LEAVE_EPOCH = -2
 """Member epoch of a static member that will return: it keeps its assignment until its session ends."""
 
 MEMBER_BYTES, NAME_BYTES, MATCH_BYTES = 1000, 200, 64
-"""Estimated memory of a member, of each topic that it names besides the name, and of each that its expression
-matches."""
+"""Estimated memory in bytes of a member, of each topic that it names (besides the name), and of each topic that its
+expression matches."""
 
 TopicId = bytes
 Assignment = Mapping[TopicId, frozenset[int]]
@@ -72,7 +72,7 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRegex:
-    """The topics that a regular expression matched, and when."""
+    """The topics that a regular expression matched, and the metadata version and the time at which it was matched."""
 
     topics: frozenset[str]
     version: int
@@ -96,18 +96,20 @@ class ConsumerGroup:
     static_members: dict[str, str] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     has_partition_metadata: bool = False
-    """An older version wrote the subscription's partitions as a record, which must be removed."""
+    """Whether the log has a record of the subscribed partitions, which older versions wrote and which must be
+    removed."""
     metadata_stale: bool = True
-    """Topics have changed, or may have without this broker noticing: compare the metadata hash. Never stored."""
+    """Whether topics may have changed since the metadata hash was last compared; compare it at the next heartbeat.
+    Never stored."""
     classic_members: int = 0
     """How many members use the classic protocol."""
     names_bytes: int = 0
-    """Estimated memory of the topics that its members name; they need not exist."""
+    """Estimated memory in bytes of the topics that the members name; the topics need not exist."""
     _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
     _regexes: dict[str, int] = field(default_factory=dict)
-    """How many members subscribe to each name and each expression, so that a join need not examine all the others; a
-    dictionary is copied 20 times as fast as a Counter."""
+    """How many members subscribe to each name and to each expression, so that a join need not examine all other
+    members; plain dictionaries, which are copied 20 times as fast as a Counter."""
 
     @property
     def empty(self) -> bool:
@@ -125,7 +127,7 @@ class ConsumerGroup:
 
     @property
     def memory_bytes(self) -> int:
-        """Estimated memory of its members and their subscriptions."""
+        """Estimated memory in bytes of the group's members and their subscriptions."""
         matches = sum([len(resolved.topics) for resolved in self.regexes.values()])
         return MEMBER_BYTES * len(self.members) + self.names_bytes + MATCH_BYTES * matches
 
@@ -138,8 +140,8 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def has_room_for(self, member_id: str, instance_id: str | None, max_size: int) -> bool:
-        """Whether the member is one of the group, returns as a static member, or may be one more of at most
-        ``max_size``."""
+        """Whether the member may join: it is in the group, returns as a static member, or the group has fewer than
+        ``max_size`` members."""
         returns = instance_id is not None and self.static_member(instance_id) is not None
         return returns or member_id in self.members or len(self.members) < max_size
 
@@ -170,7 +172,7 @@ class ConsumerGroup:
         return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 
     def copy(self) -> ConsumerGroup:
-        """A copy to try changes on."""
+        """A copy of the group on which changes can be tried."""
         return replace(
             self,
             members=dict(self.members),
@@ -206,7 +208,7 @@ class ConsumerGroup:
             del self.static_members[instance_id]
 
     def _count(self, old: ConsumerMember | None, new: ConsumerMember | None) -> None:
-        """Count one member's subscription in place of its old one."""
+        """Replace the member's old version by the new one in the counts of members, names and expressions."""
         self.classic_members += _is_classic(new) - _is_classic(old)
         if _names(old) is not _names(new):
             self.names_bytes += size_of_names(_names(new)) - size_of_names(_names(old))
@@ -222,7 +224,8 @@ class ConsumerGroup:
                     del counted[name]
 
     def _release(self, member: ConsumerMember | None) -> None:
-        """Free what the member owned, unless another member owns it at another epoch meanwhile."""
+        """Free the partitions that the member owned, except those that another member has come to own at another
+        epoch."""
         if member is None:
             return
         for owned in (member.assigned, member.revoking):
@@ -233,7 +236,7 @@ class ConsumerGroup:
 
 
 def size_of_names(names: Collection[str]) -> int:
-    """Estimated memory of topics that a member names."""
+    """Estimated memory in bytes of the topics that a member names."""
     return NAME_BYTES * len(names) + sum(map(len, names))
 
 

@@ -41,11 +41,12 @@ from oncelog.runtime.deferred import Deferred
 RETRY_FENCING_MS = 1000
 """Delay before trying again to remove a member whose removal could not be written."""
 FENCED_AT_ONCE, FENCED_BYTES = 100, 100_000
-"""How many due members are removed together, with at most this many bytes of names: they share a batch."""
+"""Limits on the members that are removed together once their timers are due, in number and in bytes of ids: their
+records share a batch."""
 
 
 class ConsumerProtocol:
-    """The consumer groups of one shard."""
+    """Handles requests to the consumer groups of one shard."""
 
     def __init__(self, environment: Environment, classic: ClassicProtocol) -> None:
         self._env = environment
@@ -56,7 +57,8 @@ class ConsumerProtocol:
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """Join or stay: apply the member's request, bump epochs, compute the target, advance the member."""
+        """Handle a heartbeat of a member that joins or stays: apply its changes, begin a new epoch if needed, compute
+        the target, advance the member."""
         settled = self._settled(request, caller)
         if settled is not None:
             self.start_session(request.group_id, settled, now_ms)
@@ -94,7 +96,8 @@ class ConsumerProtocol:
         return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
 
     def _settled(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember | None:
-        """The member, if it reports nothing new and nothing is pending for it, as in nearly every heartbeat."""
+        """The member if its heartbeat changes nothing and nothing is pending for it, as in nearly every heartbeat; else
+        None."""
         group = self._env.groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch != group.assignment_epoch:
             return None
@@ -105,7 +108,7 @@ class ConsumerProtocol:
         return member if same else None
 
     def _open(self, group_id: str, joining: bool) -> GroupDraft | MemberRefusal:
-        """A draft of the group; joining creates the group, or converts a classic one."""
+        """A draft of the group; a joining member creates the group, or converts a classic one."""
         group = self._env.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return GroupDraft(self._env, group)
@@ -130,7 +133,7 @@ class ConsumerProtocol:
     def _heartbeat(
         self, draft: GroupDraft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> tuple[ConsumerMember, ConsumerMember] | MemberRefusal:
-        """The member before and after, with all changes in the draft."""
+        """The member before and after the heartbeat; all changes are in the draft."""
         group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
         if not group.has_room_for(request.member_id, instance_id, max_size):
             return MemberRefusal(
@@ -157,7 +160,8 @@ class ConsumerProtocol:
 
     @staticmethod
     def take_subscription(draft: GroupDraft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
-        """Store the member's subscription, and begin a new epoch if that, the topics, or the group's assignor changed.
+        """Store the member's subscription, and begin a new epoch if the subscription, the topics or the group's
+        assignor changed.
 
         A new expression in addition to named topics is matched at the group's next heartbeat: Kafka's coordinator
         matches asynchronously, so the named topics come first, and clients rely on it.
@@ -180,8 +184,8 @@ class ConsumerProtocol:
     def _answer(
         self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, after: ConsumerMember
     ) -> ConsumerGroupHeartbeatResponse:
-        """Answer, with the assignment if the member cannot know it: it joins, reports everything again, or it
-        changed."""
+        """The answer, with the assignment if the member cannot know it: the member joins, reports all of its state, or
+        has a changed assignment."""
         subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         full = request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
         is_full = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
@@ -195,7 +199,8 @@ class ConsumerProtocol:
     # --- leaving
 
     def leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Deferred[ConsumerGroupHeartbeatResponse]:
-        """Leave for good (epoch -1), or as a static member until its session ends (-2), keeping its partitions."""
+        """Handle a leaving member: it leaves for good (epoch -1), or is a static member (-2), which keeps its
+        partitions until its session ends."""
         group = self._env.groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup):
             kind = "not found" if group is None else "is not a consumer group"
@@ -274,7 +279,7 @@ class ConsumerProtocol:
                 self._start_revocation(group.group_id, member, now_ms)
 
     def metadata_changed(self) -> None:
-        """Topics came, went or grew: every group compares its metadata at its next heartbeat."""
+        """Topics were created, deleted or extended: every group compares its metadata at its next heartbeat."""
         for group in self._env.groups.values():
             if isinstance(group, ConsumerGroup):
                 group.metadata_stale = True
@@ -304,8 +309,8 @@ class ConsumerProtocol:
         self._env.timers.schedule((kind, group_id, member_id), at_ms, timed_out)
 
     def _others_due(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
-        """Other members that are due as well: for thousands, a copy of the group and a new epoch each would take
-        long."""
+        """Other members whose timers are due as well: with thousands of members, a copy of the group and a new epoch
+        for each would take long."""
         found: list[ConsumerMember] = []
         size = len(group.group_id)
         for member_id in self._env.timers.due(kind, group.group_id, now_ms):
@@ -317,7 +322,7 @@ class ConsumerProtocol:
         return found
 
     def _watch_revocation(self, group_id: str, before: ConsumerMember, after: ConsumerMember, now_ms: int) -> None:
-        """Give a member its rebalance timeout to give up partitions."""
+        """Remove a member unless it gives up its revoked partitions within its rebalance timeout."""
         if after.state is not MemberState.UNREVOKED_PARTITIONS:
             self._env.timers.cancel(("rebalance", group_id, after.member_id))
         elif (after.epoch, after.assigned, after.revoking) != (before.epoch, before.assigned, before.revoking):
@@ -331,7 +336,8 @@ class ConsumerProtocol:
             self._env.timers.cancel((kind, group_id, member_id))
 
     def _converted(self, classic: ClassicGroup, group: ConsumerGroup, now_ms: int) -> None:
-        """A classic group was converted: waiting members join again, and all members get sessions here."""
+        """After a classic group was converted: waiting members have to join again, and the sessions of all members
+        start here."""
         self._classic.release(classic, Error.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
             self.start_session(group.group_id, member, now_ms)

@@ -32,14 +32,14 @@ COMMIT_BY_EPOCH_FROM = 9
 
 
 class MemberRefusal(NamedTuple):
-    """An error and its message."""
+    """An error for the client, with its message."""
 
     error: Error
     message: str
 
 
 class EpochClaim(Enum):
-    """The claim that a heartbeat's epoch makes."""
+    """What the member epoch in a heartbeat says that the sender is doing, or where it is."""
 
     JOIN = "joins (epoch 0)"
     CURRENT = "is at the member's epoch"
@@ -153,7 +153,7 @@ def explain(verdict: MemberVerdict, group_id: str, member_id: str, instance_id: 
 def invalid_heartbeat(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> MemberRefusal | None:
-    """The fault of a malformed request, in Kafka's words."""
+    """The error of a malformed request, with Kafka's message; None if the request is valid."""
     epoch = request.member_epoch
     needs_id = api_version >= MEMBER_ID_FROM_CLIENT_FROM or epoch > JOIN_EPOCH or epoch == LEAVE_EPOCH
     empty = (
@@ -198,7 +198,8 @@ def any_partition(topic_id: TopicId, partition: int) -> Error:
 
 
 def may_commit(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> CommitCheck | Error:
-    """OffsetCommit. With an older epoch a member may commit partitions that it has owned since then (KIP-1251)."""
+    """Check an OffsetCommit. With an older epoch a member may commit partitions that it has owned since then
+    (KIP-1251)."""
     if epoch < 0 and not group.members:
         return any_partition
     member = group.members.get(member_id)
@@ -212,7 +213,7 @@ def may_commit(group: ConsumerGroup, member_id: str, epoch: int, api_version: in
 def may_commit_in_transaction(
     group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
 ) -> CommitCheck | Error:
-    """TxnOffsetCommit, which also accepts offsets without a member."""
+    """Check a TxnOffsetCommit, which may also come without a member."""
     if epoch < 0 and not group.members:
         return any_partition
     if epoch == NO_GENERATION and not member_id and instance_id is None:
@@ -224,7 +225,8 @@ def may_commit_in_transaction(
 
 
 def may_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> Error:
-    """OffsetFetch: an administrator gives neither member nor epoch, a member both (version 9 on)."""
+    """Check an OffsetFetch: an administrator gives neither member id nor epoch, a member gives both (from version 9
+    on)."""
     if member_id is None and epoch < 0:
         return Error.NONE
     member = group.members.get(member_id or "")

@@ -48,19 +48,18 @@ class EpochDraft(Generic[G]):
         self.written.append(self._epoch_record(group.group_id, group.epoch, metadata_hash))
 
     def was_assigned_within(self, interval_ms: int, now_ms: int) -> bool:
-        """Whether the last assignment was too recent to compute a new one."""
+        """Whether the last assignment is so recent that no new one is to be computed yet."""
         last_ms = self.group.assignment_timestamp_ms
         return last_ms != 0 and 0 <= now_ms - last_ms < interval_ms
 
     def end_assignment(self, now_ms: int) -> None:
-        """Called when the targets of the group's epoch are set."""
+        """Record that the targets of the group's epoch are set, and when."""
         group = self.group
         group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
         self.written.append(self._target_epoch_record(group.group_id, group.epoch, now_ms))
 
     def end_assignment_if_empty(self) -> None:
-        """Without members the group's epoch needs no target, and the next member need not wait for the interval between
-        assignments.
-        """
+        """End the assignment if the group has no members: its epoch needs no target, and the next member need not wait
+        for the interval between assignments."""
         if not self.group.members:
             self.end_assignment(0)

@@ -19,19 +19,19 @@ from oncelog.broker.coordinator.group.consumer.consumer_group import (
 from oncelog.broker.coordinator.group.states import MemberState
 
 Reported = Mapping[TopicId, frozenset[int]] | None
-"""The partitions that the member reports to own; None if it did not report."""
+"""The partitions that the member reports as its own; None if it did not report any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileInput:
-    """The member's goal, and what it depends on."""
+    """The member's target, and what its next step depends on."""
 
     epoch: int
     target: Assignment
     subscribed: frozenset[TopicId]
     """Topics the member may still own."""
     owner_epoch: Callable[[TopicId, int], int]
-    """The epoch at which some member owns a partition, -1 if it is free."""
+    """Returns the epoch at which a member owns a partition, -1 if the partition is free."""
     reported: Reported = None
     subscription_changed: bool = False
 

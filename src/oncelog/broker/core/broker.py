@@ -1,7 +1,7 @@
-"""The broker's core: takes requests, returns answers, does I/O only through ports.
+"""The broker's core: handles requests, returns answers, and does I/O only through ports.
 
-Called by the server, on one thread. Owns topics, both coordinators, parked fetches and timers. Its state depends only
-on the order of calls; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
+Called by the server, on one thread. It owns topics, coordinators, parked fetches and timers. Its state depends only on
+the order of calls; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
 """
 
 from __future__ import annotations
@@ -67,11 +67,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRODUCE, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.OFFSET_COMMIT))
-"""Plain numbers, because every request uses them: looking up an enum member takes as long as several calls."""
+"""API keys as plain numbers, because every request uses them: looking up an enum member takes as long as several
+calls."""
 
 
 class Broker:
-    """One broker. ``start`` opens the data folder; then ``receive`` and ``advance`` drive it until ``stop``."""
+    """The core of one broker. ``start`` opens the data folder; then ``receive`` and ``advance`` are called until
+    ``stop``."""
 
     def __init__(
         self,
@@ -89,7 +91,7 @@ class Broker:
         """:param work_clock: CPU time of this thread in nanoseconds, for quotas of request time.
 
         :param requests: records each request, if metrics are enabled.
-        :param nodes: ids of several nodes, this broker's own first; empty: the broker is one node.
+        :param nodes: ids of several nodes, beginning with this broker's own; empty if the broker is a single node.
         """
         self.request_metrics = requests
         self.recovery = RecoveryProgress()
@@ -150,7 +152,7 @@ class Broker:
 
     @cached_property
     def sharing(self) -> SharePartitions:
-        """The share partitions, created for the first share group."""
+        """The share partitions, created when first needed by a share group."""
         from oncelog.broker.core.sharing.share_partitions import SharePartitions
 
         return SharePartitions(self)
@@ -172,13 +174,15 @@ class Broker:
         return self._coordinators.groups
 
     def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both coordinators, each None if it has not been needed yet; for callers that only inspect them."""
+        """The coordinators of transactions and groups, each None if it has not been needed yet; for callers that only
+        inspect them."""
         return self._coordinators.made()
 
     # --- life
 
     def recover(self, now_ms: int) -> None:
-        """Open every log, recover those that were not closed, and load both coordinators' state. This may take long."""
+        """Open every log, recover logs that were not closed cleanly, and load the coordinators' state. This may take
+        long."""
         self._recovered = True
         self.logs.start(self.metadata)
         topics = self.metadata.topics()
@@ -193,14 +197,13 @@ class Broker:
             self.recovery.coordinators_ns = self.request_metrics.clock() - begun_ns
 
     def _sync_what_waits(self, now_ms: int) -> None:
-        """Sync, at a start, what a killed process left unsynced, before anybody reads it; at a stop, what answers wait
-        for.
-        """
+        """At a start, sync data that a killed process left unsynced, before a client reads them; at a stop, sync data
+        that answers wait for."""
         while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
             self.flushing.done(job, job.sync_all_at_once(), now_ms)
 
     def import_all(self) -> None:
-        """Import modules that are otherwise imported at first use: later no file descriptor may be free."""
+        """Import modules that are otherwise imported at first use, when no file descriptor may be free."""
         import_handlers(self.served)
         for api_key in (PRODUCE, OFFSET_COMMIT):
             self._pattern_cache(api_key)
@@ -210,7 +213,7 @@ class Broker:
         self.groups.runtime  # noqa: B018
 
     def start(self, now_ms: int) -> None:
-        """Begin to serve: sessions and timeouts start now, however long :meth:`recover` took."""
+        """Begin to serve clients: sessions and timeouts start now, no matter how long :meth:`recover` took."""
         if not self._recovered:
             self.recover(now_ms)
         self.logs.started(now_ms)
@@ -220,9 +223,8 @@ class Broker:
 
     def stop(self, now_ms: int) -> None:
         """Commit the appended records, answer all waiting requests, close everything, and write the clean-shutdown
-        marker. All batches get an answer, so that no producer has to retry: after a restart only the last batch of each
-        producer would be recognized as a duplicate.
-        """
+        marker. Every batch is answered, so that no producer has to retry it: after a restart only the last batch of
+        each producer would be recognized as a duplicate."""
         self.now_ms = now_ms
         self.security_log.write_counts()
         try:
@@ -242,7 +244,7 @@ class Broker:
             self.metadata.close()
 
     def abandon(self) -> None:
-        """End as in a crash: release the files as they are."""
+        """End as after a crash: close the files without writing or syncing anything more."""
         for partition in self._partitions.values():
             partition.log.close(clean=False)
         self.metadata.close()
@@ -266,7 +268,7 @@ class Broker:
                 part.clock_was_set(step_ms)
 
     def next_wakeup_ms(self) -> int | None:
-        """When ``advance`` must be called next."""
+        """The time in ms at which ``advance`` must be called next; None if no timer is set."""
         return self.timers.next_ms()
 
     # --- requests
@@ -275,7 +277,7 @@ class Broker:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
         A request that cannot be decoded closes its own connection and no other; only ApiVersions answers unknown
-        versions. Bytes after a decoded request are ignored, as in Apache Kafka: librdkafka 2.16 sends three of them
+        versions. Bytes after a decoded request are ignored, as in Apache Kafka: librdkafka 2.16 sends three extra bytes
         when it asks for all topics.
         """
         self.now_ms = now_ms
@@ -283,7 +285,7 @@ class Broker:
             self.handle(channel, slot, frame, now_ms)
 
     def handle(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> None:
-        """Like :meth:`receive`, without the interceptor."""
+        """Like :meth:`receive`, without asking the interceptor."""
         authenticator = channel.session.authenticator
         try:
             if authenticator is not None and authenticator.takes(channel, slot, frame, now_ms):
@@ -363,10 +365,10 @@ class Broker:
         return answer
 
     def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Handle as many as possible of the requests in ``buffer[start:end]``, each preceded by its size, in one run.
+        """Handle as many requests in ``buffer[start:end]`` as one run can have, each preceded by its size.
 
-        Returns the end of those handled, ``start`` for none: then the caller passes the first one to :meth:`receive`.
-        One answer for all of them goes to ``slot``. The buffer is free again on return.
+        Returns the end of the last request handled, or ``start`` if none was: then the caller passes the first request
+        to :meth:`receive`. All answers go together to ``slot``. When the method returns, the buffer may be reused.
         """
         self.now_ms, authenticator = now_ms, channel.session.authenticator
         cache = self.pattern_caches.get(buffer[start + 5])
@@ -381,12 +383,13 @@ class Broker:
             return end
 
     def forget_patterns(self, channel: Channel | None = None) -> None:
-        """Permissions or topics have changed: drop the request patterns of a connection (None: of all)."""
+        """Drop the request patterns of a connection (None: of all), because permissions or topics have changed."""
         for cache in self.pattern_caches.values():
             cache.forget(channel)
 
     def disconnected(self, channel: Channel) -> None:
-        """The connection ended: drop the work that only it waits for. Group membership lasts until its session ends."""
+        """Called when a connection ended: drop the work that only this connection waits for. Its group members stay
+        until their sessions end."""
         self.fetches.drop(channel)
         if self.sharing_in_use is not None:
             self.sharing.disconnected(channel, self.now_ms)
@@ -414,7 +417,8 @@ class Broker:
         return self._partitions.get(topic_partition)
 
     def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
-        """The partition if the node asked leads it, else UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER."""
+        """The partition if the node that received the request leads it, else UNKNOWN_TOPIC_OR_PARTITION or
+        NOT_LEADER_OR_FOLLOWER."""
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -444,6 +448,6 @@ class Broker:
         self.forget_patterns()
 
     def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
-        """Append the end of a transaction to each of its partitions here; each resolves once its marker is
-        committed."""
+        """Append the marker of a transaction to each of its partitions here; resolves with each partition's outcome
+        once the markers are committed."""
         return self._coordinators.write_markers(marker, now_ms)

@@ -1,4 +1,5 @@
-"""The APIs that the broker supports, one row each: versions, required permissions, size limit, whether it is read-only.
+"""The APIs that the broker supports, one row for each: versions, required permissions, size limit, whether requests are
+read-only.
 
 Versions are as advertised by Apache Kafka 4.4. The handler is the module of the API's name in its kind's folder of
 ``apis``, unless the row names another module; handlers are imported at first use, so that a start does not pay for
@@ -27,14 +28,14 @@ from oncelog.protocol.messages import read_type, response_type
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 UNLIMITED_BYTES: Final = 2**31
-"""Limits a request only by ``socket.request.max.bytes``: batches, subscriptions and assignments are bytes on their way
-to a log."""
+"""The size limit of requests that only ``socket.request.max.bytes`` limits: their batches, subscriptions and
+assignments are bytes on their way to a log."""
 MAX_RECORDS: Final = 10_000
 """The maximum number of elements of a request that writes a record for each. Apache Kafka puts at most this
 many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
 MAX_ELEMENTS: Final = 2 * MAX_RECORDS + 1000
-"""The maximum number of elements of all arrays of a request: 10,000 partitions, each of a different topic. One step
-handles them: at up to 20 us each (``benchmarks.iterations``), others wait at most 400 ms."""
+"""The maximum number of elements of all arrays of a request: 10,000 partitions, each of a different topic. They are
+handled in one step: at up to 20 us each (``benchmarks.iterations``), other requests wait at most 400 ms."""
 MAX_NAMES: Final = 100_000
 """The maximum number of names in a request that contains only names, which take up to 2 us each: an admin client may
 ask for all transactional ids of a large broker at once."""
@@ -42,9 +43,10 @@ ask for all transactional ids of a large broker at once."""
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A row: lowest and highest version, and the permissions checked, in this order, before the handler runs.
+    """A row of the table: lowest and highest version, and the permissions that are checked, in this order, before the
+    handler runs.
 
-    Permissions for single topics, groups or ids of a request are checked by its handler.
+    The handler checks permissions for single topics, groups or ids of a request.
 
     :param kind: the folder of its handler in ``apis``.
     :param read_only: the request has no effect, so it is dropped when its connection has ended; all others are carried
@@ -151,14 +153,15 @@ SERVED: dict[int, Served] = {
 }
 
 READ_ONLY: Final = frozenset(api_key for api_key, row in SERVED.items() if row.read_only)
-"""APIs that change nothing."""
+"""APIs whose requests have no effect on the broker's state."""
 
 TWO_PHASE_COMMIT: Final = 6
-"""The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.4."""
+"""The version of InitProducerId for two-phase commit (KIP-939), which Apache Kafka 4.4 hides as unstable."""
 
 
 def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:
-    """The rows of a broker; ``transaction.two.phase.commit.enable`` adds one more version of InitProducerId."""
+    """The APIs that a broker supports; ``transaction.two.phase.commit.enable`` adds one more version of
+    InitProducerId."""
     if not two_phase_commit:
         return SERVED
     key = ApiKey.INIT_PRODUCER_ID
@@ -169,7 +172,7 @@ _handlers: dict[int, Handler] = {}
 
 
 def handler_for(api_key: int) -> Handler:
-    """The ``handle`` function of an API that is in ``SERVED``."""
+    """The ``handle`` function of a supported API, imported at first use."""
     handler = _handlers.get(api_key)
     if handler is None:
         row = SERVED[api_key]

@@ -1,12 +1,13 @@
 """The life cycle of a request, from its frame to its answer, as straight-line code.
 
-``Broker`` starts it when a frame has arrived: read, handled, answered. A request may be parked (``parking``), with the
-reason why it waits. Every exception is caught here, and affects only the request's own client.
+``Broker`` starts it when a frame has arrived: the request is decoded, handled and answered. A request may be parked
+(``parking``), with the reason for which it waits. Every exception is caught here, and affects only the request's own
+client.
 
 Invariants
-- No answer is sent before what it promises is written, and no answer about metadata before the metadata is on stable
-  storage.
-- A request that was received completely is carried out, even if its connection ends; a read-only one is dropped.
+- No answer is sent before the data that it acknowledges are written, and no answer about metadata before the metadata
+  is on stable storage.
+- A request that was received completely is carried out, even if its connection ends; a read-only request is dropped.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ class RequestLife:
         self._handler = handler
 
     def begin(self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int) -> None:
-        """A request has been decoded: handle and answer it, now or later.
+        """Handle and answer a request that has been decoded, now or later.
 
-        :param begun_ns: when it arrived, for metrics.
+        :param begun_ns: when the request arrived, in ns, for metrics.
         """
         try:
             if self._ports.metadata_sync.checkpointing is None:
@@ -84,9 +85,8 @@ class RequestLife:
             self._drop(context, error)
 
     def begin_long(self, context: RequestContext, frame: Buffer, body: int, begun_ns: int) -> None:
-        """A long request has arrived: decode it when there is memory for it and the long requests before it have been
-        decoded; commits are decoded at once.
-        """
+        """Decode and handle a long request when there is memory for it and earlier long requests have been decoded;
+        commits are decoded at once."""
         admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
         if context.api_key in NEVER_QUEUED:
             turn.resolve(None)
@@ -95,7 +95,7 @@ class RequestLife:
             self._ports.tasks.begin(_resolving(turn, admitted), context)
 
     def _carry_out(self, context: RequestContext, work: Work[None]) -> None:
-        """Do a part of the request's work that has to wait."""
+        """Run a part of the request's work that may have to wait; an error ends the request."""
         carry_out(work).then(lambda _: None, partial(self._drop, context))
 
     def _decode_and_handle(
@@ -148,9 +148,9 @@ class RequestLife:
     def _answer_later(
         self, context: RequestContext, size_bytes: int, begun_ns: int, local_ns: int, answer: Answer
     ) -> None:
-        """The answer that the handler has promised is known, perhaps by the work of somebody else's request.
+        """Send an answer for which the handler had to wait; a different client's request may have led to this call.
 
-        :param local_ns: how long the handler worked.
+        :param local_ns: the time in ns that the handler took.
         """
         try:
             reply = self._reply if self._ports.metadata_sync.is_settled else self._reply_once_durable
@@ -194,7 +194,7 @@ class RequestLife:
         self._release(context)
 
     def _handle_and_measure(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
-        """Call the API's handler; its work counts for quotas."""
+        """Call the API's handler, and count its CPU time for the client's quotas."""
         ports = self._ports
         begun_ns = ports.tasks.begins_for(context)
         try:
@@ -203,7 +203,7 @@ class RequestLife:
             ports.tasks.ends_for(context, begun_ns)
 
     def _release(self, context: RequestContext) -> None:
-        """Called when the request needs no more memory."""
+        """Release the memory counted for a request that needs no more."""
         self._ports.answer_memory.end(context.channel)
         self._ports.long_requests.answered(context)
 
@@ -220,7 +220,7 @@ class RequestLife:
     def _encode_in_chunks(
         self, context: RequestContext, answer: Message, listed: str, request_bytes: int
     ) -> Work[Sequence[Part]]:
-        """Encode an answer that lists the broker's state, with other requests in between."""
+        """Encode in chunks an answer that lists the broker's state; other requests run in between."""
         parts = yield from encoded_in_chunks(context, answer, listed)
         if wait_ms := self._count(context, request_bytes, parts):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
@@ -237,7 +237,7 @@ class RequestLife:
         self._ports.security_log.refuse_request(context.channel, reason, self._ports.now_ms)
 
     def _drop(self, context: RequestContext, error: Exception) -> None:
-        """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""
+        """Close the connection of a request that cannot be answered because of an expected or unexpected error."""
         self._release(context)
         if isinstance(error, AnswerTooLong):
             self._refuse(context, str(error))
@@ -250,6 +250,6 @@ class RequestLife:
 
 
 def _resolving(turn: Deferred[None], admitted: Deferred[None]) -> Work[None]:
-    """Continue as a task: work that waits for ``turn`` counts towards the budget of tasks."""
+    """Resolve ``turn`` in a task, so that the work that waits for it counts towards the time budget of tasks."""
     yield admitted
     turn.resolve(None)

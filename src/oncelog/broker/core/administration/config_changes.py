@@ -1,4 +1,4 @@
-"""Changes of settings while the broker runs: the common part of AlterConfigs and IncrementalAlterConfigs.
+"""Changes settings while the broker runs, for AlterConfigs and IncrementalAlterConfigs.
 
 A change is checked as a whole, with Kafka's errors and messages, stored in the metadata and applied, and then answered.
 Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``, ``ConfigurationControlManager`` and
@@ -52,17 +52,17 @@ logger = logging.getLogger(__name__)
 
 RESOURCES_IN_A_CHUNK = 10
 MAX_SETTINGS = 1000
-"""The maximum number of settings in a request for one resource: several times as many as exist."""
+"""The maximum number of settings that a request may name for one resource: several times the number that exist."""
 
 
 class NamedConfig(Protocol):
-    """The name at the start of each setting."""
+    """A setting in a request, whose name is all that both APIs have in common."""
 
     name: str
 
 
 class AlteredResource(Protocol):
-    """The common fields of the entries of both APIs."""
+    """A resource in a request, with the fields that both APIs have in common."""
 
     resource_type: int
     resource_name: str
@@ -76,7 +76,7 @@ A = TypeVar("A")
 
 
 class ConfigRefusal(NamedTuple):
-    """Why a resource is not changed."""
+    """The error with which a change of a resource is refused."""
 
     error: Error
     message: str | None
@@ -96,12 +96,11 @@ PROPERTIES = {
     ResourceType.GROUP: group_properties,
     ResourceType.CLIENT_METRICS: client_metrics_properties,
 }
-"""The resource types whose settings are stored, each with its known settings."""
+"""For each resource type whose settings are stored, a function that returns the known settings."""
 
 _SHARED_BY_NODES = ("group.consumer.assignment.interval.ms", "log.cleaner.backoff.ms")
-"""Settings that the nodes of one process share; those of the first node are in force. All other settings apply to
-connections with the node and to partitions that it leads.
-"""
+"""Settings that the nodes of one process share; the values of the first node are in force. All other settings of a node
+apply to its connections and to the partitions that it leads."""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -112,7 +111,7 @@ _MATCHES = frozenset(
         "client_source_port",
     }
 )
-"""The attributes that a client metrics subscription may match (KIP-714)."""
+"""The attributes of clients on which a client metrics subscription may match (KIP-714)."""
 
 
 class ConfigChangePorts(AccessPorts, Protocol):
@@ -133,7 +132,8 @@ class ConfigChangePorts(AccessPorts, Protocol):
 def refusal_of_caller(
     ports: ConfigChangePorts, context: RequestContext, kind: int, name: str, operation: int
 ) -> ConfigRefusal | None:
-    """Why the caller may not see (DESCRIBE_CONFIGS) or change (ALTER_CONFIGS) the settings of a resource."""
+    """The error if the caller may not see (DESCRIBE_CONFIGS) or change (ALTER_CONFIGS) the settings of a resource, else
+    None."""
     if kind == ResourceType.TOPIC:
         allowed, error = allows(ports, context, operation, TOPIC, name), Error.TOPIC_AUTHORIZATION_FAILED
     elif kind == ResourceType.GROUP:
@@ -146,7 +146,7 @@ def refusal_of_caller(
 
 
 def _refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool) -> ConfigRefusal | None:
-    """Why the settings of this resource cannot be changed at all."""
+    """The error if the settings of this resource cannot be changed at all, else None."""
     match kind:
         case ResourceType.TOPIC:
             if not name:
@@ -170,7 +170,7 @@ def _refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, logg
 
 
 def refusal_of_many(count: int) -> ConfigRefusal | None:
-    """Why the request is refused if it names too many settings of one resource."""
+    """The error if a request names too many settings of one resource, else None."""
     if count <= MAX_SETTINGS:
         return None
     return ConfigRefusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MAX_SETTINGS} are taken")
@@ -179,7 +179,7 @@ def refusal_of_many(count: int) -> ConfigRefusal | None:
 def _refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRefusal | None:
     """Refuse null values and duplicate names, as Kafka does before it validates the settings.
 
-    :param nulls: names that need a value but have none.
+    :param nulls: names of settings that need a value but have none.
     """
     many = refusal_of_many(len(names))
     if many is not None:
@@ -192,7 +192,7 @@ def _refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRe
 
 
 def _settings_name(ports: ConfigChangePorts, kind: int, name: str) -> str:
-    """The owner of the settings: several nodes in one process share the loggers of the first."""
+    """The name of the resource that owns the settings: several nodes in one process share the loggers of the first."""
     if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in ports.nodes.ids}:
         return str(ports.node.node_id)
     return name
@@ -298,9 +298,10 @@ def _take_effect(ports: ConfigChangePorts, kind: ResourceType, name: str, values
 
 
 def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Apply ``given``, the startup properties read again: those that may change while the broker runs.
+    """Apply the startup properties in ``given``, which were read again, as far as they may change while the broker
+    runs.
 
-    Returns the names of properties that changed, and of those that differ but need a restart. Settings from
+    Returns the names of properties that changed, and of properties that differ but need a restart. Settings from
     AlterConfigs still take precedence.
 
     :raises ConfigError: a value is not allowed; nothing changed.
@@ -329,7 +330,7 @@ def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str
 
 
 def _reconfigure(ports: ConfigChangePorts, config: BrokerConfig) -> None:
-    """Apply ``config``, overlaid with AlterConfigs' settings, also to topics without settings of their own."""
+    """Apply ``config``, overlaid with the settings from AlterConfigs, also to topics without settings of their own."""
     store = ports.metadata
     defaults = store.topic_defaults
     ports.reconfigure(effective_config(store, config))
@@ -384,7 +385,7 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
 
 
 def listeners_refusal(ports: ConfigChangePorts, changed: BrokerConfig) -> str | None:
-    """Why listeners cannot change to those in ``changed``."""
+    """The message if the listeners cannot be changed to those in ``changed``, else None."""
     if ports.listeners is None:
         running = {**ports.config.static, **ports.config.dynamic}
         asked = {**changed.static, **changed.dynamic}
@@ -395,7 +396,8 @@ def listeners_refusal(ports: ConfigChangePorts, changed: BrokerConfig) -> str | 
 
 
 def _refusal_of_min_in_sync(ports: ConfigChangePorts, name: str, values: Mapping[str, str]) -> ConfigRefusal | None:
-    """``MIN_IN_SYNC`` has one value for all brokers, so that all agree on who may lead (KIP-966)."""
+    """Refuse a value of ``MIN_IN_SYNC`` for a single broker: all brokers have to agree on which replicas may lead
+    (KIP-966)."""
     if not name:
         return None if MIN_IN_SYNC in values else REMOVED_MIN_IN_SYNC
     own = ports.metadata.dynamic_config(ResourceType.BROKER, name)
@@ -492,9 +494,9 @@ def _is_pattern(text: str) -> bool:
 
 
 def change_loggers(changes: Mapping[str, tuple[str, str | None]], *, validate_only: bool) -> ConfigRefusal | None:
-    """Set levels of loggers; all of them or none.
+    """Set levels of loggers: either all changes are made or none.
 
-    :param changes: logger to operation (``SET``, ``DELETE``, ``APPEND`` or ``SUBTRACT``) and level.
+    :param changes: for each logger an operation (``SET``, ``DELETE``, ``APPEND`` or ``SUBTRACT``) and a level.
     """
     known = loggers.levels()
     for name, (operation, level) in changes.items():

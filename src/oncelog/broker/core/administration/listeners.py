@@ -7,12 +7,13 @@ from typing import Protocol
 
 
 class RunningListeners(Protocol):
-    """The server's listeners, and the logins that they require."""
+    """The server's listeners, with the authentication that they require."""
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why the listeners cannot be changed to ``settings``; changes nothing."""
+        """The message if the listeners cannot be changed to ``settings``, else None; changes nothing."""
         ...
 
     def follow(self) -> None:
-        """The broker's settings have changed: apply them to the listeners after this iteration."""
+        """Called when the broker's settings have changed: apply them to the listeners once the current callback is
+        done."""
         ...

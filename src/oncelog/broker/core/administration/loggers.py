@@ -20,7 +20,7 @@ LEVELS = {
 
 
 def levels() -> Mapping[str, str]:
-    """Effective level by name, for the root logger and every logger of ours, sorted."""
+    """Effective level by name, for the root logger and every logger of oncelog, sorted by name."""
     known = logging.root.manager.loggerDict
     ours = [name for name, logger in known.items() if name.split(".")[0] == "oncelog" and _is_logger(logger)]
     return {ROOT: _name_of(logging.root)} | {name: _name_of(logging.getLogger(name)) for name in sorted(ours)}

@@ -1,6 +1,6 @@
 """The broker's nodes: their addresses for clients, their partitions, and how changes affect logs and coordinators.
 
-With one node, the usual case, ``cluster`` is None. With several, this implements
+With one node, the usual case, ``cluster`` is None. With several nodes, :class:`BrokerNodes` implements
 :class:`oncelog.broker.core.cluster.cluster.ClusterHost`.
 """
 
@@ -37,13 +37,10 @@ class NodePorts(Protocol):
 
 
 class BrokerNodes:
-    """Nodes of one broker.
-
-    ``now_ms`` is the time of a change; the caller sets it before making one.
-    """
+    """The nodes of one broker. ``now_ms`` is the time of the next change, set by the caller before the change."""
 
     def __init__(self, ports: NodePorts, node_ids: Sequence[int], coordinators: Coordinators) -> None:
-        """:param node_ids: ids of several nodes, the broker's own first; empty: there is only one."""
+        """:param node_ids: the ids of several nodes, the broker's own id first; empty if there is only one node."""
         self._ports = ports
         self._coordinators = coordinators
         self.cluster = self._cluster_of(node_ids) if node_ids else None
@@ -63,23 +60,22 @@ class BrokerNodes:
         return self.cluster.node_ids if self.cluster is not None else (self._ports.node.node_id,)
 
     def seen_by(self, context: RequestContext) -> tuple[list[SimulatedNode], int]:
-        """The nodes that are up, as the caller's listener advertises them, and which is the controller."""
+        """The nodes that are up, with the addresses of the caller's listener, and the id of the controller."""
         if self.cluster is None:
             node = context.session.node or self._ports.node
             return [node], node.node_id
         return self.cluster.nodes(context.session.listener), self.cluster.controller_id
 
     def coordinator_of(self, context: RequestContext, topic: str, key: str) -> SimulatedNode | None:
-        """The node that coordinates a group or transactional id; None if none does now."""
+        """The node that coordinates a group or transactional id; None if no node does at present."""
         if self.cluster is None:
             return context.session.node or self._ports.node
         partition = self.coordinator_partition(topic, key)
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
     def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
-        """Let another coordinator take over an internal partition: another node or, if there is only one, the same node
-        with the state read again.
-        """
+        """Let another coordinator take over an internal partition: another node or, if there is only one node, the same
+        node, which reads the state again."""
         target = self._ports.partition(partition)
         if target is None:
             return
@@ -94,7 +90,8 @@ class BrokerNodes:
             self.cluster.move_leader(partition, others[0])
 
     def _lead(self, topic_partition: TopicPartition, partition: Partition) -> None:
-        """Begin the next leader epoch of a partition; later epochs are always greater, also after restarts."""
+        """Begin the next leader epoch of a partition; the epoch is stored first, so that later ones are greater even
+        after a restart."""
         epoch = partition.leader_epoch + 1
         self._ports.metadata.leads_with(*topic_partition, epoch)
         self._ports.metadata_sync.sync_now()
@@ -107,8 +104,8 @@ class BrokerNodes:
     # --- settings
 
     def config_of(self, node_id: int | None) -> BrokerConfig:
-        """The settings in force on a node: its own take precedence over those of all nodes; None means the broker's own
-        node."""
+        """The settings in force on a node: those set for the node take precedence over those set for all nodes. None
+        means the broker's own node."""
         own = self._ports.node.node_id
         if self.cluster is None or node_id in (None, own, NO_LEADER):
             return self._ports.config
@@ -127,7 +124,8 @@ class BrokerNodes:
         self._configs.clear()
 
     def log_config(self, info: TopicInfo, partition: int) -> TopicConfig:
-        """The settings of a partition's log: its topic's, completed by its leader's defaults."""
+        """The settings of a partition's log: those set for the topic, completed by the defaults of the partition's
+        leader."""
         if self.cluster is None:
             return info.config
         defaults = self.config_of_leader(TopicPartition(info.name, partition)).topic_defaults
@@ -138,7 +136,7 @@ class BrokerNodes:
     # --- where partitions are
 
     def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
-        """Assign new partitions to nodes: to the given ones, or to nodes chosen here."""
+        """Assign new partitions of a topic to the nodes in ``replicas``, or to nodes chosen here."""
         if self.cluster is None:
             return info
         known = [nodes for nodes in info.replicas if set(nodes) <= set(self.cluster.node_ids)]
@@ -154,7 +152,7 @@ class BrokerNodes:
     def reassign(self, topic_partition: TopicPartition, replicas: Sequence[int], now_ms: int) -> None:
         """Move a partition to other nodes; with one node nothing changes.
 
-        :raises KafkaError: they cannot hold it.
+        :raises KafkaError: the partition cannot be assigned to these nodes.
         """
         info = self._ports.metadata.topic(topic_partition.topic)
         if self.cluster is None or info is None:
@@ -166,8 +164,8 @@ class BrokerNodes:
         self._ports.metadata.set_replicas(info.name, changed)
 
     def elect_unclean(self, info: TopicInfo) -> None:
-        """A topic's settings have changed: if a partition has no leader and they now allow it, hold an unclean
-        election."""
+        """Called when a topic's settings have changed: hold an unclean election for each partition without a leader, if
+        the settings allow it."""
         if self.cluster is None or not info.config.unclean_leader_election_enable:
             return
         for index in range(info.partitions):

@@ -1,7 +1,7 @@
 """Topics of one broker: creates, extends, changes and deletes them, and keeps their open partitions.
 
-Called by the broker, by the APIs for topics, and by coordinators for the internal ones. The metadata store
-knows which topics exist; this module knows what is open.
+Called by the broker, by the APIs of topics, and by coordinators for internal topics. The metadata store knows which
+topics exist; this module knows which partitions are open.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ LED_IN_A_CHUNK = 5
 """How many partitions of a new internal topic the coordinator loads at a time."""
 
 COMPLETED_AGAIN_MS = 1000
-"""The delay before the broker tries again to complete a topic that a full disk has left incomplete."""
+"""The delay in ms before the broker tries again to complete a topic that a full disk has left incomplete."""
 PARTITIONS_IN_A_CHUNK = 1
-"""How many partitions of a new topic are opened at a time: each takes about 0.3 ms, and several times that on a busy
+"""How many partitions of a new topic are opened at a time: each takes about 0.3 ms, several times as long on a busy
 disk."""
 
 
@@ -69,20 +69,21 @@ class TopicsPorts(Protocol):
 
 
 class Topics:
-    """Topics and their open partitions."""
+    """The topics of a broker, and their open partitions."""
 
     def __init__(self, ports: TopicsPorts, coordinators: Coordinators) -> None:
         self._ports = ports
         self._coordinators = coordinators
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
-        """Totals of the counters of deleted partitions, which are added to those of existing partitions."""
+        """Totals of the counters of deleted partitions, which the broker's totals still include."""
         self._being_closed: dict[str, Work[None]] = {}
-        """Deleted topics of which some folders are not yet renamed."""
+        """Deleted topics with folders that have not been renamed yet."""
         self._being_created: set[str] = set()
-        """Internal topics of which some partitions are still missing."""
+        """Internal topics that are being created and still lack partitions."""
         self._logged_failures: dict[str, str] = {}
-        """Why internal topics could not be created: logged once, as clients ask again and again."""
+        """The reason why each internal topic could not be created: logged once, because clients ask for the topic again
+        and again."""
 
     def create(
         self,
@@ -92,7 +93,7 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> TopicInfo:
-        """Create a topic and lead its partitions; KafkaError if the metadata refuses it.
+        """Create a topic and lead its partitions; raises ``KafkaError`` if the topic is refused.
 
         :param replicas: with several nodes, the nodes that hold each partition, or their number (-1: the default).
         """
@@ -106,10 +107,10 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> Work[TopicInfo]:
-        """:meth:`create` in chunks; the partitions are led one after another.
+        """Like :meth:`create`, in chunks: partitions are opened one after another.
 
-        An internal topic is created once, whether a coordinator or a client needs it first, and its coordinator is then
-        started.
+        An internal topic is created only once, even if a coordinator and a client both need it, and its coordinator is
+        then started.
         """
         if name not in INTERNAL_TOPICS:
             return (yield from self._creating(name, partitions, overrides, now_ms, replicas))
@@ -164,8 +165,8 @@ class Topics:
         return info
 
     def _complete_later(self, topic_id: bytes, now_ms: int) -> None:
-        """A full disk allowed neither completing the topic nor removing it: complete it once there is space, as the
-        next start would."""
+        """Complete a topic once the disk has space, as the next start would: a full disk allowed neither completing nor
+        removing it."""
 
         def retry(at_ms: int) -> None:
             info = self._ports.metadata.topic_by_id(topic_id)
@@ -199,8 +200,8 @@ class Topics:
         finished(self.deleting(name, now_ms))
 
     def deleting(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`delete`, and rename the folders in chunks; a topic of the same name is not created before that is
-        done."""
+        """Like :meth:`delete`, but the folders are renamed in chunks; a topic with the same name is not created before
+        all are renamed."""
         ports = self._ports
         info = ports.metadata.topic(name)
         ports.metadata.delete_topic(name)
@@ -242,14 +243,14 @@ class Topics:
             raise failure
 
     def _put_aside(self, partition: Partition, now_ms: int) -> None:
-        """Release all waiters of a partition whose topic was deleted; its files are removed later."""
+        """Answer all requests that wait for a partition whose topic was deleted; its files are removed later."""
         self._ports.flushing.forget(partition)
         partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
         self._ports.logs.delete(partition.log, now_ms)
         self._ports.fetches.wake(partition.topic_partition)
 
     def config_changed(self, name: str) -> None:
-        """A topic's effective settings have changed: apply them to its logs at once."""
+        """Apply a topic's effective settings to its logs at once, because they have changed."""
         info = self._ports.metadata.topic(name)
         if info is not None:
             for index in range(info.partitions):
@@ -261,13 +262,14 @@ class Topics:
         self._ports.forget_patterns()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
-        """Create ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and start its
+        """Create an internal topic such as ``__consumer_offsets`` when it is first needed, and start its
         coordinator."""
         if name not in self._being_created:
             finished(self._creating_internal(name, now_ms))
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
-        """:meth:`ensure_internal` in chunks; callers wait for a creation under way. The topic may still be missing."""
+        """Like :meth:`ensure_internal`, in chunks; callers wait for a creation that has begun. Afterwards the topic may
+        still be missing."""
         if self._ports.metadata.topic(name) is None and name not in self._being_created:
             # In a task of its own: the connection that needed the topic first may end.
             creating = self._ports.tasks.begin(self._creating_internal(name, now_ms))
@@ -292,8 +294,8 @@ class Topics:
     def auto_creating(
         self, name: str, now_ms: int, overrides: Mapping[str, str] = NO_OVERRIDES
     ) -> Work[TopicInfo | Error]:
-        """Create a topic that a client, or a share group, named for the first time; an error if settings, its name or
-        the disk forbid it."""
+        """Create a topic that a client, or a share group, has named for the first time; returns an error if the
+        settings, its name or the disk do not allow it."""
         if name in INTERNAL_TOPICS:
             yield from self.ensuring_internal(name, now_ms)
             return self._ports.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -326,7 +328,8 @@ class Topics:
             yield
 
     def _not_open(self, name: str, indexes: Sequence[int]) -> list[int]:
-        """The partitions that are still not open: a second log would write to the same files."""
+        """Those of the partitions that are not open yet: a second log of one partition would write to the same
+        files."""
         return [index for index in indexes if TopicPartition(name, index) not in self.partitions]
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:

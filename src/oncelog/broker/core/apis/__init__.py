@@ -1,6 +1,6 @@
-"""One module for each API that the broker serves, under Kafka's name for it, in a folder for its kind.
+"""One module for each API that the broker serves, with Kafka's name of the API, in folders by kind of API.
 
 A module defines ``handle(ports, context, request)``, which returns the response or a ``Deferred`` of it. ``registry``
-declares the rest: key, versions, required permissions, size limit. ``ports`` declares what handlers need from the
+declares each API's key, versions, required permissions and size limit. ``ports`` declares what handlers need from the
 broker.
 """

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class LayerPorts(Protocol):
-    """Where a node's settings come from."""
+    """The sources of a node's settings."""
 
     metadata: MetadataStore
     config: BrokerConfig
@@ -50,7 +50,7 @@ class LayerPorts(Protocol):
 
 
 class WorkPorts(AccessPorts, Protocol):
-    """The ports for work that yields to other requests, for topics, and for the memory of long answers."""
+    """The ports for work that yields to other requests: tasks, topics, and the memory of long answers."""
 
     tasks: Tasks
     metadata: MetadataStore
@@ -58,7 +58,7 @@ class WorkPorts(AccessPorts, Protocol):
 
 
 class TopicPorts(LayerPorts, WorkPorts, Protocol):
-    """Topics: what creates, changes, deletes and describes them."""
+    """The ports for creating, changing, deleting and describing topics."""
 
     topics: Topics
     throttle: Throttle | None
@@ -67,13 +67,13 @@ class TopicPorts(LayerPorts, WorkPorts, Protocol):
 
 
 class ConfigPorts(ConfigChangePorts, Protocol):
-    """Settings: what changes and describes them."""
+    """The ports for changing and describing settings."""
 
     answer_memory: AnswerMemory
 
 
 class PartitionPorts(WorkPorts, Protocol):
-    """Partitions and their logs."""
+    """The ports for partitions and their logs."""
 
     logs: LogManager
 
@@ -85,7 +85,7 @@ class PartitionPorts(WorkPorts, Protocol):
 
 
 class FetchPorts(AccessPorts, Protocol):
-    """Fetches, including those that wait."""
+    """The ports for fetches, including those that wait."""
 
     tasks: Tasks
     metadata: MetadataStore
@@ -101,7 +101,7 @@ class FetchPorts(AccessPorts, Protocol):
 
 
 class ProducePorts(AccessPorts, Protocol):
-    """Appends of producers."""
+    """The ports for appends of producers."""
 
     tasks: Tasks
 
@@ -110,14 +110,14 @@ class ProducePorts(AccessPorts, Protocol):
 
 
 class GroupPorts(WorkPorts, Protocol):
-    """Groups and their committed offsets."""
+    """The ports for groups and their committed offsets."""
 
     @property
     def groups(self) -> GroupCoordinator: ...
 
 
 class SharePorts(GroupPorts, Protocol):
-    """Share groups: their members, and the records that they acquire."""
+    """The ports for share groups: their members, and the records that they acquire."""
 
     topics: Topics
     fetches: FetchPurgatory
@@ -132,7 +132,7 @@ class SharePorts(GroupPorts, Protocol):
 
 
 class TransactionPorts(WorkPorts, Protocol):
-    """Transactions."""
+    """The ports for transactions."""
 
     @property
     def groups(self) -> GroupCoordinator: ...
@@ -144,7 +144,7 @@ class TransactionPorts(WorkPorts, Protocol):
 
 
 class SecurityPorts(Protocol):
-    """ACLs and SCRAM credentials."""
+    """The ports for ACLs and SCRAM credentials."""
 
     authorizer: Authorizer | None
     tasks: Tasks
@@ -155,7 +155,7 @@ class SecurityPorts(Protocol):
 
 
 class QuotaPorts(Protocol):
-    """Quotas of clients."""
+    """The ports for quotas of clients."""
 
     tasks: Tasks
     metadata: MetadataStore
@@ -164,7 +164,7 @@ class QuotaPorts(Protocol):
 
 
 class ClusterPorts(WorkPorts, Protocol):
-    """Nodes and the cluster as a whole."""
+    """The ports for nodes and for the cluster as a whole."""
 
     cluster: Cluster | None
     nodes: BrokerNodes

@@ -26,11 +26,12 @@ FIRST_WITH_TOPIC_IDS: Final = 13
 REFUSED_WITHOUT_LOG_START: Final = frozenset(
     {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
 )
-"""Refusals that do not report the log start offset; those for producer state and for single records do."""
+"""Errors whose answers have no log start offset; errors about producer state or about single records have it."""
 
 
 class PendingBatch:
-    """A batch whose partition is known. The validation and verification steps set ``validated`` and ``guard``."""
+    """A batch on its way to the log of a known partition. The steps that validate and verify it set ``validated`` and
+    ``guard``."""
 
     __slots__ = ("context", "guard", "header", "partition", "records", "request", "validated", "version")
 
@@ -66,7 +67,7 @@ def refused(index: int, error: Error, message: str | None = None) -> PartitionPr
 
 
 def result_response(index: int, result: AppendResult) -> PartitionProduceResponse:
-    """The result of an append to partition ``index``."""
+    """The answer with the result of an append to partition ``index``."""
     answer = PartitionProduceResponse(
         index=index,
         error_code=result.error,
@@ -86,7 +87,8 @@ def result_response(index: int, result: AppendResult) -> PartitionProduceRespons
 
 
 def respond(version: int, request: ProduceRequest, parts: Sequence[PartitionProduceResponse]) -> ProduceResponse:
-    """The answers grouped by topic; ``parts`` has one for each partition, in the request's order."""
+    """The response, with the answers grouped by topic; ``parts`` has one answer for each partition, in the request's
+    order."""
     responses = []
     position = 0
     for topic in request.topic_data:

@@ -1,14 +1,15 @@
 """The general append path: locate, validate, verify, append, commit, answer.
 
 Called by ``apis/data/produce`` for each partition of a request, and by ``produce_runs`` for a transaction's first
-batch, which it has already validated. Each step is a method below, in this order; a step that has to wait yields
+batch, which is then already validated. Each step is a method below, in this order; a step that has to wait yields
 (``parking``). There are three entry points: :meth:`AppendPipeline.from_start`, and two that begin with verification and
 with commit.
 
 Invariants
-- Batches of a connection do not overtake each other: it is parked until the batch is in the log.
-- A topic may be deleted while a batch is parked, and even be created again under its name: such a batch is refused.
-- The verification guard is taken before the coordinator is asked, and travels with the batch to the append.
+- Batches of a connection do not overtake each other: the connection is parked until its batch is in the log.
+- If a topic is deleted while a batch is parked, even if a topic with the same name is created again, the batch is
+  refused.
+- The verification guard is taken before the coordinator is asked, and stays with the batch until the append.
 
 Sources: Kafka's ``KafkaApis.handleProduceRequest`` and ``ReplicaManager.handleProduceAppend``.
 """
@@ -48,7 +49,7 @@ FIRST_WITH_ZSTD: Final = 7
 FIRST_WITH_ABORTABLE_ERROR: Final = 11
 FIRST_WITH_TRANSACTION_V2: Final = 12
 ALL_IN_SYNC: Final = -1
-"""``acks=all``."""
+"""The value of ``acks`` in a request with ``acks=all``."""
 ACKS: Final = (ALL_IN_SYNC, 0, 1)
 NOT_REACHED: Final = frozenset(
     {
@@ -58,7 +59,8 @@ NOT_REACHED: Final = frozenset(
         Error.NETWORK_EXCEPTION,
     }
 )
-"""The transaction coordinator gave no answer: reported as NOT_ENOUGH_REPLICAS, after which every producer retries."""
+"""Errors that say that the transaction coordinator gave no answer: reported as NOT_ENOUGH_REPLICAS, which every
+producer retries."""
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """The only client id that may write to internal topics (Kafka's ``AdminUtils``)."""
 
@@ -75,7 +77,7 @@ class AppendPorts(AccessPorts, VerificationPorts, Protocol):
 
 
 class AppendPipeline:
-    """Appends producers' batches for one broker."""
+    """Appends the batches of producers to the partitions of one broker."""
 
     def __init__(self, ports: AppendPorts, validation: ValidationThread) -> None:
         self._ports = ports
@@ -84,8 +86,8 @@ class AppendPipeline:
     def from_start(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
     ) -> Deferred[PartitionProduceResponse]:
-        """Append one partition's batch, from locating to answering; the answer waits for the commit unless ``acks`` is
-        0."""
+        """Append one partition's batch, with all steps from ``locate`` to ``answer``; the answer waits for the commit
+        unless ``acks`` is 0."""
         batch = self._locate(context, request, topic, data)
         if isinstance(batch, PartitionProduceResponse):
             return Deferred.of(batch)
@@ -94,7 +96,7 @@ class AppendPipeline:
     def from_verification(
         self, batch: PendingBatch, verified: Deferred[Verification]
     ) -> Deferred[PartitionProduceResponse]:
-        """Verify, append and answer a transaction's batch that has been validated."""
+        """Verify, append and answer the first batch of a transaction, which has been validated already."""
         return carry_out(self._once_verified(batch, verified))
 
     def from_commit(self, batch: PendingBatch, result: AppendResult) -> Deferred[PartitionProduceResponse]:
@@ -102,7 +104,7 @@ class AppendPipeline:
         return carry_out(self._answer_when_committed(batch, result))
 
     def verify(self, batch: PendingBatch) -> Deferred[Verification]:
-        """Verify with the transaction coordinator if the partition has no open transaction of this producer
+        """Ask the transaction coordinator about a batch, unless the partition has an open transaction of this producer
         (KIP-890)."""
         header = batch.header
         transactional_id = batch.request.transactional_id or ""  # without one, the request was refused as a whole
@@ -117,7 +119,7 @@ class AppendPipeline:
     def _locate(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
     ) -> PendingBatch | PartitionProduceResponse:
-        """The partition with its one batch, or the answer that refuses it."""
+        """The partition with its batch (a request has only one for each), or the answer that refuses the batch."""
         version, name = context.api_version, self._topic_name(context, topic)
         if isinstance(name, Error):
             return refused(data.index, name)
@@ -144,7 +146,7 @@ class AppendPipeline:
         return PendingBatch(context, version, request, partition, records, header)
 
     def _topic_name(self, context: RequestContext, topic: TopicProduceData) -> str | Error:
-        """The name of a topic that the caller may write to."""
+        """The name of the topic, or an error if the topic is unknown or the caller may not write to it."""
         name: str | None = topic.name
         if context.api_version >= FIRST_WITH_TOPIC_IDS:
             info = self._ports.metadata.topic_by_id(topic.topic_id)
@@ -171,7 +173,7 @@ class AppendPipeline:
         return (yield from self._answer_when_committed(batch, self._append(batch)))
 
     def _validate(self, batch: PendingBatch) -> Work[Error]:
-        """Validate a batch in advance if that takes long; all others are validated when they are appended."""
+        """Validate a batch before the append if that takes long; other batches are validated as part of the append."""
         validation = self._validation
         worker = validation.worker
         if worker is None or not takes_long(batch):
@@ -197,10 +199,10 @@ class AppendPipeline:
     def _answer_when_committed(
         self, batch: PendingBatch, result: AppendResult | Error
     ) -> Work[PartitionProduceResponse]:
-        """Wait until the appended records are committed, or for the producer's timeout; the records may be committed
-        later.
+        """Answer when the appended records are committed, or at the producer's timeout; the records may still be
+        committed later.
 
-        acks=1 waits like acks=all: on the only replica an acknowledged record is committed and can be read at once.
+        With a single replica acks=1 waits like acks=all, so that an acknowledged record can be read at once.
         """
         if isinstance(result, Error):
             return _refused_batch(batch, result)
@@ -218,12 +220,12 @@ class AppendPipeline:
         return answer
 
     def _is_gone(self, batch: PendingBatch) -> bool:
-        """Whether the topic was deleted while the batch was parked."""
+        """Whether the batch's partition no longer exists, because its topic was deleted while the batch was parked."""
         return self._ports.partition(batch.partition.topic_partition) is not batch.partition
 
 
 def by_deadline(timers: Timers, deadline_ms: int, committed: Deferred[Error]) -> Deferred[Error]:
-    """The value of ``committed``, or REQUEST_TIMED_OUT at the deadline."""
+    """Resolves to the value of ``committed``, or to REQUEST_TIMED_OUT at the deadline."""
     outcome: Deferred[Error] = Deferred()
     settle_by_deadline(timers, deadline_ms, committed, outcome.resolve)
     return outcome

@@ -1,11 +1,11 @@
 """Runs of Produce requests: batches that a producer has pipelined are appended with one write, and answered together.
 
 Called by :class:`~oncelog.broker.core.broker.Broker` for complete requests in a connection's buffer. A *pattern* is
-what the broker remembers of a Produce request that took the general path (``pipeline``) and was accepted: the bytes
-that the next requests share with it, the topic and its limits, and a template of the answer. A run includes only
+learned from a Produce request that took the general path (``pipeline``) and was accepted: it has the bytes that the
+next requests have in common with this one, the topic and its limits, and a template of the answer. A run includes only
 requests that the general path would treat the same way; any other request (another form, a refusal, a duplicate, a
-first batch that must be verified, a new segment) is left to that path, from its first byte on. Patterns are dropped
-when anything that they were learned from changes.
+first batch that must be verified, a new segment) is left to that path as a whole. Patterns are dropped when the topic,
+its settings or the permissions change.
 """
 
 from __future__ import annotations
@@ -41,21 +41,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_WITH_LOG_START: Final = 5
-"""Older answers have another layout, and their clients are not performance-critical."""
+"""The first version handled in runs: older answers have another layout, and clients that use them are not
+performance-critical."""
 PATTERNS_KEPT: Final = 8
-"""Patterns per connection: a producer that alternates between more topics takes the general path."""
+"""The number of patterns kept for a connection: a producer that alternates between more topics takes the general
+path."""
 SMALL_BATCH_BYTES: Final = 16 * 1024
-"""Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
+"""Up to this size in bytes, a transaction's first batch is copied out of its connection's buffer; a larger one takes
+the general path."""
 LIMITS_KEPT_MS: Final = 1000
-"""How long a topic's timestamp limits are cached; a batch this close to them takes the general path."""
+"""How long in ms a topic's timestamp limits are cached; a batch whose timestamps are this close to them takes the
+general path."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
-"""Base offset, append time and log start in the answer that becomes a template: bytes that no name contains."""
+"""Values for base offset, append time and log start offset that mark their places in an encoded answer: no name
+contains these bytes."""
 
 
 class AnswerTemplate:
-    """The answers to accepted batches; only correlation id and offsets differ from one to the next."""
+    """A template of the answers to accepted batches, which differ only in correlation id and offsets."""
 
     __slots__ = ("_head", "_pack", "_size", "_tail")
 
@@ -105,8 +110,8 @@ class ProducePattern:
     """The topic and answers of plain Produce requests of one form.
 
     :ivar request: the request from which the pattern was learned.
-    :ivar limits: bounds for batches until ``limits_until_ms``, never wider than the topic's settings.
-    :ivar targets: partitions that were written to, and their answers.
+    :ivar limits: bounds for batches that hold until ``limits_until_ms``, never wider than the topic's settings.
+    :ivar targets: for each partition written to so far, the partition and the template of its answers.
     """
 
     __slots__ = ("_relative", "limits", "limits_until_ms", "request", "shape", "targets", "topic", "version")
@@ -119,7 +124,8 @@ class ProducePattern:
         topic: str,
         limits: Limits,
     ) -> None:
-        """:param limits: its timestamps are how long before now and after now they may be."""
+        """:param limits: as for a batch, but the timestamps are distances in ms: how far a timestamp may be before and
+        after the present."""
         self.shape = shape
         self.version = version
         self.request = request
@@ -130,14 +136,15 @@ class ProducePattern:
         self.limits = limits
 
     def renew_limits(self, now_ms: int) -> None:
-        """Compute the timestamp limits for the time that begins now."""
+        """Compute the timestamp limits for the next ``LIMITS_KEPT_MS``."""
         max_bytes, require_keys, before_max_ms, after_max_ms, transactional = self._relative
         low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
         self.limits = Limits(max_bytes, require_keys, low, high, transactional)
         self.limits_until_ms = now_ms + LIMITS_KEPT_MS
 
     def new_target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
-        """A partition that was not written to yet and its answers; None if the topic does not have it."""
+        """A partition that was not written to before, with the template of its answers; None if the topic does not have
+        this partition."""
         partition = ports.partition(TopicPartition(self.topic, index))
         if partition is None:
             return None
@@ -157,7 +164,7 @@ class _Run(NamedTuple):
 
 
 class ProduceRuns:
-    """The patterns of all connections of one broker."""
+    """Handles runs of Produce requests, with the patterns of all connections of one broker."""
 
     def __init__(self, ports: RunPorts) -> None:
         self._ports = ports
@@ -205,7 +212,8 @@ class ProduceRuns:
         patterns.insert(0, ProducePattern(shape, version, request, name, limits))
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
+        """Handle the longest possible run of requests in ``buffer[start:end]``; returns the end of the run, ``start``
+        if no request was handled.
 
         All answers of a run are sent together as the answer for ``slot``.
         """
@@ -243,8 +251,8 @@ class ProduceRuns:
         return ends[count - 1]
 
     def _begin_transaction(self, partition: Partition, run: _Run, now_ms: int) -> Sequence[int] | None:
-        """Verify a transaction's first batch, if it is small: its offset if it was appended at once, no offset if it
-        will be answered later, None to leave it to the general path."""
+        """Verify and append a transaction's first batch, if it is small. Returns the batch's offset if it was appended
+        at once, no offset if it will be answered later, None to leave it to the general path."""
         channel, slot, pattern, template, found, begun_ns = run
         correlation_id, header = found.correlation_ids[0], found.headers[0]
         if not header.is_transactional or not pattern.request.acks or header.size_bytes > SMALL_BATCH_BYTES:
@@ -280,7 +288,7 @@ class ProduceRuns:
         return ()
 
     def _answer_later(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
-        """Answer the run's requests once their batches are committed, or on a failure, or at the producer's timeout."""
+        """Answer the run's requests once their batches are committed, when that fails, or at the producer's timeout."""
         channel, slot, pattern, _, found, begun_ns = run
         log_start_offset, committed_from = partition.log.log_start_offset, partition.log.log_end_offset
         requests = self._ports.request_metrics
@@ -309,11 +317,12 @@ class ProduceRuns:
 
 
 def _fitting(patterns: Sequence[ProducePattern], buffer: bytearray, start: int) -> ProducePattern:
-    """The pattern that the request fits, or any pattern: the scan compares it."""
+    """The pattern that the request fits; if none does, any pattern, because the scan compares the request with it
+    anyway."""
     return next((pattern for pattern in patterns if pattern.shape.fits(buffer, start)), patterns[0])
 
 
 def _failed(run: _Run, partition: Partition, error: Exception) -> None:
-    """Report an unexpected error; it affects only the client of this run."""
+    """Log an unexpected error and close the connection of this run; other clients are not affected."""
     logger.error("PRODUCE to %s failed", partition, exc_info=error)
     run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")

@@ -1,9 +1,9 @@
 """Estimates the cost of validating a batch, and so decides whether a worker thread validates it. Called by
 ``pipeline``.
 
-Handing a batch over and back costs about 200 us on both cores, so small batches, and those of fast codecs, are
-validated on the loop, unless their decompressed size may be large. gzip states the decompressed size at its end,
-correctly or not: if it is below a limit, the loop tries to validate the batch.
+Passing a batch to the thread and back costs about 200 us on both cores, so small batches, and batches of fast codecs,
+are validated on the event loop, unless their decompressed size may be large. gzip data end with the decompressed size,
+which may be wrong: if the size is below a limit, the loop tries to validate the batch.
 """
 
 from __future__ import annotations
@@ -19,25 +19,24 @@ if TYPE_CHECKING:
     from oncelog.broker.core.appending.batch import PendingBatch
 
 LONG_BYTES: Final = 8 * 1024
-"""A batch of at least this size is validated in a thread if it is to be recompressed."""
+"""A batch of at least this size in bytes is validated in a thread if the log recompresses it."""
 LONG_GZIP_BYTES: Final = 2 * 1024
-"""A gzip batch of at least this size is validated in a thread: a smaller one decompresses to 2 MB at most, whatever
-it claims."""
+"""A gzip batch of at least this size in bytes is validated in a thread: a smaller one decompresses to 2 MB at most,
+whatever size it states."""
 SHORT_UNPACKED_BYTES: Final = 128 * 1024
-"""A gzip batch that claims to decompress to at most this is validated in the current iteration."""
+"""A gzip batch that states a decompressed size of at most this many bytes is validated on the event loop."""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
-"""A snappy, lz4 or zstd batch of at least this size is validated in a thread; one to be recompressed
-also if it decompresses to at least this size."""
+"""A snappy, lz4 or zstd batch of at least this size in bytes is validated in a thread; if the log recompresses it, the
+decompressed size counts as well."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
-"""Any batch that may decompress to more than this is validated in a thread."""
+"""Any batch that may decompress to more than this many bytes is validated in a thread."""
 PACKED_AGAIN: Final = 8
-"""How many times as long compressing takes as decompressing, roughly."""
+"""Compressing takes about this many times as long as decompressing."""
 
 
 def validate_briefly(batch: PendingBatch, now_ms: int) -> Checked | None:
-    """Try to validate on the loop a batch for which :func:`takes_long` is true; returns None if it is too large for
-    that.
-    """
+    """Try to validate on the event loop a batch for which :func:`takes_long` is true; returns None if the batch is too
+    large for that."""
     log = batch.partition.log
     if batch.header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
         return None
@@ -66,7 +65,7 @@ def takes_long(batch: PendingBatch) -> bool:
 
 
 def max_unpacked_bytes(batch: PendingBatch) -> int:
-    """The cost of a batch, in bytes to decompress."""
+    """The cost of validating a batch, as a number of bytes to decompress."""
     header, log = batch.header, batch.partition.log
     codec = header.attributes & CODEC_MASK
     for_each_byte = MAX_FOR_EACH_BYTE[Compression(codec)] if codec in MAX_FOR_EACH_BYTE else 1

@@ -1,10 +1,10 @@
 """Validates on a worker thread the batches that take long to decompress or recompress, so that the event loop is not
 blocked.
 
-Called by ``pipeline``, for the batches that ``validation_cost`` selects. Codecs and CRC work without the interpreter's
-lock, so another core can run them; the loop only decides about the validated batch and appends it. Batches that arrive
-while much is waiting for validation are validated on the loop: that slows down reading, but no batch waits long for the
-thread.
+Called by ``pipeline``, for the batches that ``validation_cost`` selects. Codecs and CRC run without the interpreter's
+lock (GIL), so another core can execute them; the loop then only decides about the validated batch and appends it.
+Batches that arrive while much is waiting for validation are validated on the loop: that slows down reading, but no
+batch waits long for the thread.
 
 Invariants
 - Batches of a connection do not overtake each other: the request is parked until its batch has been validated.
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from oncelog.runtime.ports import Background
 
 MAX_IN_VALIDATION_BYTES: Final = 1024 * 1024 * 1024
-"""Limit on the batches being validated at once, by their maximum decompressed size: about a second's work. With the
-default ``max.message.bytes`` that is 63 batches stored as they are, or seven that are recompressed."""
+"""Limit in bytes on the batches being validated at once, by their maximum decompressed size: about a second's work.
+With the default ``max.message.bytes`` that is 63 batches stored as they are, or seven that are recompressed."""
 
 
 class ValidationThread:
-    """The batches of one broker that a worker thread validates."""
+    """Validates batches of one broker on a worker thread."""
 
     def __init__(self, memory: RequestMemory, work_clock: Callable[[], int]) -> None:
         """:param work_clock: returns the CPU time of the event loop's thread in nanoseconds."""
@@ -45,12 +45,12 @@ class ValidationThread:
         self._in_validation_bytes = 0
 
     def has_capacity(self, max_bytes: int) -> bool:
-        """Whether the thread may be given a batch with a cost of ``max_bytes`` now."""
+        """Whether the thread can now take a batch with a cost of ``max_bytes`` (``validation_cost``)."""
         in_validation = self._in_validation_bytes
         return not in_validation or in_validation + max_bytes <= MAX_IN_VALIDATION_BYTES
 
     def validate(self, worker: Background, batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
-        """The result of ``validate_append``, computed on ``worker``.
+        """Validate a batch on ``worker``; resolves to the result of ``validate_append``.
 
         :param max_bytes: the maximum cost of the batch (``validation_cost``).
         """

@@ -1,7 +1,8 @@
-"""Verifies an append with its transaction coordinator (KIP-890): the only way, for Produce and TxnOffsetCommit.
+"""Verifies with the transaction coordinator that an append belongs to an open transaction (KIP-890), for Produce and
+TxnOffsetCommit.
 
-The guard is taken before the coordinator is asked, and the append must carry it: a verification from before a marker
-does not admit a batch after it. Source: Kafka's ``AddPartitionsToTxnManager``.
+The guard is taken before the coordinator is asked, and the append must have this guard: a verification from before a
+marker is not valid for a batch after the marker. Source: Kafka's ``AddPartitionsToTxnManager``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NOT_NEEDED = Deferred.of(Verification(NONE))
 
 
 class VerificationPorts(Protocol):
-    """The transaction coordinator, on whichever node it is."""
+    """The interface that verification needs: the transaction coordinator, on whichever node it is."""
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
@@ -37,7 +38,8 @@ def verify_transaction(
     now_ms: int,
     base_sequence: int = NO_SEQUENCE,
 ) -> Deferred[Verification]:
-    """Whether the producer may append to ``partition`` in its transaction, and the guard that the append must carry."""
+    """Resolves to whether the producer may append to ``partition`` in its transaction, and the guard that the append
+    must have."""
     guard = partition.log.writer.begin_verification(*producer, base_sequence, operation.supports_epoch_bump)
     if guard is None:
         return _NOT_NEEDED

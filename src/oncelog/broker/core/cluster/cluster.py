@@ -1,9 +1,10 @@
-"""Several nodes in one broker: which are up, which lead each partition, which replicas are in sync.
+"""Several nodes in one broker: which nodes are up, which node leads each partition, which replicas are in sync.
 
-For tests and for learning: one process and one copy of each log. A follower is only a number, its log end: that of the
-leader while it is up and copying, and less once it is stopped, partitioned off or paused. Everything that clients can
-observe follows from that as in Apache Kafka: leaders, leader epochs, replicas in sync, a high watermark that waits for
-them, elections, and a log truncated when an unclean election picks a replica that lacks its end.
+For tests and for learning: one process and one copy of each log. A follower has no log, only a log end offset: the
+leader's while the follower is up and copying, and a lower one once it is stopped, partitioned off or paused. Everything
+that clients can observe follows from that as in Apache Kafka: leaders, leader epochs, replicas in sync, a high
+watermark that waits for them, elections, and a log that is truncated when an unclean election chooses a replica without
+the last records.
 
 Called by the broker, to decide which node may answer a request, and by code that stops and starts nodes and moves
 leaders. Pure: the broker carries out the consequences, through :class:`ClusterHost`. Source: Kafka's
@@ -26,7 +27,7 @@ class ClusterHost(Protocol):
     """The interface that a change of leaders and in-sync replicas requires from the broker that holds the logs."""
 
     def end_offset(self, topic_partition: TopicPartition) -> int:
-        """The current end of the log."""
+        """The log end offset of a partition."""
         ...
 
     def allows_unclean(self, topic: str) -> bool:
@@ -34,19 +35,19 @@ class ClusterHost(Protocol):
         ...
 
     def leader_changed(self, topic_partition: TopicPartition, replicas: Replicas, truncate_to: int | None) -> None:
-        """Called when the partition has another leader, or none; the new leader's log ends at ``truncate_to`` if that
-        is not None.
-        """
+        """Called when the partition has another leader, or none; if ``truncate_to`` is not None, the log is to be
+        truncated to that offset."""
         ...
 
     def in_sync_changed(self, topic_partition: TopicPartition) -> None:
-        """Called when the set of replicas that hold back the high watermark has changed."""
+        """Called when the set of in-sync replicas, which the high watermark waits for, has changed."""
         ...
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ClusterMember:
-    """One node. ``addresses`` are those reported to clients, by the name of the listener they used."""
+    """One node of the cluster. ``addresses``: the node's address for clients, by the name of the listener that they
+    use."""
 
     node_id: int
     rack: str | None = None
@@ -62,7 +63,8 @@ class ClusterMember:
 
 
 class Replicas:
-    """The replicas of one partition. ``assigned`` begins with the preferred leader."""
+    """The replicas of one partition. ``assigned`` begins with the preferred leader; ``leader`` is a node id or
+    ``NO_LEADER``."""
 
     __slots__ = ("assigned", "in_sync", "leader", "stalled")
 
@@ -85,9 +87,9 @@ class Replicas:
 
 
 class Cluster:
-    """All nodes and all partitions' replicas.
+    """The nodes of the cluster, and the replicas of all partitions.
 
-    :param node_ids: in the order of their listeners; the first one is the broker's own id.
+    :param node_ids: node ids in the order of their listeners; the first is the broker's own.
     """
 
     def __init__(self, node_ids: Sequence[int], host: ClusterHost, racks: Mapping[int, str] | None = None) -> None:
@@ -95,7 +97,8 @@ class Cluster:
         self._host = host
         self._replicas: dict[TopicPartition, Replicas] = {}
         self.shrinks = self.expands = self.unclean_elections = 0
-        """How often the set of in-sync replicas shrank, grew, or an unclean election took place, since the start."""
+        """The number of times since the start that a set of in-sync replicas shrank, that one grew, and that an unclean
+        election took place."""
 
     # --- who is there
 
@@ -104,7 +107,10 @@ class Cluster:
         return tuple(self._members)
 
     def member(self, node_id: int) -> ClusterMember:
-        """:raises KafkaError: the node does not exist."""
+        """The node with this id.
+
+        :raises KafkaError: the node does not exist.
+        """
         found = self._members.get(node_id)
         if found is None:
             raise KafkaError(
@@ -122,12 +128,12 @@ class Cluster:
         return min((member.node_id for member in self.alive()), default=-1)
 
     def node(self, node_id: int, listener: str) -> SimulatedNode | None:
-        """A node as reported to clients of a listener."""
+        """A node's address for clients of a listener; None if the node is unknown or not up."""
         member = self._members.get(node_id)
         return member.addresses.get(listener) if member is not None and member.alive else None
 
     def nodes(self, listener: str) -> list[SimulatedNode]:
-        """The nodes that are up."""
+        """The nodes that are up, with their addresses for clients of a listener."""
         return [node for member in self.alive() if (node := member.addresses.get(listener)) is not None]
 
     def leads(self, topic_partition: TopicPartition, node_id: int | None) -> bool:
@@ -148,7 +154,7 @@ class Cluster:
         ]
 
     def add(self, topic_partition: TopicPartition, assigned: Sequence[int]) -> Replicas:
-        """Add a new partition, or one from before the start; replicas that are not up are out of sync."""
+        """Add a partition, new or found at a start; replicas on nodes that are not up are out of sync."""
         up = [node_id for node_id in assigned if self.member(node_id).alive]
         replicas = Replicas(assigned, up or assigned[:1])
         if not up:
@@ -164,7 +170,10 @@ class Cluster:
         self._replicas.pop(topic_partition, None)
 
     def replicas(self, topic_partition: TopicPartition) -> Replicas:
-        """:raises KafkaError: the partition does not exist."""
+        """The replicas of a partition.
+
+        :raises KafkaError: the partition does not exist.
+        """
         found = self._replicas.get(topic_partition)
         if found is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic_partition}")
@@ -176,7 +185,8 @@ class Cluster:
     # --- nodes come and go
 
     def leave(self, node_id: int) -> None:
-        """A node has become unreachable: it leads nothing, and stays in sync only where it is the last one."""
+        """Called when a node has become unreachable: it leads no partition, and stays in sync only where it is the last
+        in-sync replica."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -187,8 +197,8 @@ class Cluster:
                 self._elect(topic_partition, replicas)
 
     def join(self, node_id: int) -> None:
-        """A node is reachable again: it leads partitions that have no leader, and catches up as a follower of the
-        others."""
+        """Called when a node is reachable again: it leads those of its partitions that have no leader, and catches up
+        as a follower of the others."""
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id not in replicas.assigned:
                 continue
@@ -197,22 +207,22 @@ class Cluster:
             self._catch_up(topic_partition, replicas, node_id)
 
     def hold_back(self, node_id: int) -> None:
-        """The node copies nothing from now on; it is in sync until :meth:`drop_lagging`."""
+        """Stop the node from copying; it stays in sync until :meth:`drop_lagging`."""
         self.member(node_id).copying = False
         for topic_partition, replicas in self._replicas.items():
             if node_id in replicas.assigned and node_id != replicas.leader:
                 replicas.stalled.setdefault(node_id, self._host.end_offset(topic_partition))
 
     def let_go(self, node_id: int) -> None:
-        """The node copies again, and is in sync at once."""
+        """Let the node copy again; it is in sync at once."""
         self.member(node_id).copying = True
         for topic_partition, replicas in list(self._replicas.items()):
             if node_id in replicas.assigned:
                 self._catch_up(topic_partition, replicas, node_id)
 
     def drop_lagging(self, node_id: int) -> None:
-        """Drop the node from the in-sync replicas of every partition it has not fully copied
-        (``replica.lag.time.max.ms`` is over)."""
+        """Remove the node from the in-sync replicas of every partition that it has not copied completely, as if
+        ``replica.lag.time.max.ms`` had passed."""
         for topic_partition, replicas in list(self._replicas.items()):
             end = replicas.stalled.get(node_id)
             lags = end is not None and end < self._host.end_offset(topic_partition)
@@ -220,7 +230,7 @@ class Cluster:
                 self._shrink(topic_partition, replicas, node_id)
 
     def set_in_sync(self, topic_partition: TopicPartition, node_id: int, *, in_sync: bool) -> None:
-        """Remove one follower from the in-sync replicas, or add it back after copying everything it lacks.
+        """Remove one follower from the in-sync replicas, or let it copy all missing records and add it back.
 
         :raises KafkaError: the node is not a replica of the partition, leads it, or is not up.
         """
@@ -267,7 +277,7 @@ class Cluster:
     def move_leader(self, topic_partition: TopicPartition, to: int) -> None:
         """Make another in-sync replica the leader.
 
-        :raises KafkaError: it cannot lead the partition.
+        :raises KafkaError: the node cannot lead the partition.
         """
         replicas = self.replicas(topic_partition)
         if to == replicas.leader:
@@ -281,7 +291,8 @@ class Cluster:
         self._lead(topic_partition, replicas, to)
 
     def elect(self, topic_partition: TopicPartition, *, unclean: bool) -> Error:
-        """ElectLeaders: elect the preferred replica, or with ``unclean`` any that is up if none leads."""
+        """Elect the preferred replica as leader; with ``unclean``, any replica that is up, if there is no leader
+        (ElectLeaders)."""
         replicas = self.replicas(topic_partition)
         if unclean:
             if replicas.leader != NO_LEADER:
@@ -300,7 +311,8 @@ class Cluster:
         return Error.NONE
 
     def reassign(self, topic_partition: TopicPartition, assigned: Sequence[int]) -> None:
-        """Assign other replicas, which copy everything at once; the first one leads if the leader is not among them.
+        """Assign other replicas, which copy the whole log at once; if the leader is not among them, the first replica
+        becomes the leader.
 
         :raises KafkaError: a node is unknown or not up.
         """

@@ -1,15 +1,15 @@
-"""This broker's identity as reported to clients."""
+"""The identity and address of a broker as reported to clients."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-"""The leader's id if no node leads the partition."""
+"""The leader's id of a partition that no node leads."""
 
 
 class SimulatedNode(NamedTuple):
-    """A broker's address: ``host`` and ``port`` are those that clients are told."""
+    """A broker's address as reported to clients; ``node_id`` is the broker's id."""
 
     node_id: int
     host: str

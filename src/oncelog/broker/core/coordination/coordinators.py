@@ -1,7 +1,8 @@
-"""The host of the coordinators in this broker: their internal topics, their records and the markers that they write.
+"""Connects this broker's coordinators with its partitions: their internal topics, their records and the markers that
+they write.
 
-Implements ``TransactionHost``, ``GroupHost`` and ``ShareStateHost`` for ``broker.Broker``. Invariant: a marker on a
-``__consumer_offsets`` partition reaches the group coordinator in the order of the log.
+Implements ``TransactionHost``, ``GroupHost`` and ``ShareStateHost`` for ``broker.Broker``. Invariant: the group
+coordinator gets the markers in a ``__consumer_offsets`` partition in the order of the log.
 """
 
 from __future__ import annotations
@@ -92,13 +93,14 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
         *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.transaction_coordinator"),
     ),
 }
-"""Imports for a coordinator's first use, in chunks: all at once would take as long as 200 produce requests."""
+"""For each internal topic the modules that its coordinator needs, imported one at a time: all at once would take as
+long as 200 produce requests."""
 INTERNAL_REPLICAS = 3
-"""Replicas of the internal topics, if there are that many nodes (Kafka's default)."""
+"""The number of replicas of the internal topics, if there are that many nodes (Kafka's default)."""
 
 
 class CoordinatorPorts(Protocol):
-    """The interface that the host of both coordinators needs from the broker."""
+    """The interface that the host of the coordinators needs from the broker."""
 
     config: BrokerConfig
     metadata: MetadataStore
@@ -122,7 +124,8 @@ class CoordinatorPorts(Protocol):
 
 
 class Coordinators:
-    """The host of both coordinators; each is imported and created when first needed, for a quick start."""
+    """The host of the coordinators; each coordinator is imported and created when first needed, so that a start is
+    quick."""
 
     def __init__(self, ports: CoordinatorPorts) -> None:
         self._ports = ports
@@ -179,7 +182,7 @@ class Coordinators:
         return self.share_states.runtime if topic == SHARE_GROUP_STATE_TOPIC else self.groups.runtime
 
     def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both coordinators, each None if it has not been needed yet."""
+        """The coordinators of transactions and groups, each None if it has not been needed yet."""
         return self.__dict__.get("transactions"), self.__dict__.get("groups")
 
     @property
@@ -189,7 +192,8 @@ class Coordinators:
     # --- life
 
     def recover(self) -> None:
-        """Read what exists on disk; groups before transactions, because ending one may commit offsets."""
+        """Read the coordinators' state from disk, transactions last, because ending a transaction may commit a group's
+        offsets."""
         for topic in (SHARE_GROUP_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             if self._ports.metadata.topic(topic) is not None:
                 runtime = self._runtime(topic)
@@ -199,7 +203,7 @@ class Coordinators:
                         self._recovered.append((runtime, index))
 
     def start(self, now_ms: int) -> None:
-        """Start the coordinators whose state was read."""
+        """Start the coordinators whose state :meth:`recover` has read."""
         outrun = [] if self._ports.logs.was_clean else self._abort_orphans(now_ms)
         for runtime, index in self._recovered:
             runtime.begin(index, now_ms)
@@ -208,13 +212,14 @@ class Coordinators:
             self.transactions.disown(transactional_id, now_ms)
 
     def importing(self, topic: str) -> Work[None]:
-        """Import what is needed to coordinate ``topic``, with other callbacks in between."""
+        """Import the modules that coordinating ``topic`` needs, with other callbacks in between."""
         for name in IMPORTED_APART[topic]:
             import_module(name)
             yield
 
     def lead(self, topic: str, now_ms: int, indexes: Iterable[int] | None = None) -> None:
-        """Act as the coordinator of an internal topic that was just created; None: of all its partitions."""
+        """Begin to coordinate partitions of an internal topic that was just created; ``indexes=None`` means all
+        partitions."""
         runtime = self._runtime(topic)
         runtime.partitions = self.topic_partitions(topic) or runtime.partitions
         for partition in self._partitions(topic, indexes):
@@ -227,7 +232,7 @@ class Coordinators:
                 yield partition
 
     def _abort_orphans(self, now_ms: int) -> Sequence[str]:
-        """Abort transactions without an owner, but only if everything that coordinators know has been loaded.
+        """Abort open transactions that the coordinator does not know, if its whole state could be loaded.
 
         If ``__transaction_state`` is missing, the partitions were copied from another cluster and are left as they are.
         """
@@ -240,7 +245,7 @@ class Coordinators:
         return self.transactions.abort_orphans(self._held(), now_ms)
 
     def _held(self) -> Iterator[PartitionProducer]:
-        """The producer states of all partitions."""
+        """The state of every producer in every partition."""
         from oncelog.broker.coordinator.transaction.orphans import PartitionProducer
         from oncelog.broker.log.producers.producer_entry import NONE_OPEN
 
@@ -281,11 +286,12 @@ class Coordinators:
         }
 
     def partition_for(self, topic: str, key: str) -> TopicPartition:
-        """The internal partition that a group id or transactional id belongs to."""
+        """The partition of an internal topic that a group id or transactional id belongs to."""
         return self._runtime(topic).partition_for(key)
 
     def replication_factor(self, topic: str) -> int:
-        """How many nodes hold a topic's partitions unless specified; internal topics are on up to three."""
+        """The number of replicas of a topic's partitions if a request does not specify it; three for internal topics,
+        unless set."""
         config = self._ports.config
         names = {
             CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
@@ -298,7 +304,7 @@ class Coordinators:
         return int(given) if given is not None else INTERNAL_REPLICAS
 
     def moved(self, partition: TopicPartition, *, has_leader: bool, now_ms: int) -> None:
-        """Another node, or none, leads an internal partition: its state is read from its log again."""
+        """Called when an internal partition has another leader, or none: its state is read from its log again."""
         if partition.topic not in INTERNAL_TOPICS:
             return
         runtime = self._runtime(partition.topic)
@@ -312,7 +318,7 @@ class Coordinators:
             self.groups.on_metadata_change()
 
     def topic_deleted(self, name: str) -> None:
-        """A deleted internal topic ends its coordinator."""
+        """Called when a topic was deleted; the deletion of an internal topic ends its coordinator."""
         for runtime in self._made:
             if runtime.topic == name:
                 for index in range(runtime.partitions):
@@ -320,7 +326,7 @@ class Coordinators:
         self.metadata_changed()
 
     def forgetting_offsets(self, name: str, now_ms: int) -> Work[None]:
-        """A deleted topic's committed offsets are deleted, in chunks."""
+        """Delete the committed offsets of a deleted topic, in chunks."""
         if self._has_groups:
             yield from self.groups.on_topic_deleted(name, now_ms)
 
@@ -372,7 +378,7 @@ class Coordinators:
             return NO_PRODUCER_ID
 
     def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
-        """Write one control record to each partition; resolves with all outcomes once they are known."""
+        """Write the marker to each partition; resolves with the outcomes of all partitions once they are known."""
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         writing = self._writing(marker, now_ms)
@@ -468,7 +474,7 @@ def _not_appended(error: Error) -> Appended:
 
 
 def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
-    """Every record of an internal partition and every end of a transaction, in log order."""
+    """Every record of an internal partition, and every transaction marker, in log order."""
     from oncelog.records.batch import decode_records
     from oncelog.records.control import parse_control
 

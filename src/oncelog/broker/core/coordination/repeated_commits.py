@@ -1,10 +1,10 @@
 """OffsetCommits that differ from an earlier one of their connection only in offset, leader epoch and correlation id.
 
-Called by ``Broker`` for complete requests in a connection's buffer. Only commits of one partition, in a flexible
-version, are learned (``apis/groups/offset_commit.py`` is the general path): the bytes of a commit that was accepted
-there, and its answer. A request that matches them is compared instead of decoded; any other is left to the general
-path, from its first byte on. The group's permission is checked each time. A pattern is dropped when anything that it
-was learned from changes (``Broker.forget_patterns``). A property test compares both paths.
+Called by ``Broker`` for complete requests in a connection's buffer. A pattern is learned from a commit of one
+partition, in a flexible version, that the general path (``apis/groups/offset_commit.py``) has accepted: its bytes and
+its answer. A request that matches a pattern is handled without decoding it; any other is left to the general path. The
+group's permission is checked each time. A pattern is dropped when topics, settings or permissions change
+(``Broker.forget_patterns``). A property test compares both paths.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 
 
 class _CommitPattern(NamedTuple):
-    """The pattern of a commit: its bytes around the offset, its answer around the correlation id, and its version."""
+    """The pattern of a commit: the bytes before and after the offset, the answer without its correlation id, and the
+    version."""
 
     pattern: RequestPattern
     commit: OneCommit
@@ -55,7 +56,7 @@ class RepeatedCommitPorts(Protocol):
 
 
 class RepeatedCommits:
-    """The learned patterns of all connections of one broker, one pattern for each connection."""
+    """Handles repeated commits, with the patterns of all connections of one broker, one pattern for each connection."""
 
     def __init__(self, ports: RepeatedCommitPorts) -> None:
         self._ports = ports
@@ -95,7 +96,8 @@ class RepeatedCommits:
         self._known[channel] = _CommitPattern(pattern, commit, answer[:4], answer[8:], version)
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Answer the request at ``buffer[start:end]``; returns its end, ``start`` if it is for the general path."""
+        """Answer the request at ``buffer[start:end]``; returns where it ends, or ``start`` to leave the request to the
+        general path."""
         known = self._known.get(channel)
         if known is None:
             return start
@@ -117,7 +119,7 @@ class RepeatedCommits:
         return after
 
     def _may_learn(self, channel: Channel) -> bool:
-        """Whether to learn another pattern; it counts as unused until a request matches it."""
+        """Whether to learn another pattern, which counts as learned in vain until a request matches it."""
         in_vain = self._in_vain.get(channel, 0)
         if in_vain >= LEARNED_IN_VAIN:
             return False

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and the last answer about each.
+"""Incremental fetch sessions (KIP-227): the partitions that a client reads, and the last answer for each.
 
 Used only by ``apis.data.fetch``. A session holds the partitions in the order in which they are served; a partition that
 had data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
@@ -20,20 +20,21 @@ FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
 MAX_PARTITIONS = 250_000
-"""Limit over all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that
-do not exist. A fetcher without a session names its partitions each time."""
+"""Limit on the partitions of all sessions: each takes a third of a kilobyte, and a client may name any number of
+partitions that do not exist. A client that gets no session names its partitions in each request."""
 MAX_PARTITIONS_OF_ONE = 21_000
-"""Limit of one session, all of whose partitions are read in one step: as many as a request may name."""
+"""Limit on the partitions of one session, all of which are read in one step: as many as a request may name."""
 NAME_UNIT = 256
-"""Each 256 characters of a topic's name count as one more partition towards the limits; valid names are shorter."""
+"""Every 256 characters of a topic's name count as one more partition towards the limits; valid names are shorter."""
 
 Reported = tuple[int, int, int, int]
-"""What a fetcher was last sent of a partition: error, high watermark, last stable offset, log start offset."""
+"""The values last sent to a client for a partition: error, high watermark, last stable offset, log start offset."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class FetchSession:
-    """The partitions that one fetcher reads; its next request must carry ``epoch``."""
+    """The partitions that one client reads with incremental fetches; the next request must have the session epoch
+    ``epoch``."""
 
     session_id: int
     uses_topic_ids: bool
@@ -42,10 +43,11 @@ class FetchSession:
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     reported: dict[PartitionKey, Reported] = field(default_factory=dict)
     weight: int = 0
-    """The session's share of ``MAX_PARTITIONS``."""
+    """The number of partitions that the session counts as, towards ``MAX_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
-        """Apply an incremental request's changes. If a topic was deleted meanwhile, only its id is known."""
+        """Apply the changes in an incremental request. For a topic deleted meanwhile the request has only the id; the
+        name is taken from the session."""
         nameless = any(topic_id and not name for name, topic_id, _ in chain(wanted, forgotten))
         names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
         for asked, position in wanted.items():
@@ -60,8 +62,8 @@ class FetchSession:
                 self.weight -= _weight(key)
 
     def is_news(self, key: PartitionKey, now: Reported) -> bool:
-        """Whether the fetcher was last sent something else of a partition; from now on it was sent ``now``. True of one
-        that has left the session meanwhile."""
+        """Whether ``now`` differs from what was last sent for the partition, and store ``now`` as sent. True if the
+        partition is no longer in the session."""
         if key not in self.partitions:
             return True
         before = self.reported.get(key)
@@ -69,7 +71,7 @@ class FetchSession:
         return now != before
 
     def serve_last(self, key: PartitionKey) -> None:
-        """This partition had data: move it behind the others."""
+        """Move a partition that had data behind the others."""
         position = self.partitions.pop(key, None)
         if position is not None:
             self.partitions[key] = position
@@ -88,10 +90,8 @@ def _weight(key: PartitionKey) -> int:
 
 
 class FetchSessionCache:
-    """At most ``slots`` sessions, of ``MAX_PARTITIONS`` in all and ``MAX_PARTITIONS_OF_ONE`` each.
-
-    A new session replaces those that were idle longest, if idle for at least two minutes.
-    """
+    """The fetch sessions, at most ``slots``, with at most ``MAX_PARTITIONS`` in all and ``MAX_PARTITIONS_OF_ONE`` each.
+    A new session replaces the sessions idle for longest, if they have been idle for at least two minutes."""
 
     EVICTION_MS = 120_000
 
@@ -107,7 +107,7 @@ class FetchSessionCache:
     def open(
         self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | None:
-        """A new session, or None if the cache is full of sessions in use."""
+        """A new session; None if the partitions exceed a limit and not enough sessions are idle."""
         weight = sum(map(_weight, partitions))
         if weight > min(MAX_PARTITIONS, MAX_PARTITIONS_OF_ONE) or not self._evict(
             self._slots - 1, MAX_PARTITIONS - weight, now_ms
@@ -123,7 +123,7 @@ class FetchSessionCache:
     def update(
         self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
     ) -> bool:
-        """Apply an incremental request's changes; returns False if that exceeds the limits, which ends the session."""
+        """Apply the changes in an incremental request; if they exceed the limits, end the session and return False."""
         before = session.weight
         session.update(wanted, forgotten)
         if session.weight > before and (
@@ -153,7 +153,7 @@ class FetchSessionCache:
         self._sessions.pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | Error:
-        """The session an incremental request continues, or why it cannot."""
+        """The session that an incremental request continues, or the error if it cannot continue one."""
         session = self._sessions.get(session_id)
         if session is None:
             return Error.FETCH_SESSION_ID_NOT_FOUND

@@ -1,9 +1,9 @@
-"""Fetches that wait for more records (Kafka's ``DelayedFetch``): woken by a partition's advance or by time.
+"""Fetches that wait for more records (Kafka's ``DelayedFetch``), until a partition advances or their time is over.
 
 A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves or a
 partition fails; when its ``max_wait_ms`` is over it is answered with what is available. A fetch of many partitions is
 registered and unregistered in chunks. Fetches that were woken before without being answered are also woken in chunks:
-thousands may wait at one partition for more records than will ever arrive.
+thousands of fetches may wait for one partition to have more records than will ever arrive.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from oncelog.runtime.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
 MAX_WATCHED = 250_000
-"""Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it, the fetch with the most partitions
-is answered."""
+"""Limit on the partitions of all waiting fetches, each of which takes half a kilobyte. Beyond the limit, the fetch with
+the most partitions is answered."""
 LEFT_IN_A_CHUNK = 200
 LOOKED_AT_IN_A_CHUNK = 20
 
@@ -26,8 +26,8 @@ LOOKED_AT_IN_A_CHUNK = 20
 class ParkedFetch:
     """A fetch that waits.
 
-    ``attempt(woken)`` answers the request and returns True if there is enough now that the partition ``woken`` has
-    changed; with None, when the time is over, it answers in any case.
+    ``attempt(woken)`` is called when the partition ``woken`` has changed: if there is enough data, it answers the
+    request and returns True. With None, when the time is over, it answers in any case.
     """
 
     __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
@@ -45,16 +45,18 @@ class ParkedFetch:
 
 
 class FetchPurgatory:
-    """Parked fetches by the partitions they watch, in the order of parking."""
+    """Parked fetches by the partitions that they wait for, in the order of parking."""
 
     def __init__(self, timers: Timers, tasks: Tasks) -> None:
         self._timers = timers
         self._tasks = tasks
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
-        """The watchers that were woken before and not answered; a fetch is either here or in ``_watchers``."""
+        """By partition, fetches that were woken before without being answered; ``_watchers`` has those that were not
+        woken yet."""
         self._woken: dict[TopicPartition, bool] = {}
-        """Partitions whose waiting fetches are being woken, and whether to wake them again afterwards."""
+        """Partitions whose fetches in ``_waiting`` are being woken, and whether they must be woken once more
+        afterwards."""
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
         self._watched = 0
 
@@ -62,8 +64,8 @@ class FetchPurgatory:
         return sum(len(parked) for parked in self._by_channel.values())
 
     def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
-        """Park a fetch until one of ``partitions`` advances, or one registered before; a finished one is not parked. It
-        may be finished after this call."""
+        """Park a fetch until one of ``partitions``, or of those passed in earlier calls, advances; a finished fetch is
+        not parked. The fetch may be finished after this call."""
         if fetch.is_over:
             return
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
@@ -75,12 +77,12 @@ class FetchPurgatory:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """Answer the fetch at the deadline, if it has not been before."""
+        """Answer the fetch at the deadline, unless it is answered before."""
         if not fetch.is_over:
             fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
     def wake(self, partition: TopicPartition) -> None:
-        """``partition`` has more to read, failed, or is gone."""
+        """Wake the fetches that wait for ``partition``, because it has more to read, failed, or was deleted."""
         if self._woken and partition in self._woken:  # most often no fetch waits: then no key is hashed
             self._woken[partition] = True
         elif self._waiting and partition in self._waiting:
@@ -112,12 +114,12 @@ class FetchPurgatory:
             del self._woken[partition]
 
     def drop(self, channel: Channel) -> None:
-        """The connection ended: its answers are not needed."""
+        """Drop the fetches of a connection that ended."""
         for fetch in list(self._by_channel.get(channel.connection_id, ())):
             self.forget(fetch)
 
     def expire_all(self) -> None:
-        """The broker stops: answer every fetch with what is available."""
+        """Answer every fetch with the data available, because the broker stops."""
         for fetch in self._all():
             self._expire(fetch)
 
@@ -129,7 +131,7 @@ class FetchPurgatory:
         fetch.attempt(None)
 
     def forget(self, fetch: ParkedFetch) -> None:
-        """Called when the fetch is answered, or its answer is no longer needed."""
+        """Unregister a fetch that was answered, or whose answer is no longer needed."""
         if fetch.is_over:
             return
         fetch.is_over = True

@@ -1,8 +1,8 @@
 """Memory of answers that may be much longer than their requests, from when they are computed until they have been sent.
 
-Called by ``broker``, and by the handlers of APIs that list state: one request may name the same thing many times.
-Counted in addition to the requests themselves (``request_memory``): an answer that would exceed the limit waits until
-memory is released. The first waiting answer continues in any case, so that all of them finish.
+Called by ``broker``, and by the handlers of APIs that list state: one request may ask for the same state many times.
+Answers count in addition to the requests themselves (``request_memory``): an answer that would exceed the limit waits
+until memory is released. The first waiting answer continues in any case, so that all of them finish.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from oncelog.errors import OncelogError
 from oncelog.runtime.deferred import Deferred
 
 ENTRY_BYTES: Final = 400
-"""Estimated size of an entry of an answer: as objects, with its names, and encoded."""
+"""Estimated size in bytes of an entry of an answer: its objects, its names, and its encoded form."""
 
 MIN_BYTES: Final = 64 * 1024 * 1024
-"""The minimum limit of one answer, even if the limit of requests is lower, so that lists of the broker's state are
-answered."""
+"""The least value in bytes of the limit on one answer, even if the limit on requests is lower, so that the broker's
+state can always be listed."""
 
 
 class AnswerTooLong(OncelogError):
@@ -29,13 +29,13 @@ class AnswerTooLong(OncelogError):
 
 
 class AnswerMemory:
-    """The answers of all connections, at most one answer of each connection at a time."""
+    """Counts the memory of the answers of all connections, at most one answer of each connection at a time."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
         self._stopping = False
         self.held: dict[int, int] = {}
-        """Bytes by connection; read-only for others."""
+        """Bytes of the current answer, by connection; other classes only read this."""
         self._waiting: dict[int, tuple[int, Deferred[None]]] = {}
         memory.released = self._wake
 
@@ -43,7 +43,7 @@ class AnswerMemory:
         """Count more entries of the answer, with the bytes of their variable parts; waits until there is memory for
         them.
 
-        :raises AnswerTooLong: the answer exceeds the limit of all requests together, and ``MIN_BYTES``.
+        :raises AnswerTooLong: the answer alone exceeds both the limit on all requests and ``MIN_BYTES``.
         """
         connection_id, more = context.channel.connection_id, entries * ENTRY_BYTES + size_bytes
         most = max(self._memory.limit_bytes, MIN_BYTES)
@@ -65,7 +65,8 @@ class AnswerMemory:
         return taken + more <= self._memory.limit_bytes or next(iter(self.held)) == connection_id or self._stopping
 
     def _wake(self) -> None:
-        """Memory was released, or another answer is now the first: wake those that may continue."""
+        """Let waiting answers continue, in order, as far as memory allows; called when memory was released or another
+        answer is now the first."""
         taken = self._memory.taken_bytes
         for connection_id, (more, admitted) in list(self._waiting.items()):
             if self._may_take(connection_id, more, taken):
@@ -79,15 +80,16 @@ class AnswerMemory:
         return admitted
 
     def stop(self) -> None:
-        """The broker stops: wake all waiters, because syncs that some of them wait for come last."""
+        """Let all waiting answers continue, because the broker stops, and syncs that some answers wait for come
+        last."""
         self._stopping = True
         self._wake()
 
     def end(self, channel: Channel) -> None:
-        """The answer has been sent to its connection, or is no longer wanted.
+        """Release a connection's answer, which has been sent or is no longer wanted.
 
-        Work with an effect continues after its connection has ended: its answer is counted until it is complete; then
-        this is called again.
+        A request with an effect is carried out even after its connection has ended: its answer counts until it is
+        complete, when this is called again.
         """
         if not self.held and not self._waiting:
             return

@@ -1,7 +1,8 @@
 """Token buckets, one for each owner: an owner that exceeds its rate waits (client quotas, connection rates).
 
-Called by ``throttle`` and ``broker.server.connections.connection_limits``. Usage moves forward, at the owner's rate,
-the time from which the owner need not wait; unused capacity is kept for a while and no longer.
+Called by ``throttle`` and ``broker.server.connections.connection_limits``. A bucket stores the time from which its
+owner need not wait; usage moves this time forward, according to the owner's rate. Unused capacity is kept for a limited
+time.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import Generic, TypeVar
 MAX_BUCKETS = 10_000
 LONGEST_WAIT_MS = 2**31 - 1
 LONGEST_NAME = 256
-"""Maximum length of an owner's name. Longer names with the same prefix share a bucket, so that a client that invents
-names cannot exhaust the memory."""
+"""Maximum length of an owner's name. Longer names with the same prefix share a bucket, so that a client cannot exhaust
+the memory with invented names."""
 
 Owner = TypeVar("Owner")
 
 
 class Bucket:
-    """:ivar used: total of everything counted; for metrics, like ``last_wait_ms``."""
+    """The usage of one owner.
+
+    :ivar used: the sum of all amounts counted, for metrics; so is ``last_wait_ms``.
+    """
 
     __slots__ = ("free_at_ms", "last_wait_ms", "used")
 
@@ -31,7 +35,8 @@ class Bucket:
 
 
 class Buckets(Generic[Owner]):
-    """The owners' buckets, at most ``MAX_BUCKETS``: beyond that, those with the shortest waits are dropped."""
+    """The buckets of all owners, at most ``MAX_BUCKETS``: beyond that, the buckets with the shortest waits are
+    dropped."""
 
     def __init__(self, most: int = MAX_BUCKETS) -> None:
         self._most = most
@@ -55,7 +60,7 @@ class Buckets(Generic[Owner]):
         return wait_ms
 
     def wait_ms(self, owner: Owner, now_ms: int) -> int:
-        """How long the owner still has to wait because of its usage."""
+        """How long in ms the owner still has to wait because of earlier usage."""
         bucket = self._by_owner.get(owner)
         return 0 if bucket is None else max(0, round(bucket.free_at_ms - now_ms))
 

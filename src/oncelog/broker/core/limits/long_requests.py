@@ -1,13 +1,14 @@
 """Requests of more than 16 KB: one after the other, and only as many at once as memory allows.
 
-Called only by ``broker``. An element of one byte takes hundreds of bytes as an object and in its answer. Before such a
-request is decoded its maximum size is counted, and afterwards its actual size until it is answered, in addition to the
-buffers of requests still being received (``request_memory``).
+Called only by ``broker``. An array element of one byte takes hundreds of bytes as an object and in the answer. Before a
+long request is decoded, the memory that it may take at most is counted; afterwards what it does take, until it is
+answered. Buffers of requests still being received count separately (``request_memory``).
 
 Invariants
 - A request that would exceed the limit waits in a queue, as bytes only; if no other is under way, the first one is
   decoded in any case, so the queue advances.
-- A request that was received completely is carried out, even if its connection ends; a read-only one is then dropped.
+- A request that was received completely is carried out, even if its connection ends; a read-only request is then
+  dropped.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.runtime.deferred import Deferred
 
 LONG_BYTES: Final = 16 * 1024
-"""Larger requests are counted, except a batch for one partition, which is not decoded."""
+"""Requests larger than this are counted, except a batch for one partition, which is not decoded."""
 MAY_WAIT_LONG: Final = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
-"""Requests that wait for other members, which may never arrive: their memory is not counted meanwhile, like that of
-groups.
-"""
+"""APIs whose requests wait for other members, which may never arrive: while they wait, their memory is not counted,
+like that of groups."""
 NEVER_QUEUED: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
-"""A commit that waits could overwrite a later, shorter commit of its group, whose consumer has reconnected."""
+"""APIs of commits, which are never queued: a queued commit could overwrite a later, shorter commit of its group, whose
+consumer has reconnected."""
 ELEMENT_BYTES: Final = 500
-"""Estimated size of an element, as an object and in the answer."""
+"""Estimated size in bytes of an array element, as an object and in the answer."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class _LongRequest:
-    """One request.
+    """One long request.
 
     :ivar max_bytes: the most memory that it may take once decoded.
     """
@@ -50,14 +51,14 @@ class _LongRequest:
 
 
 class LongRequests:
-    """All long requests of a broker, from the frame to the answer."""
+    """Admits the long requests of a broker, and counts their memory from the frame to the answer."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
         self._queue: deque[_LongRequest] = deque()
         self._admitted = 0
         self.in_progress: dict[int, dict[RequestContext, _LongRequest]] = {}
-        """By connection; read-only for others."""
+        """The long requests in progress, by connection; other classes only read this."""
 
     def __len__(self) -> int:
         """The number of requests not yet answered."""
@@ -77,7 +78,8 @@ class LongRequests:
         return long.admitted
 
     def decoded(self, context: RequestContext, elements: int) -> None:
-        """The request has been decoded: it is as large as this, which is no more than was counted."""
+        """Count a request, now that it is decoded, with its actual number of elements, which is at most the number
+        counted before."""
         long = self.in_progress[context.channel.connection_id][context]
         self._count(long, elements * ELEMENT_BYTES - long.max_bytes)
         self._admit_next()
@@ -90,8 +92,8 @@ class LongRequests:
         return long is None or long.has_peer
 
     def answered(self, context: RequestContext) -> None:
-        """Release the request's memory, if it is counted: it needs none any more, or waits for something that may never
-        happen."""
+        """Release a request's memory, if it is counted, because the request needs none any more, or waits for an event
+        that may never happen."""
         if not self.in_progress:
             return
         long = self.in_progress.get(context.channel.connection_id, {}).get(context)
@@ -100,7 +102,7 @@ class LongRequests:
             self._admit_next()
 
     def disconnected(self, channel: Channel) -> None:
-        """The connection ended: requests with an effect are still carried out."""
+        """Drop the read-only requests of a connection that ended; its other requests are still carried out."""
         if channel.connection_id not in self.in_progress:
             return
         for long in list(self.in_progress[channel.connection_id].values()):

@@ -1,8 +1,8 @@
 """The quota ``controller_mutation_rate``: partitions that a client creates and deletes per second (KIP-599).
 
-Checked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Versions that know
-THROTTLING_QUOTA_EXCEEDED are refused with it once the quota is used up; for other versions, as in Apache Kafka, the
-change is made and the client is throttled.
+Checked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Once the quota is used
+up, requests in versions that know THROTTLING_QUOTA_EXCEEDED are refused with this error; for other versions, as in
+Apache Kafka, the change is made and the client is throttled.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.context import RequestContext
 
 MAX_PARTITIONS_OF_A_REQUEST = 10_000
-"""How many partitions a request may create: Kafka's ``MAX_PARTITIONS_PER_BATCH``. Each topic counts as one more record
-towards the same limit.
-"""
+"""How many partitions a request may create: Kafka's ``MAX_PARTITIONS_PER_BATCH``. Each topic counts as one partition
+more."""
 
 
 class MutationPorts(Protocol):
-    """The quotas, and the time."""
+    """The interface that the quota needs from the broker: the clients' quotas, and the time."""
 
     throttle: Throttle | None
     now_ms: int
@@ -31,7 +30,7 @@ class MutationPorts(Protocol):
 def may_change(ports: MutationPorts, context: RequestContext, partitions: int, first_strict: int) -> bool:
     """Whether the caller may create or delete this many partitions now.
 
-    :param first_strict: the first version of the request that knows THROTTLING_QUOTA_EXCEEDED.
+    :param first_strict: the first version of the API that knows THROTTLING_QUOTA_EXCEEDED.
     """
     throttle = ports.throttle
     if throttle is None:

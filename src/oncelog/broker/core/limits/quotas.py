@@ -1,6 +1,6 @@
 """Validation of client quotas; ``throttle`` enforces them for clients, and the server for new connections.
 
-Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
+Refusals have Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from oncelog.broker.metadata.store import QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ADDRESS = re.compile(r"[0-9a-fA-F:.]+|[a-zA-Z0-9._-]+")
-"""Addresses and host names, checked by syntax only: names are not resolved."""
+"""Addresses and host names, whose syntax alone is checked: names are not resolved."""
 _OF_USERS = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -22,10 +22,10 @@ _OF_USERS = {
     "controller_mutation_rate": False,
 }
 _OF_IPS = {"connection_creation_rate": True}
-"""Whether each quota is an integer, by name."""
+"""For each quota name whether the value must be an integer."""
 _ORDER = ("consumer_byte_rate", "controller_mutation_rate", "request_percentage", "producer_byte_rate", *_OF_IPS)
-"""The order of an entity's quotas in answers: that of Kafka's hash table for up to three, which clients' tests rely
-on."""
+"""The order of an entity's quotas in answers. For up to three quotas it is the order of Kafka's hash table, which
+clients' tests rely on."""
 
 
 class QuotaChange(NamedTuple):
@@ -41,7 +41,7 @@ def in_order(keys: Iterable[str]) -> list[str]:
 
 
 def entity_of(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity that the parts name; if two parts have the same type, the later one applies."""
+    """The entity with these parts; if two parts have the same type, the later one applies."""
     return tuple(sorted(dict(parts).items()))
 
 

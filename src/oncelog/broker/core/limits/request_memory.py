@@ -2,7 +2,7 @@
 
 Shared by all connections of a server. It counts buffers of requests being received, as they grow, requests that wait
 for earlier ones, and an estimate of what long requests become (``long_requests``). At the limit, connections that need
-more wait in the order of asking; those whose half-received request has not grown for a while are closed, the oldest
+more wait in the order of asking; connections whose incomplete request has not grown for a while are closed, the oldest
 first. Small requests do not wait: they are received into one buffer shared by all connections.
 """
 
@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
-"""Applies if ``queued.max.request.bytes=-1``; at least two of the largest requests fit in any case."""
+"""The limit in bytes if ``queued.max.request.bytes=-1``; at least two of the largest requests fit in any case."""
 STALLED_S = 5.0
-"""If an incomplete request has not grown for this long, its connection is closed to release memory for waiting ones."""
+"""If an incomplete request has not grown for this many seconds, its connection is closed to release memory for waiting
+connections."""
 
 
 class WaitingForMemory(Protocol):
@@ -24,7 +25,7 @@ class WaitingForMemory(Protocol):
 
 
 class RequestMemory:
-    """Counts bytes; allocates nothing."""
+    """Counts the bytes that requests use, and makes connections wait at the limit; allocates nothing."""
 
     def __init__(self, queued_max_request_bytes: int, socket_request_max_bytes: int) -> None:
         """:param queued_max_request_bytes: 0 and below mean the default, as in Apache Kafka."""
@@ -69,11 +70,10 @@ class RequestMemory:
         return False
 
     def count(self, size_bytes: int) -> bool:
-        """Count memory already in use, by an incomplete or by a waiting request; returns False if that exceeds all
-        limits.
+        """Count memory that an incomplete or a waiting request already uses; returns False if this exceeds the limit by
+        more than a quarter.
 
-        A quarter above the limit is allowed for such small chunks, so that connections waiting for memory do not block
-        all others.
+        The quarter is for such small amounts, so that connections waiting for memory do not block all others.
         """
         self.held_bytes += size_bytes
         return self.held_bytes <= self.limit_bytes + self.limit_bytes // 4
@@ -99,5 +99,6 @@ class RequestMemory:
         self.released()
 
     def forget(self, connection: WaitingForMemory) -> None:
-        """The connection ended; what it holds must be released separately."""
+        """Called when a connection ended: it no longer waits. The memory that it has reserved must be released
+        separately."""
         self.waiting.pop(connection, None)

@@ -1,7 +1,7 @@
 """Client quotas in force: how long a client that has exceeded its share must wait (KIP-13, KIP-124, KIP-55).
 
-Created by the broker only if there is a quota for users or client ids; otherwise a request costs one test. Each quota
-is a bucket (``broker.core.limits.buckets``): unused capacity is kept for the window (``quota.window.num`` times
+Created by the broker only if there is a quota for users or client ids; otherwise a request costs one comparison. Each
+quota is a bucket (``broker.core.limits.buckets``): unused capacity is kept for the window (``quota.window.num`` times
 ``quota.window.size.seconds``) and no longer. The long-term rate is Apache Kafka's; Kafka's samples end a window
 abruptly, while a bucket refills continuously.
 
@@ -32,9 +32,9 @@ _Owner = tuple[str, str | None, str | None]
 class Throttle:
     """Counts clients' usage against their quotas.
 
-    :param quotas: all of them, by entity.
-    :param window_part_ms: the longest wait for ``request_percentage``.
-    :param window_parts: how many windows' unused capacity a client may keep.
+    :param quotas: the quotas of all entities.
+    :param window_part_ms: the longest wait in ms for ``request_percentage``.
+    :param window_parts: for how many windows of ``window_part_ms`` a client may keep unused capacity.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Throttle:
         self._window_ms = window_part_ms * window_parts
         self.buckets = Buckets[_Owner]()
         self._waits_ms: WeakKeyDictionary[RequestContext, int] = WeakKeyDictionary()
-        """The requests that have exceeded ``controller_mutation_rate``, until they are answered."""
+        """Waits in ms of requests that have exceeded ``controller_mutation_rate``, until they are answered."""
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
@@ -65,7 +65,7 @@ class Throttle:
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
 
     def count(self, context: RequestContext, request_bytes: int, response_bytes: int, now_ms: int) -> int:
-        """Count a request against the caller's quotas; returns how long the caller must wait from now on."""
+        """Count a request against the caller's quotas; returns how many ms the caller must wait from now on."""
         caller = context.principal, context.client_id
         wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
         wait_ms = max(min(wait_ms, self._window_part_ms), self._waits_ms.get(context, 0))
@@ -78,7 +78,7 @@ class Throttle:
         return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
 
     def must_wait(self, context: RequestContext, wait_ms: int) -> None:
-        """The client waits at least this long once its request is answered."""
+        """Let the client wait at least this long once its request is answered."""
         self._waits_ms[context] = max(wait_ms, self._waits_ms.get(context, 0))
 
     def use(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
@@ -103,7 +103,8 @@ class Throttle:
         return 0
 
     def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Owner] | None:
-        """The applicable limit, and the owner that shares it."""
+        """The limit that applies to a client, and the owner of the bucket in which the usage counts; None without a
+        limit."""
         for entity, owner in (
             (((_CLIENT, client_id), (_USER, user)), (user, client_id)),
             (((_CLIENT, None), (_USER, user)), (user, client_id)),

@@ -25,7 +25,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.1": "UID",
 }
 _TEXTS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
-"""Tags of values that Java writes as text, all of them read as UTF-8; any other value is written in hex."""
+"""ASN.1 tags of values that Java writes as text, all of them decoded as UTF-8; any other value is written in hex."""
 _TO_ESCAPE = re.compile(r'[,=+<>#;"\\]')
 _SUBJECT_POSITION = 4
 """Index of the subject among a certificate's fields, counted without the optional version: serial number, signature,
@@ -45,9 +45,9 @@ class _Element:
 
 
 def subject_of(certificate: bytes) -> str:
-    """The subject's distinguished name of a certificate in DER.
+    """The distinguished name of the subject of a certificate in DER.
 
-    :raises MalformedCertificate: it is not a certificate.
+    :raises MalformedCertificate: the bytes are not a certificate.
     """
     try:
         fields = list(_elements(next(_elements(next(_elements(certificate)).content)).content))
@@ -94,7 +94,8 @@ def _oid(content: bytes) -> str:
 
 
 def _escaped(value: str) -> str:
-    """As in Java's ``AVA.toRFC2253String``, which escapes every space and carriage return at both ends."""
+    """Escape a value as Java's ``AVA.toRFC2253String`` does, which escapes every space and carriage return at both
+    ends."""
     text = _TO_ESCAPE.sub(r"\\\g<0>", value).replace("\0", r"\00")
     middle = text.strip(" \r")
     start = len(text) - len(text.lstrip(" \r")) if middle else len(text)
@@ -125,7 +126,8 @@ class _Rule:
         return text.lower() if self.case == "L" else text.upper() if self.case == "U" else text
 
     def _expanded(self, match: re.Match[str]) -> str:
-        """Java's replacement: ``$1`` for a group; the number of a group that does not exist stays as it is."""
+        """The replacement with Java's group references: ``$1`` is a group; the number of a group that does not exist
+        stays as it is."""
         groups = self.pattern.groups
 
         def part(found: re.Match[str]) -> str:
@@ -142,7 +144,7 @@ class _Rule:
 
 
 class PrincipalMapper:
-    """``ssl.principal.mapping.rules``: the first rule that matches the subject names the principal."""
+    """Applies ``ssl.principal.mapping.rules``: the first rule that matches the subject determines the principal."""
 
     def __init__(self, rules: str) -> None:
         self._rules = list(_parsed(rules or DEFAULT_RULE))
@@ -157,7 +159,7 @@ class PrincipalMapper:
 
 
 def _parsed(rules: str) -> Iterator[_Rule | None]:
-    """The rules in order; None stands for DEFAULT."""
+    """The rules in order; None means the rule DEFAULT."""
     position, text = 0, rules.strip()
     while position < len(text):
         if text[position] == ",":

@@ -1,6 +1,7 @@
-"""``sasl.jaas.config`` of a listener: one login module with its options, as Java's ``Configuration`` writes it.
+"""Parses ``sasl.jaas.config`` of a listener: one login module with its options, in the syntax of Java's
+``Configuration``.
 
-Errors never show the text, because it contains passwords.
+Error messages never contain the text, because it contains passwords.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ USER_PREFIX = "user_"
 
 
 class LoginModule(NamedTuple):
-    """The class of a login module and its options."""
+    """The class name of a login module, and its options."""
 
     name: str
     options: Mapping[str, str]
@@ -33,9 +34,9 @@ class LoginModule(NamedTuple):
 
 
 def parse_jaas(property_name: str, text: str) -> LoginModule:
-    """The one login module of a JAAS text.
+    """Parse a JAAS text with a single login module.
 
-    :raises ConfigError: it is not of the form ``MODULE required NAME="VALUE" ... ;``
+    :raises ConfigError: the text is not of the form ``MODULE required NAME="VALUE" ... ;``
     """
     form = f'{property_name} must have the form MODULE required NAME="VALUE" ... ; with one module'
     tokens = _tokens(text)

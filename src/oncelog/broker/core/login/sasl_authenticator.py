@@ -1,10 +1,10 @@
-"""The login of one connection: before it is done, only ApiVersions, SaslHandshake and SaslAuthenticate pass.
+"""The login of one connection: until the login has succeeded, only ApiVersions, SaslHandshake and SaslAuthenticate are
+allowed.
 
 Called by ``Broker.receive`` with every frame of a connection whose listener requires a login. Pure: it answers on the
-channel and closes it. A SaslHandshake begins the next login of a session that expires (KIP-368): until that has
-succeeded no other request passes, and the principal must not change; if the session has expired, the next request
-closes its connection.
-Source: Kafka's ``SaslServerAuthenticator``.
+channel and closes it. A SaslHandshake begins the next login of a session that expires (KIP-368): until that login has
+succeeded no other request is allowed, and the principal must not change; if the session has expired, the next request
+closes its connection. Source: Kafka's ``SaslServerAuthenticator``.
 
 An unexpected request ends the connection; if a SaslAuthenticate is expected, it is first answered with an error. With
 SaslHandshake 0 the exchange consists of bare tokens; from 1 on tokens are in SaslAuthenticate requests (KIP-152).
@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from oncelog.runtime.timers import Timers
 
 SHORTEST_SESSION_MS = 1000
-"""The minimum time between two logins of a connection; the first repetition is exempt (Kafka's
+"""The minimum time in ms between two logins of a connection; the second login may come earlier (Kafka's
 ``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 
 LARGEST_ANSWERED = 16 * 1024
-"""A larger unexpected request gets no answer: the broker reads little from clients that have not logged in."""
+"""An unexpected request larger than this many bytes gets no answer: the broker reads little from clients that have not
+logged in."""
 
 _MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
@@ -68,8 +69,9 @@ class LoginState(Enum):
 class LoginResult:
     """A listener's login settings; one object for all its connections, so that a change applies from the next login on.
 
-    :param mechanisms: ``sasl.enabled.mechanisms``; each value makes the server's side of one exchange.
-    :param max_reauth_ms: ``connections.max.reauth.ms`` by mechanism; 0 or absent: a session does not expire by itself.
+    :param mechanisms: ``sasl.enabled.mechanisms``; each value creates the server's side of one exchange.
+    :param max_reauth_ms: ``connections.max.reauth.ms`` by mechanism; 0 or absent means that only the credential's
+        expiry ends a session.
     :param largest_token: ``sasl.server.max.receive.size``.
     """
 
@@ -93,7 +95,7 @@ class AuthenticatorPorts(VersionPorts, Protocol):
 
 
 class SaslAuthenticator:
-    """The server's side of the login of one connection."""
+    """The server's side of one connection's logins."""
 
     def __init__(self, login: LoginResult, ports: AuthenticatorPorts) -> None:
         self._ports = ports
@@ -106,7 +108,7 @@ class SaslAuthenticator:
         self._renewal_begun_ms: int | None = None
         self._wrong_mechanism = ""
         self.was_authenticated = False
-        """Whether a login has succeeded; another login may be under way."""
+        """Whether a login has succeeded; another login may be in progress."""
         self._session_ends_ms: int | None = None
 
     @property
@@ -115,17 +117,17 @@ class SaslAuthenticator:
 
     @property
     def largest_frame(self) -> int:
-        """The largest frame allowed before the login is done."""
+        """The largest frame in bytes that is accepted before the login has succeeded."""
         return self._login.largest_token
 
     def allows_requests(self, now_ms: int) -> bool:
-        """Whether :meth:`takes` would return False for any frame except one that begins a login."""
+        """Whether :meth:`takes` would return False for every frame that does not begin a login."""
         return self.state is LoginState.AUTHENTICATED and (
             self._session_ends_ms is None or now_ms <= self._session_ends_ms
         )
 
     def clock_was_set(self, step_ms: int) -> None:
-        """Keep the session's remaining time."""
+        """Keep the session's remaining time when the clock is set."""
         if self._renewal_begun_ms is not None:
             self._renewal_begun_ms += step_ms
         if self._session_ends_ms is not None:
@@ -274,7 +276,7 @@ class SaslAuthenticator:
         _answer(channel, slot, header, response)
 
     def _respond(self, channel: Channel, token: bytes, now_ms: int) -> bytes:
-        """The mechanism's answer; if it is the last one, the session begins."""
+        """The mechanism's answer to a token; with the last answer the session begins."""
         mechanism = self._mechanism
         if mechanism is None:
             raise LoginRefused("a token before the handshake")
@@ -303,7 +305,8 @@ class SaslAuthenticator:
         reason: str,
         answer: tuple[int, RequestHeader, Message] | None = None,
     ) -> None:
-        """Refuse the login; answer and close after ``connection.failed.authentication.delay.ms``."""
+        """Refuse the login; send the answer and close the connection after
+        ``connection.failed.authentication.delay.ms``."""
         self.state = LoginState.ENDED
         how = f" with {self._name}" if self._name else ""
         self._ports.security_log.refused_login(channel, f"{reason}{how}", now_ms)

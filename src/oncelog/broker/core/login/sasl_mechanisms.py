@@ -21,7 +21,7 @@ from oncelog.protocol.scram import HASH_OF_MECHANISM, ScramCredential
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"
 SCRAM_MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""Kafka's number of each mechanism, by name."""
+"""Kafka's number of each SCRAM mechanism, by name."""
 NONCE_BYTES = 18
 _CONTROL_A = b"\x01"
 
@@ -48,7 +48,8 @@ class LoggedIn:
 
 
 class Mechanism(Protocol):
-    """One exchange. ``respond`` raises LoginRefused; ``outcome`` is set once it has succeeded."""
+    """The server's side of one SASL exchange. ``respond`` raises ``LoginRefused`` if the login fails; ``outcome`` is
+    set once the login has succeeded."""
 
     outcome: LoggedIn | None
 
@@ -56,7 +57,7 @@ class Mechanism(Protocol):
 
 
 class PlainLogin:
-    """User and password in one message (RFC 4616).
+    """The mechanism PLAIN: user and password in one message (RFC 4616).
 
     :param passwords: the passwords of the users that may log in, by user name.
     """
@@ -102,10 +103,11 @@ _CLIENT_FINAL = re.compile(
 
 
 class Scram:
-    """Challenge and response without the password on the wire (RFC 5802), without channel binding, as in Kafka.
+    """The mechanism SCRAM: challenge and response, without sending the password (RFC 5802); without channel binding, as
+    in Kafka.
 
     :param name: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
-    :param credentials: by user and Kafka's number of the mechanism.
+    :param credentials: by user name and Kafka's number of the mechanism.
     :param nonce: fresh random bytes.
     """
 
@@ -178,14 +180,14 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +(?P<token>[-_~+/.a-zA-Z0-9]+=*)
 
 
 class InvalidToken(Exception):
-    """An invalid token; the message says why, and never contains the token."""
+    """The token is invalid; the message says why, and never contains the token."""
 
 
 class OAuthBearer:
-    """A signed token (RFC 7628). An invalid token is answered with a JSON status; the client's next message
-    then ends the exchange.
+    """The mechanism OAUTHBEARER: a signed token (RFC 7628). An invalid token is answered with a JSON status; the
+    client's next message then ends the exchange.
 
-    :param validate: returns principal and expiry for a token and the time; raises InvalidToken.
+    :param validate: called with a token and the time in ms, returns principal and expiry; raises ``InvalidToken``.
     """
 
     def __init__(self, validate: Callable[[str, int], LoggedIn]) -> None:

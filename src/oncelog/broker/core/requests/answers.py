@@ -1,4 +1,4 @@
-"""Encodes answers for the wire, at once or in chunks. Called only by ``request_life``."""
+"""Encodes answers as bytes, at once or in chunks. Called only by ``request_life``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from oncelog.protocol.wire import Message, Struct
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
-"""Maximum characters of an error message in an answer that would otherwise be too long: messages may repeat a client's
-text."""
+"""Maximum characters of an error message, in an answer that could not be encoded otherwise: messages may repeat a
+client's text."""
 LISTS = {
     int(ApiKey.METADATA): "topics",
     int(ApiKey.CREATE_TOPICS): "topics",
@@ -31,13 +31,13 @@ LISTS = {
     int(ApiKey.DESCRIBE_ACLS): "resources",
     int(ApiKey.DESCRIBE_CLIENT_QUOTAS): "entries",
 }
-"""The array of an answer that grows with the broker's state, and not only with its request, or whose elements hold all
-settings of a topic: it is encoded in chunks."""
+"""By API, the array of the answer that is encoded in chunks: it may be long although the request is short, or its
+elements contain all settings of a topic."""
 LISTED_IN_A_CHUNK = 20
 
 
 def encoded(context: RequestContext, response: Message) -> list[Part]:
-    """Header and body."""
+    """The header and the body of an answer, encoded."""
     if context.api_key == FETCH:
         version = context.api_version
         parts, size_bytes = _fetch_encoder()(response, version)
@@ -53,14 +53,14 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 @cache
 def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
-    """Imported with the first answer that needs it: no other API needs these messages."""
+    """The encoder of Fetch answers, imported with the first such answer because no other API needs it."""
     from oncelog.protocol.fetch_fast import encode_fetch
 
     return encode_fetch
 
 
 def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -> Work[list[Part]]:
-    """Like :func:`encoded`, with other callbacks in between the elements of the array ``listed``."""
+    """Like :func:`encoded`, with other callbacks between the elements of the array ``listed``."""
     try:
         body = yield from response.encode_in_chunks(context.api_version, listed, LISTED_IN_A_CHUNK)
     except UnencodableValue:
@@ -70,7 +70,7 @@ def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -
 
 
 def _shorten(part: Struct) -> None:
-    """Shorten the error messages of an answer."""
+    """Shorten all error messages of an answer to ``LONGEST_MESSAGE`` characters."""
     for name in part.__slots__:
         value = getattr(part, name)
         if isinstance(value, list):
@@ -86,5 +86,5 @@ def _header(context: RequestContext, size_bytes: int) -> bytes:
 
 
 def size_of(parts: Iterable[Part]) -> int:
-    """The size in bytes."""
+    """The size of the parts of an answer in bytes."""
     return sum(part.size_bytes if isinstance(part, FileSlice) else len(part) for part in parts)

@@ -1,4 +1,4 @@
-"""The circumstances of a request: everything that its handler gets besides the body."""
+"""The context of a request: everything that its handler gets besides the body."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from oncelog.runtime.deferred import Deferred
 
 
 class Parking:
-    """The parks of one request (``requests.parking``).
+    """The number of parks of one request (``requests.parking``).
 
-    :ivar capacity: set if the request has reached the limit of parks: resolves when it may park again.
+    :ivar capacity: set while the request has as many parks as it may have; resolves when one ends.
     """
 
     __slots__ = ("capacity", "count")
@@ -33,15 +33,14 @@ class RequestContext:
     client_id: str
     now_ms: int
     may_be_repeated: bool = False
-    """Whether the request's pattern may be learned for the next requests. Set by Produce (an uncompressed batch was
-    appended) and OffsetCommit (the offset of one partition was committed at once).
-    """
+    """Whether a pattern may be learned from the request for the requests that follow. Set by Produce (an uncompressed
+    batch was appended) and OffsetCommit (the offset of one partition was committed at once)."""
     parking: Parking | None = None
-    """The park that keeps the connection from starting other requests; None if the request is not parked
-    (``requests.parking``).
-    """
+    """The parks that keep the connection from starting other requests; None if the request was never parked
+    (``requests.parking``)."""
     work_ns: int = 0
-    """The broker's CPU time, for quotas (``requests.tasks``, ``appending.validation_thread``, ``limits.throttle``)."""
+    """The CPU time in ns that the broker has spent on the request, for quotas (``requests.tasks``,
+    ``appending.validation_thread``, ``limits.throttle``)."""
 
     @property
     def session(self) -> Session:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator
 
 SUB_BUCKETS = 8
-"""Buckets for each power of two: a quantile is accurate to an eighth."""
+"""The number of buckets for each power of two: a quantile is accurate to an eighth."""
 _BUCKETS = 48 * SUB_BUCKETS
 
 
@@ -28,7 +28,7 @@ class Durations:
         self.now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
 
     def add(self, other: Durations, *, as_zero: bool = False) -> None:
-        """Add another histogram's values; ``as_zero``: only its count, as durations of 0."""
+        """Add the values of another histogram; with ``as_zero``, count each of its values as a duration of 0."""
         self.count += other.count
         self.sum_ns += 0 if as_zero else other.sum_ns
         if as_zero:
@@ -39,11 +39,11 @@ class Durations:
         self._before = [*map(operator.add, self._before, other._before)]
 
     def rotate(self) -> None:
-        """A minute is over: quantiles no longer include anything from before it."""
+        """Called every minute: quantiles then include only the minute that has just ended, and later values."""
         self._before, self.now = self.now, [0] * _BUCKETS
 
     def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
-        """Quantiles for rising ``wanted`` between 0 and 1; 0 if nothing was recorded."""
+        """The quantiles in ms for ``wanted``, numbers from 0 to 1 in ascending order; 0 if nothing was recorded."""
         buckets = [now + before for now, before in zip(self.now, self._before, strict=True)]
         total, seen, index = sum(buckets), 0, -1
         for quantile in wanted:
@@ -54,7 +54,7 @@ class Durations:
 
 
 def _upper_ns(index: int) -> int:
-    """The upper end of a bucket."""
+    """The upper bound of a bucket in ns."""
     if index < 2 * SUB_BUCKETS:
         return index
     shift = index // SUB_BUCKETS - 1

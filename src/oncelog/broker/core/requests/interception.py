@@ -1,6 +1,6 @@
 """Where faults are injected: between a client and the broker, and between a coordinator and a marker's partition.
 
-Both are None unless faults are injected. Implemented by ``oncelog.broker.faults.interceptor``.
+Both interceptors are None unless faults are injected. Implemented by ``oncelog.broker.faults.interceptor``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
     def takes(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> bool:
-        """Whether the interceptor takes over the request; it then passes it to ``Broker.handle`` later, or never."""
+        """Whether the interceptor takes over the request; it then passes the request to ``Broker.handle`` later, or
+        never."""
         ...
 
 
@@ -36,5 +37,5 @@ class MarkerInterceptor(Protocol):
         append: Callable[[], Deferred[Error]],
         now_ms: int,
     ) -> Deferred[Error]:
-        """The outcome reported to the coordinator; ``append`` writes the marker to the partition."""
+        """Resolves to the outcome that the coordinator gets; ``append`` writes the marker to the partition."""
         ...

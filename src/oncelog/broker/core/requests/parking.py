@@ -1,11 +1,11 @@
 """How a request waits without being overtaken by later ones: its work yields a :class:`Park`.
 
-Called by the broker, its handlers and the append pipeline. Until the park ends, the connection of the request starts no
-other one.
+Called by the broker, its handlers and the append pipeline. Until the park ends, the request's connection starts no
+other request.
 
 Invariants
-- A park ends once its request has continued: the next request of the connection never sees a state in which the wait is
-  over and the following step is not done.
+- A park ends once its request has continued: the connection's next request never sees a state in which the wait is over
+  but the following step is not done.
 - If a step leads to the next park, no other request of the connection starts in between.
 """
 
@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 _NOTHING: Deferred[Any] = Deferred.of(None)
 MAX_PARKS = 64
-"""The maximum number of batches of one request that are parked at once: each takes memory besides its bytes."""
+"""The maximum number of parks of one request at a time, one for each batch that waits: each takes memory besides the
+batch's bytes."""
 
 
 class ParkReason(Enum):
@@ -51,7 +52,8 @@ class Park(Generic[T]):
         request.channel.pause_requests()
 
     def end(self) -> None:
-        """The request has continued. When its last park ends, the connection may start further requests."""
+        """End the park, because the request has continued. When the last park of a request ends, its connection may
+        start further requests."""
         request, parking = self._request, self._parking
         parking.count -= 1
         if not parking.count:
@@ -69,7 +71,8 @@ def capacity_to_park(request: RequestContext) -> Work[None]:
 
 
 def carry_out(work: Work[T]) -> Deferred[T]:
-    """Do the work without others in between; the result is known at once if it never has to wait."""
+    """Run the work without other requests in between, up to where it has to wait; if it never has to, the result is
+    known at once."""
     try:
         waits_for = next(work)
         while waits_for is None:

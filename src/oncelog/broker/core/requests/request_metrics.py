@@ -1,7 +1,7 @@
 """Counts requests, their errors and their durations (Kafka's ``RequestChannel.Metrics``).
 
-Created by the server if metrics are enabled. ``Broker`` and ``ProduceRuns`` report each request; everything else is
-counted where it happens. Times are in nanoseconds of the given clock.
+Created by the server if metrics are enabled. ``Broker`` and ``ProduceRuns`` report each request; other events are
+counted in the modules where they occur. Times are in nanoseconds of the given clock.
 """
 
 from __future__ import annotations
@@ -17,47 +17,48 @@ from oncelog.protocol.wire import Message, Struct
 
 PRODUCE = int(ApiKey.PRODUCE)
 SOUND_PRODUCE = PRODUCE, 0
-"""Plain numbers, because looking up an enum member takes long."""
+"""The key of an accepted Produce in ``errors``: plain numbers, because looking up an enum member takes long."""
 
 
 class RequestMetrics:
-    """Counts by API; a request answered with several errors counts for each of them, as in Kafka."""
+    """Counts requests and errors by API; a request answered with several error codes counts for each of them, as in
+    Kafka."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock
         self._requests: dict[tuple[int, int], int] = {}
         self._errors: dict[tuple[int, int], int] = {}
         self._runs: dict[int, int] = {}
-        """Produce requests in runs, by version, not yet included in ``_requests`` and ``_errors``."""
+        """Produce requests in runs, by version, that are not yet included in ``_requests`` and ``_errors``."""
         self._at_once: Durations | None = None
         self.defects: dict[int, int] = {}
         """Requests whose connection was closed without an answer, by API key."""
         self.at_once: dict[int, Durations] = {}
-        """Durations of requests that were answered without waiting, by API key; nearly all are."""
+        """Durations of the requests that were answered without waiting (nearly all), by API key."""
         self.local: dict[int, Durations] = {}
-        """Durations of work on requests that waited; ``remote`` and ``total`` are also those of requests that waited.
-        """
+        """For requests that waited, the durations of the work on them, by API key; ``remote`` has the waits, ``total``
+        the sums."""
         self.remote: dict[int, Durations] = {}
         self.total: dict[int, Durations] = {}
         self.completions = Durations()
-        """Durations from a transaction's prepared end to its markers on all partitions."""
+        """Durations from the prepared end of a transaction until all its partitions have their markers."""
 
     def handled(self, api_key: int, version: int, duration_ns: int, count: int = 1) -> None:
-        """``count`` requests were worked on together; their answers may come later."""
+        """Called when ``count`` requests were handled together, whose answers may come later."""
         key = api_key, version
         self._requests[key] = self._requests.get(key, 0) + count
         self._of(self.local, api_key).record(duration_ns // count, count)
 
     def handled_and_answered(self, api_key: int, version: int, duration_ns: int, response: Message | None) -> None:
-        """Called when a request was worked on and its answer is ready."""
+        """Called when a request was handled and its answer is ready."""
         key = api_key, version
         self._requests[key] = self._requests.get(key, 0) + 1
         self._of(self.at_once, api_key).record(duration_ns)
         self._count_errors(api_key, response)
 
     def run_answered(self, version: int, duration_ns: int, count: int) -> None:
-        """The same for a run of ``count`` accepted Produce requests. This is the most frequent call: its code is
-        inlined, and counts only by version until the metrics are read."""
+        """Called when a run of ``count`` accepted Produce requests was handled and its answers are ready. This is the
+        most frequent call: its code is inlined, and counts only by version until the metrics are read."""
         try:
             self._runs[version] += count
         except KeyError:
@@ -73,13 +74,13 @@ class RequestMetrics:
 
     @property
     def requests(self) -> dict[tuple[int, int], int]:
-        """Requests by API key and version."""
+        """The number of requests by API key and version."""
         self._count_runs()
         return self._requests
 
     @property
     def errors(self) -> dict[tuple[int, int], int]:
-        """Errors by API key and error code, including 0."""
+        """The number of error codes in answers by API key and code, including code 0."""
         self._count_runs()
         return self._errors
 
@@ -103,7 +104,7 @@ class RequestMetrics:
         self._errors[key] = self._errors.get(key, 0) + count
 
     def times(self, api_key: int) -> tuple[Durations, Durations, Durations]:
-        """Local time, waiting time, and their sum, for all requests of an API."""
+        """The durations of an API's requests: work, wait, and the sum of both."""
         found = Durations(), Durations(), Durations()
         for durations, of_waiting in zip(found, (self.local, self.remote, self.total), strict=True):
             if api_key in of_waiting:
@@ -121,7 +122,7 @@ class RequestMetrics:
         self.defects[api_key] = self.defects.get(api_key, 0) + 1
 
     def rotate(self) -> None:
-        """Called once a minute."""
+        """Start a new minute of all histograms; called once a minute."""
         for kind in (self.at_once, self.local, self.remote, self.total):
             for durations in kind.values():
                 durations.rotate()
@@ -136,7 +137,7 @@ class RequestMetrics:
 
 
 def error_codes(response: Message) -> Iterable[int]:
-    """Every error code in an answer: its own, or those of its topics, partitions and so on."""
+    """Every error code in an answer: that of the answer, or those of its topics, partitions and so on."""
     if isinstance(response, ProduceResponse):
         return [part.error_code for topic in response.responses for part in topic.partition_responses]
     if isinstance(response, FetchAnswered):

@@ -1,8 +1,8 @@
-"""The caller at the other end of a connection, the listener it used, and the channel for its answers.
+"""The client at the other end of a connection, the listener that it used, and the channel for its answers.
 
 The server creates a session for each connection; the broker's core reads it for each request. On a listener without
 SASL the principal is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL
-the authenticator sets it, and passes no other request before.
+the authenticator sets the principal, and allows no other request before that.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class SecurityProtocol(Enum):
 
 
 class Authenticator(Protocol):
-    """The login that every frame of a connection passes through (``sasl_authenticator``)."""
+    """The authentication of a connection, which sees every frame first (``sasl_authenticator``)."""
 
     @property
     def was_authenticated(self) -> bool:
-        """Whether a login has succeeded; another login may be under way."""
+        """Whether a login has succeeded; another login may be in progress."""
         ...
 
     @property
@@ -53,11 +53,11 @@ class Authenticator(Protocol):
 
     @property
     def largest_frame(self) -> int:
-        """The largest frame allowed before the login is done."""
+        """The largest frame in bytes that is accepted before the login has succeeded."""
         ...
 
     def allows_requests(self, now_ms: int) -> bool:
-        """Whether :meth:`takes` would return False for any frame except one that begins a login."""
+        """Whether :meth:`takes` would return False for every frame that does not begin a login."""
         ...
 
     def takes(self, channel: Channel, slot: int, frame: bytes | memoryview, now_ms: int) -> bool:
@@ -65,17 +65,17 @@ class Authenticator(Protocol):
         ...
 
     def clock_was_set(self, step_ms: int) -> None:
-        """Keep the session's remaining time."""
+        """Keep the session's remaining time when the clock is set."""
         ...
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Session:
-    """One connection's caller.
+    """The client of one connection.
 
     ``node`` is this broker as advertised by the connection's listener; None if there is only one listener.
-    ``authenticator`` is the login that every frame passes through; None if the listener requires none. ``software`` is
-    name and version of the client's software, as it states them (KIP-511).
+    ``authenticator`` sees every frame first; None if the listener requires no login. ``software`` is the name and
+    version that the client gives for its software (KIP-511).
     """
 
     principal: str = ANONYMOUS
@@ -86,12 +86,12 @@ class Session:
 
     @property
     def node_id(self) -> int | None:
-        """The node that was asked."""
+        """The id of the node that the client is connected to; None if there is only one listener."""
         return self.node.node_id if self.node is not None else None
 
 
 class Channel(Protocol):
-    """One connection, as the broker's core uses it; implemented by the server."""
+    """One connection, as the broker's core uses it; the server implements it."""
 
     session: Session
 
@@ -104,7 +104,7 @@ class Channel(Protocol):
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
         """Answer the request that came with ``slot``; the server sends answers in the order of slots.
 
-        No parts: the request has no answer (acks=0). A closed connection ignores it.
+        Without parts the request gets no answer (acks=0). Ignored if the connection is closed.
         """
         ...
 
@@ -113,13 +113,14 @@ class Channel(Protocol):
         ...
 
     def pause_requests(self) -> None:
-        """Start no further request of this connection, not even a Produce, until the current one is answered."""
+        """Start no further request of this connection, not even a Produce request, until the current one is
+        answered."""
         ...
 
     def resume_requests(self, slot: int) -> None:
-        """End the pause for a Produce: later requests may start before its answer is sent.
+        """End the pause for a Produce request: later requests may start before its answer is sent.
 
-        No effect if a later request had started before the pause: that one may be parked, too.
+        This has no effect if a later request had started before the pause, because that request may be parked, too.
         """
         ...
 

@@ -1,12 +1,12 @@
 """Cooperative tasks: long work on the broker's state, done in chunks with all other callbacks in between.
 
-A request within its limits is worked on in one step. Work that grows with the broker's state is a generator that yields
-between chunks of at most a quarter of a millisecond; so is a Produce to many partitions, which writes to as many files.
-Work of a few chunks is finished in the iteration that begins it; longer work becomes a cooperative task: it waits in a
-queue with others of its kind, and the server calls ``step`` for a short time whenever it has nothing else to do. All
-tasks that begin before that share one budget of immediate time, so that the requests of many connections cannot add up
-to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before that is resolved. The time of
-the chunks counts towards the quota of their request.
+A request within its limits is handled in one step. Work that grows with the broker's state is a generator that yields
+between chunks of at most a quarter of a millisecond; so is a Produce request to many partitions, which writes to many
+files. Work of a few chunks is finished in the iteration that begins it; longer work becomes a cooperative task: it
+waits in a queue with other tasks of its kind, and the server calls ``step`` for a short time whenever it has nothing
+else to do. All tasks that begin between two such times share one budget for their first chunks, so that the requests of
+many connections cannot add up to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before
+that is resolved. The time of the chunks counts towards the quota of their request.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ T = TypeVar("T")
 
 AT_ONCE = 20
 AT_ONCE_NS = 250_000
-"""The time budget in the request's own iteration: once it is used up, no further chunk begins in it."""
+"""The time budget in ns of the iteration in which tasks begin: once it is used up, they do no further chunk in this
+iteration."""
 AT_A_TIME = 64
-"""How many tasks of a kind run concurrently, because their intermediate results take memory; later ones wait."""
+"""How many tasks of a kind may run concurrently, because their intermediate results take memory; later tasks wait."""
 SHORT = 100
-"""After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
+"""After this many chunks a task counts as long; long tasks get half of the steps, so that short ones need not wait for
+them."""
 GIVE_WAY = 1000
 """Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later task."""
 
@@ -49,7 +51,7 @@ class _Task:
         self.park: Park[Any] | None = None
 
     def advance(self) -> bool:
-        """Do one more chunk; returns True if it was the last one."""
+        """Do one more chunk; returns True if that was the last one."""
         self.done += 1
         park, self.park = self.park, None
         try:
@@ -94,7 +96,7 @@ class _Task:
             park.end()
 
     def known(self, value: Any) -> None:
-        """Called when the deferred that the task waited for is resolved."""
+        """Called when the ``Deferred`` that the task waited for is resolved: the next chunk gets its value."""
         self.next = partial(self.work.send, value)
 
     def failed(self, error: Exception) -> None:
@@ -102,7 +104,7 @@ class _Task:
 
 
 class _TaskKind:
-    """Tasks of one kind: those running concurrently, and the queue in front of them."""
+    """Tasks of one kind: those that run concurrently, and the queue of those that wait to start."""
 
     def __init__(self) -> None:
         self.queue: deque[_Task] = deque()
@@ -120,7 +122,7 @@ class _TaskKind:
 
 
 class Tasks:
-    """The tasks under way, which alternate, and the queues of waiting tasks.
+    """Runs cooperative tasks, which take turns, and queues the tasks that wait to start.
 
     :param work_clock: CPU time of this thread in nanoseconds.
     :param read_only: APIs whose requests change nothing.
@@ -131,21 +133,21 @@ class Tasks:
         self._short, self._long = _TaskKind(), _TaskKind()
         self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
-        """Called when a waiting task can continue, in whatever iteration."""
+        """Called when a task can continue that was waiting, in any iteration of the event loop."""
         self.worked_at_once: Callable[[], object] = lambda: None
-        """Called when the first task after :meth:`new_round` is begun."""
+        """Called when the first task after :meth:`new_round` begins."""
         self._at_once_ns = 0
         self._steps_now = False
         self._steps = 0
         self._work_clock = work_clock
 
     def __len__(self) -> int:
-        """How many tasks can continue."""
+        """The number of tasks that can continue or wait to start."""
         short, long = self._short, self._long
         return len(short.queue) + len(short.running) + len(long.queue) + len(long.running)
 
     def __bool__(self) -> bool:
-        """Whether any task can continue; the server asks in each iteration."""
+        """Whether any task can continue; the server checks this in each iteration."""
         return bool(self._short.running or self._long.running)  # without one of these, none is in a queue
 
     def begins_for(self, owner: RequestContext) -> int:
@@ -163,8 +165,10 @@ class Tasks:
         *,
         continues: bool = False,
     ) -> Deferred[T]:
-        """:param context: the request that the work belongs to, and for whose quota it counts. If its API is read-only,
-        the work is cancelled when its connection ends; all other work is finished in any case.
+        """Begin a task; resolves to the result of the work.
+
+        :param context: the request that the work belongs to, and for whose quota it counts. If its API is read-only,
+            the work is cancelled when its connection ends; all other work is finished in any case.
 
         :param continues: the work continues earlier work whose results take memory, so it does not wait in a queue.
         """
@@ -185,7 +189,7 @@ class Tasks:
         return task.result
 
     def _at_once(self, task: _Task, begun_ns: int) -> bool:
-        """Run a new task within its budget in the current iteration; returns True if it is finished or waits."""
+        """Run a new task within the budget of the current iteration; returns True if the task is finished or waits."""
         most = 1 if self._steps_now else AT_ONCE  # another task's step must not take longer
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
         while not task.done or (task.done < most and self._work_clock() <= enough):
@@ -197,7 +201,7 @@ class Tasks:
         return False
 
     def new_round(self) -> None:
-        """The server has no other work left: the budget of immediate time starts again."""
+        """Called when the server has no other work left: the budget for first chunks starts again."""
         self._at_once_ns = 0
 
     def step(self) -> None:
@@ -226,7 +230,7 @@ class Tasks:
         long.admit()
 
     def _wait(self, task: _Task, until: Deferred[Any]) -> None:
-        """Give up its place while it waits: it may wait for a task behind it in the queue."""
+        """Take a task out of its queue while it waits, because it may wait for a task behind it in the queue."""
         self._waiting[task] = None
         until.then(
             lambda value: self._continue(task, partial(task.known, value)),
@@ -243,7 +247,7 @@ class Tasks:
             self.wanted()
 
     def drop(self, channel: Channel) -> None:
-        """The connection ended: its answers are not needed."""
+        """Drop the tasks of read-only requests of a connection that ended."""
 
         def is_dropped(task: _Task) -> bool:
             context = task.context
@@ -256,6 +260,6 @@ class Tasks:
             self._long.drop(is_dropped)
 
     def finish(self) -> None:
-        """Finish everything: the broker stops."""
+        """Run all tasks that can continue until they are finished, because the broker stops."""
         while self:
             self.step()

@@ -1,4 +1,4 @@
-"""Authorization checks for APIs. Without an authorizer each check costs only a test of ``broker.authorizer``.
+"""Authorization checks for APIs. Without an authorizer each check costs only one comparison.
 
 A refusal goes to the security log, unless the check only filters an answer (``log=False``), like Kafka's
 ``logIfDenied``.
@@ -24,7 +24,7 @@ USER = AclResourceType.USER
 
 
 class AccessPorts(Protocol):
-    """The authorizer, and the log of refusals."""
+    """The interface that checks need from the broker: the authorizer, and the log of refusals."""
 
     authorizer: Authorizer | None
     security_log: SecurityLog
@@ -48,7 +48,7 @@ def allows(
 
 
 def sees_topic(ports: AccessPorts, context: RequestContext, topic: str) -> bool:
-    """Whether the caller may see a topic that it has not named."""
+    """Whether the caller may see a topic that the request does not name; a refusal is not logged."""
     return allows(ports, context, Operation.DESCRIBE, TOPIC, topic, log=False)
 
 
@@ -57,7 +57,7 @@ def allows_cluster(ports: AccessPorts, context: RequestContext, operation: int, 
 
 
 def allows_some(ports: AccessPorts, context: RequestContext, operation: int, kind: int) -> bool:
-    """Whether there is any resource of this type on which the caller may do ``operation``."""
+    """Whether a resource of this type is possible on which the caller may do ``operation``."""
     authorizer = ports.authorizer
     return authorizer is None or authorizer.allows_some(context.principal, context.client_host, operation, kind)
 

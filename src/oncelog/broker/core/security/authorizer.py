@@ -1,10 +1,10 @@
 """Decides whether a principal is authorized, by the rules of Apache Kafka's ``StandardAuthorizer``; pure.
 
-Called by the APIs for every resource that a request names, if ``authorizer.class.name`` is set; without it there is
-no authorizer and nothing is checked. Rules
+Called by the APIs for every resource that a request names, if ``authorizer.class.name`` is set; without it there is no
+authorizer and nothing is checked. Rules
 - A super user may do everything.
-- One denying ACL outweighs all allowing ones. An ACL applies if its principal (or ``User:*``), its host (or ``*``),
-  its operation (or ALL) and its resource match: literally, by prefix, or as the wildcard ``*``.
+- A single ACL that denies outweighs all ACLs that allow. An ACL applies if its principal (or ``User:*``), its host (or
+  ``*``), its operation (or ALL) and its resource match: literally, by prefix, or as the wildcard ``*``.
 - If an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
 - If no ACL matches, the request is refused; if the resource has no ACL at all, ``allow.everyone.if.no.acl.found``
   decides.
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 EVERYBODY = "User:*"
 MAX_REMEMBERED = 100_000
-"""Limit of the cache of decisions; beyond it all are dropped, so that invented names cannot exhaust the memory."""
+"""Limit on the number of cached decisions; beyond it all are dropped, so that invented names cannot exhaust the
+memory."""
 
 _IMPLIED_BY: dict[int, frozenset[int]] = {
     Operation.DESCRIBE: frozenset(
@@ -45,7 +46,7 @@ _IMPLIED_BY: dict[int, frozenset[int]] = {
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}),
 }
 _SOME_RESOURCE = "hardcode"
-"""The name that Kafka checks to learn whether a principal may use any resource of a type."""
+"""The resource name that Kafka checks to find out whether a principal may use any resource of a type."""
 
 
 class _Verdict(Enum):
@@ -59,7 +60,7 @@ class Authorizer:
     """Decides by the ACLs given to :meth:`change`.
 
     :param super_users: principals, ``User:name``.
-    :param allow_without_acls: ``allow.everyone.if.no.acl.found``.
+    :param allow_without_acls: the value of ``allow.everyone.if.no.acl.found``.
     """
 
     def __init__(self, super_users: Collection[str], *, allow_without_acls: bool, acls: Iterable[Acl] = ()) -> None:
@@ -72,7 +73,7 @@ class Authorizer:
         self.change(acls)
 
     def change(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
-        """Add and remove ACLs, effective now; the cost depends only on the size of the change."""
+        """Add and remove ACLs, with immediate effect; the cost depends only on the number of these ACLs."""
         for acl in removed:
             self._remove(acl)
         literal = self._literal
@@ -110,7 +111,8 @@ class Authorizer:
             del lengths[len(name)]
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
-        """Whether ``principal``, connected from ``host``, may do ``operation`` on one resource."""
+        """Whether ``principal``, connected from ``host``, may do ``operation`` on the resource ``name`` of type
+        ``kind``."""
         if principal in self.super_users:
             return True
         question = (principal, host, operation, kind, name)
@@ -161,7 +163,7 @@ class Authorizer:
         return verdict
 
     def _matching(self, kind: int, name: str) -> Iterable[Iterable[Acl]]:
-        """The ACLs whose pattern the resource matches."""
+        """The ACLs whose pattern matches the resource."""
         for literal in dict.fromkeys((name, WILDCARD)):
             acls = self._literal.get((kind, literal))
             if acls:
@@ -192,14 +194,14 @@ def _outweighed(pattern: int, name: str, denied: set[tuple[int, str]]) -> bool:
 
 
 def super_users_in(text: str) -> frozenset[str]:
-    """``super.users``: principals separated by semicolons."""
+    """The principals in ``super.users``, which are separated by semicolons."""
     return frozenset(part.strip() for part in text.split(";") if part.strip())
 
 
 def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer | None:
     """The authorizer selected by ``authorizer.class.name``; None if that is empty.
 
-    :raises ConfigError: it names a class other than Apache Kafka's own.
+    :raises ConfigError: the setting names a class other than Apache Kafka's own.
     """
     name = config.authorizer_class_name
     if not name:
@@ -214,5 +216,5 @@ def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer |
 
 
 def resource_name(kind: int) -> str:
-    """A resource type as written in the security log and in Kafka's audit log."""
+    """The name of a resource type in the security log, as in Kafka's audit log."""
     return "".join(word.capitalize() for word in AclResourceType(kind).name.split("_"))

@@ -1,4 +1,4 @@
-"""Answers to requests that are refused as a whole: the error in each place where the API has one.
+"""Answers to requests that are refused as a whole: the error is in every field where the API has one.
 
 Called by ``request_rules`` for callers without the permission, and by ``sasl_authenticator`` for unexpected requests
 during a login. Source: the ``getErrorResponse`` of Kafka's requests.
@@ -26,7 +26,7 @@ MESSAGES = {
     "message was sent to an incompatible broker. See the broker logs for more details.",
     Error.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
 }
-"""Kafka's default message for an error."""
+"""Kafka's default message for each error."""
 WITHOUT_MESSAGE: Final = frozenset(
     {
         *(ApiKey.DELETE_TOPICS, ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_PRODUCERS),
@@ -40,18 +40,19 @@ WITH_DEFAULT_MESSAGE: Final = frozenset(
         *(ApiKey.ALTER_SHARE_GROUP_OFFSETS, ApiKey.DELETE_SHARE_GROUP_OFFSETS),
     }
 )
-"""For these APIs Kafka returns the error's default message; for all others, the exception's message."""
+"""APIs that return the error's default message in Kafka; all others return the exception's message."""
 T = TypeVar("T")
 ITSELF = ""
 
 
 class AnswerEntries(NamedTuple):
-    """The answer has one entry for each of the request's.
+    """How to build a list in the answer that has one entry for each entry in the request.
 
-    :ivar field: the answer's list, and ``kind`` the class of its entries.
-    :ivar asked: the request's list, or a function that builds it.
-    :ivar same: fields with the value of the request's entry, by name: that of the request's field, or ``ITSELF``.
-    :ivar fixed: fields with one value.
+    :ivar field: the field with the answer's list; ``kind`` is the class of its entries.
+    :ivar asked: the field with the request's list, or a function that builds the list.
+    :ivar same: fields of the answer's entry that take their value from the request's entry: from the field named, or,
+        with ``ITSELF``, the entry itself.
+    :ivar fixed: fields with the same value in each entry.
     """
 
     field: str
@@ -63,7 +64,7 @@ class AnswerEntries(NamedTuple):
 
 
 def refusal(api_key: int, version: int, request: Any, error: Error, message: str | None = None) -> Message | None:
-    """The answer of the request's API with only ``error``; None if the request wants no answer.
+    """The answer to a refused request, with nothing but ``error``; None for a request that gets no answer.
 
     :param message: the message, for APIs that do not always return the error's default message.
     """
@@ -82,7 +83,7 @@ def refusal(api_key: int, version: int, request: Any, error: Error, message: str
 
 
 def _of_version(rows: Sequence[tuple[int, T]], version: int) -> T | None:
-    """The last row that applies to the version."""
+    """The last of ``rows``, which are in ascending order of version, that applies to ``version``."""
     return next((row for first, row in reversed(rows) if version >= first), None)
 
 
@@ -119,12 +120,12 @@ def _topics(kind: str, inner: AnswerEntries | None = None, same: Mapping[str, st
 
 
 def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> AnswerEntries:
-    """One entry for each partition; request and answer name the field of its number alike."""
+    """One entry for each partition; the field with the partition's number has the same name in request and answer."""
     return AnswerEntries("partitions", kind, "partitions", _named(name), fixed=fixed)
 
 
 def _indexes(kind: str, asked: str, **fixed: Any) -> AnswerEntries:
-    """One entry for each partition, which the request identifies only by its number."""
+    """One entry for each partition; in the request a partition is only a number."""
     return AnswerEntries("partitions", kind, asked, {"partition_index": ITSELF}, fixed=fixed)
 
 
@@ -156,7 +157,7 @@ def _changed_users(request: Any) -> list[str]:
 
 _RESOURCE: Final = _named("resource_type", "resource_name")
 _NOBODY: Final = {"principal_type": "User", "principal_name": "ANONYMOUS"}
-"""The caller of a request before any login."""
+"""The fields that describe a caller who has not logged in."""
 _NO_RECORDS: Final = {"high_watermark": -1, "records": b""}
 _NO_TOKEN: Final = {**_NOBODY, **dict.fromkeys(("issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms"), -1)}
 _FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {
@@ -173,7 +174,7 @@ _FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {
         (3, _NO_TOKEN | {f"token_requester_{field}": value for field, value in _NOBODY.items()}),
     ),
 }
-"""Fields of the answer that have a fixed value, from a version on."""
+"""For each API the fields of the answer that have a fixed value, from a version on."""
 _FETCHED: Final = AnswerEntries(
     "partitions", "PartitionData", "partitions", {"partition_index": "partition"}, fixed=_NO_RECORDS
 )
@@ -304,4 +305,5 @@ _ENTRIES: Mapping[ApiKey, tuple[tuple[int, AnswerEntries | None], ...]] = {
         (4, None),
     ),
 }
-"""The entries of each API from a version on, for APIs that return more than one error for the whole answer."""
+"""For each API, from a version on, the list of entries in the answer, if errors are not returned just once for the
+whole answer."""

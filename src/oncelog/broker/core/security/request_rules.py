@@ -1,7 +1,7 @@
 """Permissions needed to make a request at all, checked before its handler runs if there is an authorizer.
 
-``core.registry`` says which API needs which permissions; ``Broker`` has them checked. Sources: Kafka's ``KafkaApis``,
-``ControllerApis``, and ``getErrorResponse`` of each request for the shape of a refusal.
+``core.registry`` says which API needs which permissions; ``Broker`` checks them with :func:`refused_request`. Sources:
+Kafka's ``KafkaApis``, ``ControllerApis``, and ``getErrorResponse`` of each request for the shape of a refusal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Right = Callable[[AccessPorts, "RequestContext", Any], Error]
 
 
 def group(operation: Operation) -> Right:
-    """Requires ``operation`` on the group that the request names."""
+    """A check that requires ``operation`` on the group that the request names."""
 
     def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
         allowed = allows(ports, context, operation, GROUP, request.group_id)
@@ -41,7 +41,7 @@ def group(operation: Operation) -> Right:
 
 
 def cluster(operation: Operation) -> Right:
-    """Requires ``operation`` on the cluster."""
+    """A check that requires ``operation`` on the cluster."""
 
     def right(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
         allowed = allows_cluster(ports, context, operation)
@@ -51,7 +51,7 @@ def cluster(operation: Operation) -> Right:
 
 
 def transactional_id(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """Requires WRITE on the transactional id that the request names."""
+    """A check that requires WRITE on the transactional id that the request names."""
     return _may_write_as(ports, context, request.transactional_id)
 
 
@@ -65,8 +65,9 @@ def _may_act_as(ports: AccessPorts, context: RequestContext, operation: Operatio
 
 
 def idempotent_write(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """InitProducerId: a caller that may write to any topic may do so idempotently (KIP-679); two-phase commit needs a
-    permission of its own, because such a transaction may block ``read_committed`` readers without limit (KIP-939)."""
+    """The check for InitProducerId: a caller that may write to some topic may also write idempotently (KIP-679);
+    two-phase commit needs a permission of its own, because its transactions may block ``read_committed`` readers for
+    any length of time (KIP-939)."""
     if request.transactional_id is not None:
         refused = _may_write_as(ports, context, request.transactional_id)
         if refused is Error.NONE and request.enable_2pc:
@@ -80,7 +81,8 @@ def idempotent_write(ports: AccessPorts, context: RequestContext, request: Any) 
 
 
 def transactional_id_or_broker(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """AddPartitionsToTxn: from version 4 on only brokers send it."""
+    """The check for AddPartitionsToTxn: WRITE on the transactional id; from version 4 on, which only brokers send,
+    CLUSTER_ACTION."""
     if context.api_version >= FIRST_ADD_PARTITIONS_FROM_BROKERS:
         allowed = allows_cluster(ports, context, Operation.CLUSTER_ACTION)
         return Error.NONE if allowed else Error.CLUSTER_AUTHORIZATION_FAILED
@@ -88,7 +90,8 @@ def transactional_id_or_broker(ports: AccessPorts, context: RequestContext, requ
 
 
 def cluster_action_or_alter(ports: AccessPorts, context: RequestContext, request: Any) -> Error:
-    """Permits WriteTxnMarkers to brokers, and to callers that may alter the cluster (KIP-664)."""
+    """The check for WriteTxnMarkers, which is permitted to brokers and to callers that may alter the cluster
+    (KIP-664)."""
     if allows_cluster(ports, context, Operation.ALTER, log=False) or allows_cluster(
         ports, context, Operation.CLUSTER_ACTION
     ):

@@ -21,7 +21,7 @@ PERIOD_MS = 10_000
 
 
 class Peer(Protocol):
-    """The refused peer."""
+    """The interface of a peer whose refusal is logged."""
 
     @property
     def client_host(self) -> str: ...
@@ -35,13 +35,12 @@ class Refusable(Peer, Protocol):
 
 class SecurityLog:
     """Writes a refusal the first time that it occurs, and the number of its repetitions at the end of each period of
-    ten seconds. Beyond ``REFUSALS_IN_A_PERIOD`` different refusals it only counts.
-    """
+    ten seconds. Beyond ``REFUSALS_IN_A_PERIOD`` different refusals in a period it only counts them."""
 
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
         self._repeated: dict[str, int] = {}
-        """The refusals of this period, each with how often it was repeated."""
+        """The refusals of the current period, and how often each was repeated."""
         self._left_out = 0
 
     def refused_login(self, peer: Peer, reason: str, now_ms: int) -> None:
@@ -54,7 +53,7 @@ class SecurityLog:
         self._write(f"request refused from {peer.client_host}: {reason}", now_ms)
 
     def refuse_request(self, channel: Refusable, reason: str, now_ms: int) -> None:
-        """Close the connection of a request that exceeds a limit, or is malformed."""
+        """Log a request that exceeds a limit or is malformed, and close its connection."""
         self.refused_request(channel, reason, now_ms)
         channel.close(reason)
 
@@ -82,7 +81,7 @@ class SecurityLog:
             self._timers.schedule(now_ms + PERIOD_MS, self._next_period)
 
     def write_counts(self) -> None:
-        """Write the refusals that were counted since the last call."""
+        """Write the counts of repeated refusals since the last call."""
         for refusal, count in self._repeated.items():
             if count:
                 logger.warning("%s (%d more time%s)", refusal, count, "" if count == 1 else "s")

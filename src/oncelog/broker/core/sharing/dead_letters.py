@@ -1,9 +1,10 @@
-"""Writes records that share groups give up to the topic that the group names: its dead letters (KIP-1191).
+"""Writes the dead letters of share groups: records that a group no longer delivers, to the topic that the group names
+for them (KIP-1191).
 
-Called by ``share_partitions`` once it is stored that the records are given up, and again after a restart for those that
-were not archived since: a dead letter may be written twice. A dead letter that cannot be written is logged; its record
-is archived nevertheless. Source: Kafka's ``ShareGroupDLQStateManager`` (4.4), whose headers, partitions and refusals
-these are.
+Called by ``share_partitions`` once it is stored that the records are not delivered again, and after a restart for those
+that are not yet archived: a dead letter may be written twice. A dead letter that cannot be written is logged; its
+record is archived nevertheless. Source: Kafka's ``ShareGroupDLQStateManager`` (4.4), which has the same headers,
+partitions and refusals.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 5
 RETRY_MS: Final = 1000
-"""The delay before the second attempt; it doubles before each further attempt."""
+"""The delay in ms before the second attempt; it doubles before each further attempt."""
 RETRIED: Final = frozenset(
     {Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_ENOUGH_REPLICAS, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 )
@@ -64,9 +65,10 @@ class DeadLetterPorts(Protocol):
 
 
 class GivenUp(NamedTuple):
-    """What a group gives up of a partition at once.
+    """Records of a partition that a group gives up at the same time.
 
-    :ivar batches: in ascending order; True: a member rejected them, False: they reached the delivery limit.
+    :ivar batches: batches of records in ascending order, with True if a member rejected them, False if they reached the
+        delivery limit.
     """
 
     group_id: str
@@ -74,7 +76,7 @@ class GivenUp(NamedTuple):
     batches: Sequence[tuple[StateBatch, bool]]
 
     def records(self) -> Iterator[tuple[int, Headers]]:
-        """The offset of each record, and the headers of its dead letter."""
+        """The offset of each record, with the headers of its dead letter."""
         topic, index = self.partition.topic_partition
         for batch, is_rejected in self.batches:
             reason = "Offset rejected by client." if is_rejected else "Offset delivery count exceeded the threshold."
@@ -91,10 +93,10 @@ class GivenUp(NamedTuple):
 
 
 class DeadLetters:
-    """See the module."""
+    """Writes dead letters to the groups' topics, and counts them."""
 
     def __init__(self, ports: DeadLetterPorts, setting: Callable[[str, str], str]) -> None:
-        """:param setting: returns the value of a group's setting, from group id and name."""
+        """:param setting: returns the value of a group's setting; called with group id and setting."""
         self._ports = ports
         self._setting = setting
         self.written: Counter[str] = Counter()
@@ -108,11 +110,11 @@ class DeadLetters:
         return self._setting(group_id, "errors.deadletterqueue.topic.name")
 
     def wanted(self, group_id: str) -> bool:
-        """Whether a group has dead letters."""
+        """Whether a group wants dead letters: it names a topic for them, and ``share.version`` is at least 2."""
         return self._ports.metadata.finalized_features.level(SHARE_VERSION) > 1 and bool(self._topic(group_id))
 
     def write(self, given_up: GivenUp, now_ms: int) -> Deferred[None]:
-        """Resolved once the dead letters are committed, or cannot be written."""
+        """Write the dead letters; resolves once they are committed, or it is clear that they cannot be written."""
         return self._ports.tasks.begin(self._writing(given_up, now_ms))
 
     def _writing(self, given_up: GivenUp, now_ms: int) -> Work[None]:
@@ -133,7 +135,7 @@ class DeadLetters:
             )
 
     def _refusal(self, group_id: str) -> str | None:
-        """Why nothing is written to the topic that the group names now."""
+        """The reason why nothing can be written to the topic that the group names, else None."""
         name, config = self._topic(group_id), self._ports.config
         if not name:
             return "the group has no errors.deadletterqueue.topic.name any more"
@@ -157,7 +159,7 @@ class DeadLetters:
         return None
 
     def _target(self, given_up: GivenUp) -> Partition | None:
-        """The partition that the dead letters go to."""
+        """The partition to which the dead letters are written; None if the topic does not exist."""
         info = self._ports.metadata.topic(self._topic(given_up.group_id))
         if info is None:
             return None
@@ -165,9 +167,8 @@ class DeadLetters:
         return self._ports.partition(TopicPartition(info.name, index))
 
     def _copying(self, given_up: GivenUp) -> Work[str | None]:
-        """Append the dead letters, in batches that the topic accepts; returns why they could not be appended. A record
-        that is too large for the topic is not copied.
-        """
+        """Append the dead letters, in batches that the topic accepts; returns the reason if they could not be appended.
+        A record that is too large for the topic is not copied."""
         target = self._target(given_up)
         most = target.log.config.max_message_bytes if target is not None else 0
         originals = self._originals(given_up)
@@ -191,7 +192,8 @@ class DeadLetters:
         return (yield from self._appending(given_up, builder))
 
     def _originals(self, given_up: GivenUp) -> Iterator[Record]:
-        """The records themselves, if the group has them copied, as far as they can be read, and others between them."""
+        """The original records, as far as they can be read, if the group has them copied; records between them may be
+        included."""
         if self._setting(given_up.group_id, "errors.deadletterqueue.copy.record.enable") != "true":
             return
         log = given_up.partition.log
@@ -212,7 +214,7 @@ class DeadLetters:
             logger.warning("dead letters of %s are written without keys and values: %s", given_up.partition, error)
 
     def _appending(self, given_up: GivenUp, builder: BatchBuilder) -> Work[str | None]:
-        """Append a batch; returns why it could not be appended."""
+        """Append one batch of dead letters, with several attempts; returns the reason if it could not be appended."""
         group_id, error = given_up.group_id, Error.UNKNOWN_TOPIC_OR_PARTITION
         for attempt in range(ATTEMPTS):
             if attempt:

@@ -1,12 +1,12 @@
 """The deliveries of one partition to one share group: which records are acquired, by whom, and how often (KIP-932).
 
-Pure: time is an argument, and nothing is written here. What is remembered beyond a restart (acknowledgements, releases)
-is decided as a :class:`StateBatch`, which the owner (``share_partitions``) writes and then passes to
-:meth:`SharePartition.settle`; acquisitions live in memory only, as in Apache Kafka.
+Pure: time is an argument, and nothing is written here. Changes that must survive a restart (acknowledgements, releases)
+are returned as :class:`StateBatch`, which the caller (``share_partitions``) writes and then passes to
+:meth:`SharePartition.settle`; acquisitions are only in memory, as in Apache Kafka.
 
-Invariants: the ranges tile ``[start_offset, end_offset]`` without holes; the first is never in a final state; a range
-is acquired by one member; the count of an acquired range never exceeds the limit. Source: Kafka's ``SharePartition``
-(4.4), which keeps batches and offsets where this has ranges.
+Invariants: the ranges cover ``[start_offset, end_offset]`` without gaps; the first range is never in a final state; a
+range is acquired by one member; the delivery count of an acquired range never exceeds the limit. Source: Kafka's
+``SharePartition`` (4.4), which stores batches and offsets instead of ranges.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from oncelog.errors import Error
 
 NO_MEMBER: Final = ""
 SPARSE: Final = 100
-"""With so many ranges for each that is replaced, they are replaced one after the other."""
+"""If there are at least this many times as many ranges as ranges to be replaced, these are replaced one after the
+other."""
 
 
 class AcknowledgeType(IntEnum):
@@ -42,7 +43,8 @@ STATE_AFTER: Final[Mapping[int, RecordState]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordRange:
-    """Neighbouring offsets with the same state. ``changing``: a change of the state is being written."""
+    """Consecutive offsets with the same state; ``last`` is included. ``changing``: a change of the state is being
+    written."""
 
     first: int
     last: int
@@ -76,9 +78,8 @@ class Acquired(NamedTuple):
 
 
 class LogBatch(NamedTuple):
-    """A batch as it is in the log. ``skipped``: it is a marker, or belongs to an aborted transaction, so the group must
-    not see it.
-    """
+    """The offsets of a batch in the log. ``skipped``: the batch is a marker, or belongs to an aborted transaction, so
+    that the group must not get it."""
 
     base: int
     last: int
@@ -86,7 +87,7 @@ class LogBatch(NamedTuple):
 
 
 class AckBatch(NamedTuple):
-    """A member's acknowledgement of offsets: one type for all of them, or one for each."""
+    """A member's acknowledgement of consecutive offsets: ``types`` has one type for all of them, or one for each."""
 
     first: int
     last: int
@@ -119,19 +120,18 @@ class ShareLimits(NamedTuple):
 
     @property
     def given_up(self) -> RecordState:
-        """The state of a record that is rejected, or was delivered as often as allowed."""
+        """The state of a record that was rejected, or was delivered as often as allowed."""
         return RecordState.ARCHIVING if self.dead_letters else RecordState.ARCHIVED
 
     @property
     def throttled_from(self) -> int:
-        """From this number of deliveries on a record is delivered together with fewer records, so that a bad record
-        does not make all of them fail.
-        """
+        """From this number of deliveries on, a record is delivered together with fewer other records, so that a record
+        that cannot be processed does not make all of them fail."""
         return max(2, -(-self.delivery_count // 2))
 
 
 class SharePartition:
-    """The deliveries of one share partition. It begins at ``start_offset`` with the stored states of its offsets."""
+    """The deliveries of one share partition. It starts at ``start_offset``, with the stored states of its offsets."""
 
     def __init__(self, start_offset: int, batches: Iterable[StateBatch] = ()) -> None:
         self.start_offset = start_offset
@@ -153,7 +153,8 @@ class SharePartition:
 
     @property
     def end_offset(self) -> int:
-        """The last offset that was ever acquired; ``start_offset - 1`` if none is in flight."""
+        """The last offset in flight, which was read but need not have been acquired; ``start_offset - 1`` if none is in
+        flight."""
         return self._ranges[-1].last if self._ranges else self.start_offset - 1
 
     @property
@@ -162,7 +163,7 @@ class SharePartition:
 
     @property
     def final_count(self) -> int:
-        """How many offsets from ``start_offset`` on are delivered for good (KIP-1226)."""
+        """The number of offsets from ``start_offset`` on in a final state (KIP-1226)."""
         return self._final_count
 
     def __iter__(self) -> Iterator[RecordRange]:
@@ -179,7 +180,8 @@ class SharePartition:
         return self.in_flight < limits.record_locks or self.next_offset() <= self.end_offset
 
     def next_lock_ms(self) -> int | None:
-        """When the next lock ends; a lock whose records are being written ends with the write."""
+        """The time in ms at which the next lock ends, or None; a lock whose records are being written ends with that
+        write."""
         ends = [
             each.locked_until_ms for each in self._ranges if each.state is RecordState.ACQUIRED and not each.changing
         ]
@@ -199,8 +201,8 @@ class SharePartition:
     ) -> list[Acquired]:
         """Lock records of the log's ``batches``, which were read from :meth:`next_offset` on, for a member.
 
-        Offsets between the batches no longer have a record, and are skipped. At most ``max_records``, but the batch
-        that reaches them is completed unless ``is_strict`` (KIP-1206).
+        Offsets between the batches no longer have a record, and are skipped. At most ``max_records`` are acquired, but
+        the batch that reaches this number is acquired completely, unless ``is_strict`` (KIP-1206).
         """
         acquired: list[RecordRange] = []
         wanted, begin = max_records, self.next_offset()
@@ -235,7 +237,7 @@ class SharePartition:
         locked_until_ms: int,
         is_strict: bool,
     ) -> tuple[list[RecordRange], bool]:
-        """The part of one batch that can be acquired from ``first`` on, and whether to stop there."""
+        """Acquire what is possible of one batch from ``first`` on; also returns whether to stop there."""
         taken: list[RecordRange] = []
         last, left, ends = batch.last, wanted, False
         for each in self._between(first, last):
@@ -267,7 +269,8 @@ class SharePartition:
     def _take_new(
         self, member_id: str, first: int, last: int, most: int, record_locks: int, locked_until_ms: int
     ) -> tuple[list[RecordRange], bool]:
-        """Acquire at most ``most`` records of a batch that were not in flight; and whether to stop there."""
+        """Acquire at most ``most`` records of a batch that are not yet in flight; also returns whether to stop
+        there."""
         if last <= self.end_offset or self.in_flight >= record_locks:
             return [], last > self.end_offset
         start = max(first, self.end_offset + 1)
@@ -279,18 +282,17 @@ class SharePartition:
         return [new], new.last < last
 
     def _append_batch(self, new: RecordRange, last: int) -> None:
-        """The acquired part of a batch that was not in flight. The rest of it, up to ``last``, was read too and becomes
-        available, whatever the limit of locks.
-        """
+        """Add the acquired part of a batch that was not in flight. The rest of the batch, up to ``last``, was read too:
+        it becomes available even if that exceeds the limit of records in flight."""
         self._append(new)
         if new.last < last:
             self._append(RecordRange(new.last + 1, last, RecordState.AVAILABLE))
 
     @staticmethod
     def _acquirable(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
-        """How many records of a range are delivered together, and whether to stop there: half of the batch, a quarter,
-        and so on; at the last attempt a record is delivered alone.
-        """
+        """The number of records of a range that are delivered together, and whether to stop after them. Records that
+        were delivered several times come as half of a batch, then a quarter, and so on; the last delivery has one
+        record."""
         if limits.delivery_count > 2 and each.deliveries == limits.delivery_count - 1:
             return (0 if has_others else 1), True
         if each.deliveries >= limits.throttled_from:
@@ -298,7 +300,7 @@ class SharePartition:
         return len(each), False
 
     def _skip(self, first: int, last: int) -> None:
-        """Skip offsets without a record for this group."""
+        """Mark offsets as archived that have no record for this group."""
         self._put(
             [
                 RecordRange(max(first, each.first), min(last, each.last), RecordState.ARCHIVED, each.deliveries)
@@ -314,7 +316,7 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, batches: Sequence[AckBatch], limits: ShareLimits, now_ms: int
     ) -> list[StateBatch] | AckRefusal:
-        """The changes to write: those of all batches, or none. A renewal takes effect at once."""
+        """Acknowledge all batches or none; returns the changes to write. A renewal takes effect at once."""
         changes: list[StateBatch] = []
         renewed: list[RecordRange] = []
         acknowledged = -1
@@ -342,7 +344,7 @@ class SharePartition:
         return changes
 
     def _find(self, member_id: str, batch: AckBatch) -> AckRefusal | None:
-        """The error if a member may not acknowledge these offsets."""
+        """The error if a member may not acknowledge these offsets, else None."""
         first = max(batch.first, self.start_offset)
         if not self._ranges or batch.last > self.end_offset:
             if not self._ranges or batch.first > self.end_offset:
@@ -364,7 +366,8 @@ class SharePartition:
         return None
 
     def release(self, member_id: str, limits: ShareLimits) -> list[StateBatch]:
-        """A member has left: the records that it acquired become available to others."""
+        """Make the records that a member has acquired available to others, because it has left; returns the changes to
+        write."""
         changes = [
             _change(each.first, each.last, each.deliveries, RecordState.AVAILABLE, limits)
             for each in self._ranges
@@ -374,7 +377,8 @@ class SharePartition:
         return changes
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """The changes of locks that have expired by ``now_ms``; they apply at once, even if they cannot be written."""
+        """End the locks that have expired by ``now_ms``. The changes returned apply at once, even if they cannot be
+        written."""
         changes = [
             _change(each.first, each.last, each.deliveries, RecordState.AVAILABLE, limits)
             for each in self._ranges
@@ -384,7 +388,7 @@ class SharePartition:
         return changes
 
     def archiving(self) -> list[StateBatch]:
-        """The records that were given up, and may have no dead letters yet."""
+        """The records that were given up and whose dead letters may not have been written."""
         return [
             StateBatch(each.first, each.last, each.state, each.deliveries)
             for each in self._ranges
@@ -392,13 +396,14 @@ class SharePartition:
         ]
 
     def archive(self, batches: Iterable[StateBatch]) -> list[StateBatch]:
-        """Called when dead letters are written, or cannot be written; returns the changes, which apply at once."""
+        """Archive records whose dead letters were written, or cannot be written; returns the changes, which apply at
+        once."""
         changes = [batch._replace(state=RecordState.ARCHIVED) for batch in batches]
         self._apply(changes)
         return changes
 
     def _mark(self, changes: Iterable[StateBatch], *, changing: bool) -> None:
-        """Note whether the records wait until these changes are written."""
+        """Mark the records of ``changes`` as waiting for the write, or as no longer waiting."""
         self._put(
             [
                 replace(each, first=max(change.first, each.first), last=min(change.last, each.last), changing=changing)
@@ -426,7 +431,7 @@ class SharePartition:
         self._trim()
 
     def move_start(self, offset: int) -> None:
-        """The log now begins at ``offset``: earlier records are deleted."""
+        """Drop the records before ``offset``, because the log now begins there."""
         if offset <= self.start_offset:
             return
         if offset > self.end_offset:
@@ -445,7 +450,7 @@ class SharePartition:
     # --- ranges
 
     def _index(self, offset: int) -> int:
-        """The range that holds ``offset``, which is in flight."""
+        """The index of the range that contains ``offset``, which must be in flight."""
         return bisect_right(self._ranges, offset, key=lambda each: each.first) - 1
 
     def _between(self, first: int, last: int) -> Sequence[RecordRange]:
@@ -464,8 +469,9 @@ class SharePartition:
         self._ranges.append(new)
 
     def _put(self, news: Sequence[RecordRange]) -> None:
-        """Replace the state of offsets that are in flight, in ascending order; neighbours that become alike are joined.
-        All at once, unless they are few among many: each replacement moves all that follow."""
+        """Replace the state of offsets that are in flight, in ascending order; neighbouring ranges that become equal
+        are joined. All are replaced at once, unless they are few among many ranges: each single replacement moves all
+        ranges that follow."""
         if not news:
             return
         low, high = self._index(news[0].first), self._index(news[-1].last)
@@ -480,7 +486,7 @@ class SharePartition:
         self._ranges[low : high + 1] = after
 
     def _trim(self) -> None:
-        """The start moves past offsets in a final state."""
+        """Move the start past offsets in a final state."""
         gone = 0
         while gone < len(self._ranges) and self._ranges[gone].state in FINAL:
             self._final_count -= len(self._ranges[gone])
@@ -490,7 +496,7 @@ class SharePartition:
 
 
 def _replaced(ranges: Sequence[RecordRange], news: Sequence[RecordRange]) -> Iterator[RecordRange]:
-    """The ranges, which have no holes, with ``news`` in place of what they had of these offsets."""
+    """The ranges, which have no gaps, with ``news`` in place of the states of the same offsets."""
     rest = iter(ranges)
     each = next(rest)
     start = each.first
@@ -525,14 +531,16 @@ def _final(ranges: Iterable[RecordRange]) -> int:
 
 
 def _change(first: int, last: int, deliveries: int, state: RecordState, limits: ShareLimits) -> StateBatch:
-    """A record that was delivered as often as allowed is given up instead of becoming available."""
+    """The change to ``state``; a record that was delivered as often as allowed is given up instead of becoming
+    available."""
     if state is RecordState.AVAILABLE and deliveries >= limits.delivery_count:
         state = limits.given_up
     return StateBatch(first, last, state, deliveries)
 
 
 def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:
-    """First offset, last offset and type of each run of equal types; offsets before the start are left out."""
+    """First offset, last offset and type of each run of equal types in an acknowledgement; offsets before the start are
+    left out."""
     if len(batch.types) == 1:
         yield max(batch.first, start_offset), batch.last, batch.types[0]
         return
@@ -546,7 +554,7 @@ def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _as_acquired(ranges: Iterable[RecordRange]) -> list[Acquired]:
-    """Merge neighbours with the same number of deliveries."""
+    """The ranges as the answer lists them: neighbours with the same number of deliveries are merged."""
     joined: list[Acquired] = []
     for each in ranges:
         if joined and joined[-1].last + 1 == each.first and joined[-1].deliveries == each.deliveries:

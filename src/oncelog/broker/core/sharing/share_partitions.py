@@ -1,4 +1,4 @@
-"""The share partitions that this broker leads: loads them, reads the log for them, writes what changes (KIP-932).
+"""The share partitions that this broker leads: loads them, reads the log for them, writes their changes (KIP-932).
 
 Called by ShareFetch and ShareAcknowledge, by the group coordinator when states change, and by timers when locks end.
 Acquisitions are decided and applied here at once; acknowledgements and releases apply once the share coordinator has
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 READ_AT_ONCE_BYTES: Final = 256 * 1024
 ALWAYS_MS: Final = 2**63 - 1
 SKIPPED_AT_ONCE: Final = 100
-"""How many reads in a row may find nothing but markers and aborted records."""
+"""The maximum number of reads for one delivery; many reads in a row may find only markers and aborted records."""
 GONE: Final = (
     Error.FENCED_STATE_EPOCH,
     Error.FENCED_LEADER_EPOCH,
@@ -60,14 +60,14 @@ GONE: Final = (
     Error.NOT_COORDINATOR,
     Error.COORDINATOR_NOT_AVAILABLE,
 )
-"""Refusals of the share coordinator after which the state must be read again."""
+"""Errors of the share coordinator after which the stored state must be read again."""
 ANSWERS: Final[Mapping[Error, Error]] = {
     Error.FENCED_LEADER_EPOCH: Error.NOT_LEADER_OR_FOLLOWER,
     Error.NOT_COORDINATOR: Error.COORDINATOR_NOT_AVAILABLE,
     Error.COORDINATOR_LOAD_IN_PROGRESS: Error.COORDINATOR_NOT_AVAILABLE,
     Error.INVALID_REQUEST: Error.UNKNOWN_SERVER_ERROR,
 }
-"""The share coordinator's errors as members get them (``SharePartition.fetchPersisterError``)."""
+"""The errors that members get for errors of the share coordinator (``SharePartition.fetchPersisterError``)."""
 
 
 class SharingPorts(DeadLetterPorts, Protocol):
@@ -90,11 +90,11 @@ class Held:
     leader_epoch: int
     timer: Timer | None = None
     expired_locks: int = 0
-    """How many record locks have expired since the share partition came into use."""
+    """The number of records whose locks have expired since the share partition came into use."""
 
 
 class Loading(NamedTuple):
-    """The stored state of a share partition is being read."""
+    """A share partition whose stored state is being read."""
 
     partition: Partition
     leader_epoch: int
@@ -102,7 +102,7 @@ class Loading(NamedTuple):
 
 
 class ShareDelivery(NamedTuple):
-    """Records for a member, as whole batches, and which of them it has acquired."""
+    """Whole batches for a member, and the offsets in them that the member has acquired."""
 
     records: bytes
     acquired: list[Acquired]
@@ -113,18 +113,18 @@ class ShareCounts:
     """Counts since the start, for metrics."""
 
     acknowledgements: Counter[int] = field(default_factory=Counter)
-    """Acknowledged records by type."""
+    """The number of acknowledged records, by type."""
     fetch_requests: int = 0
     failed_fetches: int = 0
-    """Requests in which at least one partition got an error; likewise ``failed_acknowledgements``."""
+    """The number of requests in which at least one partition got an error; likewise ``failed_acknowledgements``."""
     acknowledge_requests: int = 0
     failed_acknowledgements: int = 0
     lost_sessions: int = 0
-    """Sessions that ended with their connection."""
+    """The number of sessions that ended because their connection did."""
 
 
 class SharePartitions:
-    """See the module."""
+    """The share partitions in use whose leader is this broker, and the sessions of their members."""
 
     def __init__(self, ports: SharingPorts) -> None:
         self._ports = ports
@@ -167,7 +167,7 @@ class SharePartitions:
         return iter(list(self._held.values()))
 
     def held(self, key: ShareKey) -> Held | None:
-        """A share partition that is in use."""
+        """A share partition, if it is in use and its state is current; else None."""
         held = self._held.get(key)
         return held if held is not None and self._is_current(held) else None
 
@@ -180,9 +180,8 @@ class SharePartitions:
         return False
 
     def open(self, key: ShareKey, partition: Partition, now_ms: int) -> Held | Error | None:
-        """A share partition, loaded from its stored state if it is not in use yet. None: its state is being read;
-        waiting fetches are woken afterwards.
-        """
+        """A share partition, loaded from its stored state if it is not in use yet. None means that the state is being
+        read; waiting fetches are woken afterwards."""
         held = self.held(key)
         if held is not None:
             return held
@@ -217,7 +216,8 @@ class SharePartitions:
         return loading.state.value
 
     def _start_offset(self, group_id: str, stored: ShareState, partition: Partition, now_ms: int) -> int:
-        """Where delivery begins: as stored, or by ``share.auto.offset.reset``."""
+        """The offset at which delivery begins: the stored one, or the one that ``share.auto.offset.reset``
+        determines."""
         log = partition.log
         if stored.start_offset != UNINITIALIZED:
             return stored.start_offset
@@ -230,7 +230,7 @@ class SharePartitions:
         return log.high_watermark
 
     def _drop(self, held: Held) -> None:
-        """Drop a share partition; the next user reads its stored state again."""
+        """Drop a share partition; its stored state is read again for the next request."""
         if held.timer is not None:
             held.timer.cancel()
         if self._held.get(held.key) is held:
@@ -238,7 +238,7 @@ class SharePartitions:
         self._ports.fetches.wake(held.partition.topic_partition)
 
     def states_changed(self, group_id: str) -> None:
-        """Stored states of a group were removed or replaced."""
+        """Drop the share partitions of a group whose stored states were removed or replaced."""
         for held in [each for key, each in self._held.items() if key.group_id == group_id]:
             self._drop(held)
         for key in [key for key in self._loading if key.group_id == group_id]:
@@ -247,11 +247,11 @@ class SharePartitions:
     # --- delivering
 
     def may_deliver(self, held: Held) -> bool:
-        """Whether more records may be in flight."""
+        """Whether the limit on records in flight allows more deliveries."""
         return held.state.can_acquire(self.limits(held.key.group_id))
 
     def available_bytes(self, held: Held, limit: int) -> int:
-        """How many bytes can be delivered, up to a limit."""
+        """The number of bytes that can be delivered now, at most ``limit``, or one batch."""
         if not self.may_deliver(held):
             return 0
         bound = held.partition.readable_to(self.isolation(held.key.group_id))
@@ -261,7 +261,7 @@ class SharePartitions:
     def deliver(
         self, held: Held, member_id: str, max_records: int, max_bytes: int, now_ms: int, *, is_strict: bool
     ) -> ShareDelivery | Error:
-        """Acquire available records and read them, within the isolation level."""
+        """Acquire available records for a member and read them, as far as the isolation level allows."""
         limits, isolation = self.limits(held.key.group_id), self.isolation(held.key.group_id)
         partition, state = held.partition, held.state
         bound = partition.readable_to(isolation)
@@ -315,7 +315,7 @@ class SharePartitions:
     def acknowledge(
         self, held: Held, member_id: str, batches: Sequence[AckBatch], now_ms: int
     ) -> Deferred[AckRefusal | None]:
-        """Acknowledge all batches or none; resolves with None once the changes are written."""
+        """Acknowledge all batches or none; resolves with None once the changes are written, else with the refusal."""
         changes = held.state.acknowledge(member_id, batches, self.limits(held.key.group_id), now_ms)
         if isinstance(changes, AckRefusal):
             return Deferred.of(changes)
@@ -334,7 +334,7 @@ class SharePartitions:
     def _write(
         self, held: Held, changes: list[StateBatch], now_ms: int, batches: Sequence[AckBatch] = ()
     ) -> Deferred[Error]:
-        """Write changes that the state waits for, and then apply them.
+        """Write changes, and apply them once they are written.
 
         :param batches: the acknowledgements that cause the changes.
         """
@@ -373,8 +373,8 @@ class SharePartitions:
         """Write the dead letters of records that are given up; then archive the records, whether or not the dead
         letters could be written.
 
-        :param batches: the acknowledgements that caused the changes, in ascending order; None if they are no longer
-            known.
+        :param batches: the acknowledgements that caused the changes, in ascending order; None after a restart, when
+            they are not known.
         """
         given_up = [change for change in changes if change.state is RecordState.ARCHIVING]
         if not given_up:
@@ -411,12 +411,12 @@ class SharePartitions:
             self._end_locks(held, now_ms, now_ms)
 
     def expire_locks(self, group_id: str, now_ms: int) -> int:
-        """End all locks of a group at once, for tests; returns how many records were locked."""
+        """End all locks of a group at once, for tests; returns the number of records that were locked."""
         mine = [held for held in self if held.key.group_id == group_id and self._is_current(held)]
         return sum(self._end_locks(held, ALWAYS_MS, now_ms) for held in mine)
 
     def _end_locks(self, held: Held, until_ms: int, now_ms: int) -> int:
-        """End the locks that last until ``until_ms`` or less; returns how many records were locked."""
+        """End the locks that would expire by ``until_ms``; returns the number of records that were locked."""
         changes = held.state.expire(self.limits(held.key.group_id), until_ms)
         if changes:
             self._store_applied(held, changes, now_ms).then(lambda _: self._bury(held, changes, now_ms, ()))
@@ -449,7 +449,8 @@ class SharePartitions:
 
 
 def lag_of(state: ShareState, partition: Partition) -> int | None:
-    """How many records are not delivered for good (KIP-1226); None if no member has fetched yet."""
+    """The number of records from the start offset on whose state is not final (KIP-1226); None if no member has fetched
+    yet."""
     if state.start_offset == UNINITIALIZED:
         return None
     start = max(state.start_offset, partition.log.log_start_offset)
@@ -461,7 +462,7 @@ _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:
 
 
 def _duration_ms(text: str) -> int:
-    """The milliseconds of an ISO 8601 duration such as ``P1DT2H3M4.5S``; 0 for an invalid text."""
+    """The length in ms of an ISO 8601 duration such as ``P1DT2H3M4.5S``; 0 for an invalid text."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return 0
@@ -474,13 +475,13 @@ def _refusal(error: Error) -> AckRefusal | None:
 
 
 Placed = tuple[int, LogBatch]
-"""A batch, with its position in the bytes that were read."""
+"""A batch, and its position in the bytes that were read."""
 
 
 def _log_batches(data: bytes, aborted: Sequence[tuple[int, int]]) -> list[Placed]:
-    """The batches of a read; markers, and records of aborted transactions, are skipped.
+    """The batches in bytes that were read; markers, and batches of aborted transactions, are marked as ``skipped``.
 
-    :param aborted: producer id and first offset of the aborted transactions that touch them.
+    :param aborted: producer id and first offset of the aborted transactions with records in these bytes.
     """
     begins = sorted(aborted, key=lambda entry: entry[1])
     open_now: set[int] = set()
@@ -501,7 +502,7 @@ def _log_batches(data: bytes, aborted: Sequence[tuple[int, int]]) -> list[Placed
 
 
 def _cut(data: bytes, batches: Sequence[Placed], acquired: Sequence[Acquired]) -> bytes:
-    """The batches from the first acquired record to the last."""
+    """The bytes of the batches from the first acquired record to the last."""
     first, last = acquired[0].first, acquired[-1].last
     begin = next(position for position, batch in batches if batch.last >= first)
     end = next((position for position, batch in batches if batch.base > last), len(data))

@@ -16,14 +16,14 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 MAX_EPOCH: Final = 2**31 - 1
 MAX_PARTITIONS: Final = 250_000
-"""Limit over all sessions, as for those of Fetch."""
+"""Limit on the partitions of all sessions of a node, as for fetch sessions."""
 
 Place = tuple[bytes, int]
-"""Topic id and partition."""
+"""A partition, as topic id and index."""
 
 
 class SessionOwner(NamedTuple):
-    """A member at one node: a member has a session at each node that leads a partition that it reads."""
+    """A member at one node: a member has a session at each node that leads partitions that the member reads."""
 
     group_id: str
     member_id: str
@@ -32,16 +32,18 @@ class SessionOwner(NamedTuple):
 
 @dataclass(slots=True)
 class ShareSession:
-    """One member's session; its next request must carry ``epoch``. The partition that is served next comes first."""
+    """One member's share session; the next request must have the session epoch ``epoch``. ``partitions`` are in the
+    order in which the member added them."""
 
     member: SessionOwner
     connection_id: int
     epoch: int = INITIAL_EPOCH + 1
     partitions: dict[Place, bool] = field(default_factory=dict)
-    """Whether each partition has been answered once."""
+    """For each partition whether an answer has contained it."""
 
     def rotated(self) -> list[Place]:
-        """The partitions in the order in which this request serves them; the first one rotates."""
+        """The partitions in the order in which the current request serves them: each request begins with another
+        partition."""
         places = list(self.partitions)
         start = self.epoch % len(places) if places else 0
         return places[start:] + places[:start]
@@ -66,7 +68,8 @@ class ShareSessions:
     def open(
         self, member: SessionOwner, connection_id: int, places: Iterable[Place], most: int
     ) -> ShareSession | Error:
-        """A new session, which replaces the member's last one; a node allows ``most`` sessions."""
+        """A new session, which replaces the member's last one; an error if the node would have more than ``most``
+        sessions, or too many partitions."""
         self.close(member)
         partitions = dict.fromkeys(places, False)
         others = [session for session in self._sessions.values() if session.member.node_id == member.node_id]
@@ -79,7 +82,7 @@ class ShareSessions:
         return session
 
     def resume(self, member: SessionOwner, epoch: int) -> ShareSession | Error:
-        """The session that a request continues; its last request carries ``FINAL_EPOCH``."""
+        """The session that a request continues, or an error; the last request of a session has ``FINAL_EPOCH``."""
         session = self._sessions.get(member)
         if session is None:
             return Error.SHARE_SESSION_NOT_FOUND

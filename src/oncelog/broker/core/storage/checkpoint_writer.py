@@ -1,7 +1,7 @@
 """Writes the checkpoint files of a data folder, on a worker thread if the server has one.
 
-Called by the log manager, and by whatever creates a topic, which waits until no checkpoint on disk has an older topic
-of that name. Invariant: one write at a time, so a file never replaces a newer one.
+Called by the log manager, and when a topic is created: the creation waits until no checkpoint on disk has an older
+topic of that name. Invariant: one write at a time, so that a file never replaces a newer version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class CheckpointWriter:
-    """All checkpoint files of one data folder.
+    """Writes all checkpoint files of one data folder.
 
     :param content: returns the current names and contents of the files.
     """
@@ -30,26 +30,26 @@ class CheckpointWriter:
         self._tasks = tasks
         self._content = content
         self.background: Background | None = None
-        """The thread that writes; without one the files are written in the current iteration."""
+        """The thread that writes; without a thread the files are written in the current iteration."""
         self.is_writing = False
         """Whether that thread is writing."""
         self.is_stuck = False
-        """Whether the broker is stopping while that thread is writing, so that nothing waits for it."""
+        """Whether the broker stops while the thread is still writing; callers must then not wait for the write."""
         self._next_write: Deferred[None] | None = None
-        """Resolves when the next write, not yet begun, is done."""
+        """Resolves when the next write, which has not begun yet, is done."""
         self._deleted: dict[str, int] = {}
-        """Topics whose deleted partitions the files may still contain, each with the number of its deletion."""
+        """Topics whose deleted partitions the files may still contain, each with the number of its latest deletion."""
         self._deletions = 0
 
     def deleted(self, topic: str) -> None:
-        """A partition of the topic was deleted: the files on disk may still contain it."""
+        """Note that a partition of the topic was deleted: the files on disk may still contain it."""
         self._deletions += 1
         self._deleted[topic] = self._deletions
 
     def forgetting(self, topic: str) -> Work[None]:
         """Wait until no file has deleted partitions of this name, which a new topic must not inherit.
 
-        If this is finished in one iteration, the files are written in that iteration.
+        If a caller runs this to its end in one iteration, the files are written in that iteration.
         """
         if topic in self._deleted:
             yield self.write_soon()
@@ -57,14 +57,14 @@ class CheckpointWriter:
             self.write_now()
 
     def nobody_reports(self) -> None:
-        """The broker stops, and no thread can report to it any more: from now on the files are written in the current
-        iteration."""
+        """Called when the broker stops, and no thread can report to it any more: from now on the files are written in
+        the current iteration."""
         self.is_stuck = self.is_writing
         if not self.is_stuck:
             self.background = None
 
     def write_soon(self) -> Deferred[None]:
-        """Write the current state on the thread; resolves when that is over, successful or not."""
+        """Write the current state on the thread; resolves when the write is over, successful or not."""
         if self.background is None:
             self.write_now()
             return Deferred.of(None)
@@ -76,7 +76,7 @@ class CheckpointWriter:
         return written
 
     def write_now(self) -> None:
-        """Write the current state in this iteration."""
+        """Write the current state in the current iteration."""
         deleted, failure = dict(self._deleted), None
         try:
             self._write(finished(self._content()))

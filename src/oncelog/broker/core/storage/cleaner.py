@@ -1,11 +1,11 @@
 """Compaction of compacted topics in the background, one log at a time (Kafka's ``LogCleaner``).
 
 Called by the log manager on a timer. A worker thread rewrites closed segments only; the event loop's thread replaces
-them by the new segments. Progress is kept in ``cleaner-offset-checkpoint``: if that is lost, a log is compacted again
-from its start.
+them by the new segments. Progress is stored in ``cleaner-offset-checkpoint``: if this file is lost, logs are compacted
+again from their start.
 
-Invariant: a failure of one log does not keep the others from being compacted. A log whose disk fails (it is full, or
-there is no file descriptor) is tried again later, each time after twice the delay; a damaged log is left as it is.
+Invariant: a failure of one log does not keep the others from being compacted. If the disk fails (it is full, or no file
+descriptor is free), the log is tried again later, each time after twice the delay; a damaged log is left unchanged.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 4
 LONGEST_PAUSE = 240
-"""Calls of ``clean`` until a log whose compaction failed on the disk is tried again: by default a minute at first, at
-most an hour. The files of a failed compaction are removed, but until then other logs cannot use the space."""
+"""The number of calls of ``clean`` until a log is tried again whose compaction failed because of the disk: by default a
+minute's at first, at most an hour's. The files of a failed compaction are removed, but until then other logs cannot use
+the space."""
 
 
 class _Pause(NamedTuple):
-    """The number of calls of ``clean`` that a log still has to wait, and its whole delay."""
+    """The number of calls of ``clean`` that a log still has to wait (``left``), of ``whole`` calls in all."""
 
     left: int
     whole: int
@@ -49,7 +50,7 @@ class Cleaner:
         logs: Mapping[TopicPartition, PartitionLog],
         progressed: Callable[[], None],
     ) -> None:
-        """:param logs: the open logs, a live view.
+        """:param logs: the open logs; the mapping changes as logs are opened and closed.
 
         :param progressed: called when the checkpoint should be written.
         """
@@ -67,7 +68,7 @@ class Cleaner:
         self._stopped = False
 
     def load(self) -> None:
-        """Continue where the last run stopped; a damaged checkpoint costs time, not data."""
+        """Read the checkpoint, to continue where the last run stopped; a damaged checkpoint costs time, not data."""
         try:
             self._first_dirty = checkpoints.read_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT)
         except CorruptLogError as error:
@@ -78,16 +79,17 @@ class Cleaner:
         self._stopped = True
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """The log was deleted; a new log of the same name is compacted from its start."""
+        """Called when the log was deleted; a new log of the same name is compacted from its start."""
         self._refused.discard(topic_partition)
         self._pauses.pop(topic_partition, None)
         self._first_dirty.pop(topic_partition, None)
 
     def truncated(self, topic_partition: TopicPartition, end_offset: int) -> bool:
-        """The log was truncated: records from there on are dirty again, and a running compaction is abandoned.
+        """Called when the log was truncated to ``end_offset``: later records are dirty again, and a running compaction
+        is abandoned.
 
-        Otherwise a tombstone below the old checkpoint could one day be removed before what it deletes. Returns whether
-        the checkpoint must be written.
+        Otherwise a tombstone below the old checkpoint could be removed before the record that it deletes. Returns
+        whether the checkpoint must be written.
         """
         self._cut |= topic_partition == self._compacting
         lost = self._first_dirty.get(topic_partition, 0) > end_offset
@@ -96,15 +98,16 @@ class Cleaner:
         return lost
 
     def clean(self, now_ms: int) -> None:
-        """Start compacting the next log, by name, that is worth compacting; does nothing while one is running.
+        """Start compacting the next log, in order of names, that is worth compacting; does nothing while a compaction
+        is running.
 
-        The logs are compacted in turn, so that a log that is always due does not keep the others waiting.
+        Logs take turns, so that a log that is always worth compacting does not keep the others waiting.
         """
         self._pauses = {tp: _Pause(max(left - 1, 0), whole) for tp, (left, whole) in self._pauses.items()}
         self._begin_next(now_ms)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether :meth:`clean` would do nothing. A compaction that has begun reports its end by itself."""
+        """Whether :meth:`clean` would do nothing. A compaction that is running does not need the call."""
         if self._compacting is not None or self._stopped:
             return True
         from oncelog.broker.log.compaction import plan
@@ -181,7 +184,7 @@ class Cleaner:
         self._background.run(job.run, rewritten)
 
     def _next(self, now_ms: int) -> None:
-        """The next log that is worth compacting and is not paused."""
+        """Called when a compaction is over: begin with the next log that is worth compacting and is not paused."""
         self._compacting = None
         self._begin_next(now_ms)
 
@@ -196,9 +199,8 @@ class Cleaner:
         self._discard(topic_partition, job)
 
     def _failed(self, topic_partition: TopicPartition, error: Exception) -> None:
-        """A log that failed because of the disk is tried again later; any other failed log is left until the next start
-        (``uncleanable-partitions``).
-        """
+        """Called when a compaction failed: because of the disk, the log is tried again later; for any other reason it
+        is left until the next start (``uncleanable-partitions``)."""
         if isinstance(error, StorageError):
             before = self._pauses.get(topic_partition)
             whole = FIRST_PAUSE if before is None else min(2 * before.whole, LONGEST_PAUSE)
@@ -221,7 +223,7 @@ class Cleaner:
             logger.error("files of a failed compaction of %s stay until a restart: %s", topic_partition, error)
 
     def known(self) -> dict[TopicPartition, int]:
-        """The checkpoint's contents: the first offset of each log that is not yet compacted."""
+        """The checkpoint's contents: for each log the first offset that is not yet compacted."""
         return {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
 
     def write_checkpoint(self) -> None:

@@ -1,4 +1,4 @@
-"""Partitions to sync together, and their syncs, which may run on any thread."""
+"""Partitions that are synced together; their files may be synced on any thread."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SMALL_FLUSH_PARTITIONS = 4
 
 
 class FlushJob(NamedTuple):
-    """Partitions with the files to sync for each; created by ``Flushing.take``, completed by ``Flushing.done``."""
+    """Partitions, each with the files to sync; created by ``Flushing.take``, completed by ``Flushing.done``."""
 
     disk: Disk
     tickets: tuple[tuple[Partition, FlushTicket], ...]
 
     @property
     def is_small(self) -> bool:
-        """Whether little was appended to few existing files, so that syncing takes less time than waking a thread."""
+        """Whether so little was appended to so few existing files that syncing takes less time than waking a thread."""
         tickets = self.tickets
         return (
             len(tickets) <= SMALL_FLUSH_PARTITIONS
@@ -37,14 +37,15 @@ class FlushJob(NamedTuple):
         )
 
     def shared_out(self, count: int) -> list[FlushJob]:
-        """This job, divided into at most ``count`` jobs, at least one."""
+        """This job divided into jobs for threads: at most ``count``, at least one."""
         return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
 
     def sync(self) -> dict[TopicPartition, StorageError]:
-        """Sync every file (any thread); returns the partitions for which that failed, with the cause.
+        """Sync every file, on any thread; returns the partitions for which that failed, with the exception.
 
-        The causes refer to no frame of this call: that would refer to them, so that only the garbage collector could
-        free them, with every file of this job."""
+        The exceptions have no traceback: its frames would refer back to them, so that only the garbage collector could
+        free them, with every file of this job.
+        """
         failed: dict[TopicPartition, StorageError] = {}
         synced: set[str] = set()
         for partition, ticket in self.tickets:
@@ -59,7 +60,7 @@ class FlushJob(NamedTuple):
         return failed
 
     def sync_all_at_once(self) -> dict[TopicPartition, StorageError]:
-        """Like :meth:`sync`, for a caller who has nothing else to do: on several threads if that is faster."""
+        """Like :meth:`sync`, for a caller that waits for the result: on several threads if that is faster."""
         synced: set[str] = set()
         failures = self.disk.all_of([partial(ticket.sync, self.disk, synced) for _, ticket in self.tickets])
         return {

@@ -1,7 +1,7 @@
 """Decides which partitions to sync, and when (property oncelog.flush.policy).
 
-Called by the broker, and by the server, which runs the syncs. Group commit: everything appended since the last sync is
-synced together, up to a limit of partitions.
+Called by the broker, and by the server, which runs the syncs. Group commit: all records appended since the last sync
+are synced together, up to a limit of partitions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 100
-"""Maximum number of partitions in one sync: the first sync of each partition costs the loop 0.1 ms."""
+"""The maximum number of partitions in one sync: the first sync of each partition takes 0.1 ms of the event loop's
+time."""
 EARLY_BYTES = 16 * 1024 * 1024
-"""A partition with this much to sync does not wait for the policy's interval. While a file system allocates space for
-a sync, appends to the file wait, and they wait longer the more is synced at once."""
+"""A partition with this many bytes to sync does not wait for the policy's interval: while a file system allocates space
+for a sync, appends to the file wait, and the more bytes are synced at once, the longer they wait."""
 AGAIN_MS = 100
-"""The delay after a sync that failed for lack of a file descriptor, or of space for a checkpoint."""
+"""The delay in ms after a sync that failed because no file descriptor was free, or no space for a checkpoint."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
-"""Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
+"""The interval in ms at which flush policy ``none`` looks for logs that have closed a segment: it syncs only these."""
 
 
 class FlushPorts(Protocol):
@@ -52,7 +53,7 @@ class FlushPorts(Protocol):
 class Flushing:
     """The partitions that wait for a sync.
 
-    :ivar before_commit: nothing is committed before it is synced (policy ``commit``).
+    :ivar before_commit: records are committed only once they are synced (policy ``commit``).
     """
 
     def __init__(self, ports: FlushPorts) -> None:
@@ -61,16 +62,17 @@ class Flushing:
         self._at_intervals = ports.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
         self._early: dict[Partition, None] = {}
-        """Logs to be synced early: much is waiting, or the topic's settings require it."""
+        """Partitions to be synced early: they have many bytes to sync, or the topic's settings require it."""
         self._timed: dict[Partition, Timer] = {}
-        """Logs that are checked again when ``flush.ms`` is over."""
+        """Partitions that are checked again when ``flush.ms`` is over."""
         self._held_up: dict[Partition, None] = {}
-        """Logs whose last sync was refused for now."""
+        """Partitions whose last sync could not be made for the moment."""
         self._due = 0
-        """How many of the longest waiting partitions to sync although no caller waits for them."""
+        """The number of partitions, those waiting longest first, that are due for a sync although no answer waits for
+        it."""
 
     def start(self, now_ms: int) -> None:
-        """Without a sync before each commit, sync periodically, so that a restart has less to check."""
+        """Unless each commit is preceded by a sync, start periodic syncs, so that a restart has less to check."""
         if self.before_commit:
             return
         ports = self._ports
@@ -109,7 +111,8 @@ class Flushing:
             self._by_its_topic(partition)
 
     def _by_its_topic(self, partition: Partition) -> None:
-        """``flush.messages``: sync now. ``flush.ms``: sync that long after the first waiting record."""
+        """Apply ``flush.messages`` (sync now) and ``flush.ms`` (sync that long after the first record that waits for
+        it)."""
         log, ports = partition.log, self._ports
         if log.needs_sync:
             self._early[partition] = None
@@ -136,7 +139,7 @@ class Flushing:
         return not self.before_commit and (partition is None or not partition.log.syncs_early)
 
     def forget(self, partition: Partition) -> None:
-        """A partition is deleted: it is not synced any more."""
+        """Called when a partition is deleted: it is not synced any more."""
         self._ports.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
         self._early.pop(partition, None)
@@ -147,14 +150,15 @@ class Flushing:
 
     @property
     def wanted(self) -> bool:
-        """Whether answers wait for a sync, or one is due."""
+        """Whether a sync is needed now, because answers wait for it or because it is due."""
         return bool(self._early) or ((self.before_commit or self._due > 0) and bool(self._dirty))
 
     def take(self, now_ms: int) -> FlushJob | None:
-        """Everything appended since the last call, to be synced together (group commit); None if there is nothing.
+        """The partitions to sync together, with what was appended since their last sync (group commit); None if there
+        are none.
 
-        If there are many partitions, only those that have waited longest; the others follow with the next call.
-        Partitions that must be synced early are returned without others.
+        Of many partitions only those that have waited longest are returned; the others follow with the next call.
+        Partitions that must be synced early are returned by themselves.
         """
         waiting = self._early if self._early and not self._due else self._dirty
         tickets: list[tuple[Partition, FlushTicket]] = []
@@ -186,7 +190,8 @@ class Flushing:
         return tickets
 
     def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
-        """A job was synced: commit what it covers; a partition whose disk failed goes offline with an error."""
+        """Called when a job was synced: commit the records that it covers; a partition whose disk failed goes offline
+        with an error."""
         later, reason = [], ""
         for partition, ticket in job.tickets:
             failure = failures.get(partition.topic_partition)
@@ -202,8 +207,8 @@ class Flushing:
         self._again_later(later, reason, now_ms)
 
     def _again_later(self, partitions: Sequence[Partition], reason: str, now_ms: int) -> None:
-        """The partitions could not be synced for lack of a file descriptor or of space: nothing is lost, and their
-        waiters keep waiting."""
+        """Sync partitions again later that could not be synced because no file descriptor or no space was free: no data
+        are lost, and answers keep waiting."""
         if not partitions:
             return
         if any(partition not in self._held_up for partition in partitions):  # otherwise it was already logged

@@ -1,8 +1,8 @@
 """The partition logs of a data folder: opening, deletion, retention, compaction and their checkpoints.
 
 Called by ``core.broker`` and ``core.administration``. Invariants: the clean-shutdown marker is written last and removed
-first; a checkpoint never claims more than was synced; a deleted topic's folder is renamed before anything is removed,
-so that a topic of the same name can be created at once. Source: Kafka's ``LogManager``.
+first; a checkpoint never has an offset beyond what was synced; a deleted topic's folders are renamed before any file is
+removed, so that a topic of the same name can be created at once. Source: Kafka's ``LogManager``.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
-"""``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
+"""The interval in ms at which checkpoints are written (Kafka's ``log.flush.offset.checkpoint.interval.ms`` and similar
+settings)."""
 FIRST_RETENTION_DELAY_MS = 30_000
 MAX_PRODUCER_IDS_UNKNOWN = 2**32
-"""The largest allowed gap between two producer ids that are in the logs but, because metadata was lost, not in the
-metadata.
-"""
+"""The largest allowed gap between two producer ids that logs contain and the metadata, because they were lost, do
+not."""
 LOGS_IN_A_CHUNK = 100
 """The number of logs whose checkpoint lines are built in one chunk."""
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-"""KRaft's own log in a folder that Apache Kafka wrote; left as it is."""
+"""The topic of KRaft's own log in a folder that Apache Kafka wrote; it is left unchanged."""
 
 
 class LogManager:
-    """Every log of one data folder."""
+    """Manages every log of one data folder."""
 
     def __init__(
         self,
@@ -74,20 +74,20 @@ class LogManager:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._names_others = False
-        """Whether checkpoint files contain deleted logs, which this start has replaced by new ones of the same
-        names."""
+        """Whether checkpoint files contain deleted logs that this start has replaced by new logs of the same names."""
         self.checkpoints = CheckpointWriter(disk, tasks, self._content)
         self._stopped = False
         self._lost_clean = False
-        """Whether logs end below their offset in the cleaner's checkpoint."""
+        """Whether some logs end below their offset in the cleaner's checkpoint."""
         self.removed: dict[TopicPartition, int] = {}
-        """How many offsets retention has removed from each partition since the start."""
+        """The number of offsets that retention has removed from each partition since the start."""
         self._cleaner = Cleaner(disk, background, self._logs, self._log_was_cleaned)
 
     # --- life
 
     def start(self, metadata: MetadataStore) -> None:
-        """Read what the previous run left, and whether it ended cleanly; check the owner of the folder."""
+        """Read the checkpoints of the previous run, and whether it ended cleanly; check which cluster and node the
+        folder belongs to."""
         self._check_identity(metadata)
         self._metadata = metadata
         self.was_clean = checkpoints.read_clean_shutdown(self.disk)
@@ -97,7 +97,7 @@ class LogManager:
         checkpoints.remove_clean_shutdown(self.disk)
 
     def started(self, now_ms: int) -> None:
-        """Every log is open: begin the periodic work."""
+        """Called when every log is open: begin the periodic work."""
         self._tidy(now_ms)
         if self._metadata is not None:
             self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
@@ -131,10 +131,11 @@ class LogManager:
             log.update_producer_settings(of_leader(topic_partition))
 
     def producer_ids_end(self, known_end: int) -> int:
-        """The first producer id above all that logs remember as allocated; ``known_end`` is the metadata's.
+        """The first producer id that is greater than all ids allocated so far, as far as the logs show; ``known_end``
+        is the value in the metadata.
 
-        A client may write with any id. An id beyond all others by more than a cluster ever allocates was not
-        allocated, and does not use up the ids in between.
+        A client may write with any id. An id that exceeds all others by more than a cluster ever allocates was not
+        allocated, and the ids below it stay free.
         """
         end = known_end
         for producer_id in sorted(
@@ -147,7 +148,7 @@ class LogManager:
         return end
 
     def stop(self) -> None:
-        """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
+        """Sync and close every log; the clean-shutdown marker is written only if no disk failed."""
         self._stopped = True
         self._cleaner.stop()
         synced: set[str] = set()
@@ -164,7 +165,7 @@ class LogManager:
             checkpoints.write_clean_shutdown(self.disk)
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
-        """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
+        """Open the log of a partition: recover it if the last run did not end cleanly, create it if it is new."""
         # Imported for the first log: with its dependencies this takes 16 ms.
         from oncelog.broker.log.partition_log import PartitionLog
 
@@ -198,8 +199,8 @@ class LogManager:
         return log
 
     def find_unreadable(self, path: str, position: int, size_bytes: int) -> None:
-        """Reading these bytes of a segment failed while they were being sent: later reads of them get an error, so that
-        no other connection is closed."""
+        """Mark bytes of a segment as unreadable, because reading them failed while they were being sent: later reads of
+        them get an error, and no other connection is closed."""
         folder, _, name = path.rpartition("/")
         topic_partition, parsed = parse_partition_folder(folder), parse_file_name(name)
         log = self._logs.get(topic_partition) if topic_partition is not None else None
@@ -214,7 +215,7 @@ class LogManager:
             self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:
-        """Forget the recorded state of a log: another log of the same name may follow."""
+        """Remove the checkpointed state of a log, because another log of the same name may follow."""
         self._names_others |= topic_partition in self._recovery_points
         self._recovery_points.pop(topic_partition, None)
         self.removed.pop(topic_partition, None)
@@ -222,9 +223,8 @@ class LogManager:
         self._cleaner.forget(topic_partition)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
-        """The topic id for which a folder was created, if known: the file is not synced, so a power loss may damage
-        it.
-        """
+        """The topic id for which a folder was created; None if it is unknown, because the file is not synced and a
+        power loss may damage it."""
         try:
             return checkpoints.read_partition_metadata(self.disk, folder)
         except CorruptLogError as error:
@@ -232,8 +232,8 @@ class LogManager:
             return None
 
     def _set_aside(self, topic_partition: TopicPartition, topic_id: bytes | None, now_ms: int) -> None:
-        """Remove a folder without a topic if its topic was deleted and only a crash left its files; otherwise its
-        origin is unknown, and it is kept (``-stray``)."""
+        """Remove a folder without a topic if the metadata say that its topic was deleted; otherwise its origin is
+        unknown, and it is renamed (``-stray``) and kept."""
         token = self._random.token(16).hex()
         if topic_id is not None and self._metadata is not None and self._metadata.was_deleted(topic_id):
             folder = deleted_folder(topic_partition, token)
@@ -245,7 +245,7 @@ class LogManager:
         self.disk.rename(str(topic_partition), folder)
 
     def _tidy(self, now_ms: int) -> None:
-        """Rename folders without a topic, and continue removals that the previous run did not finish."""
+        """Rename folders that belong to no topic, and continue removals that the previous run did not finish."""
         for name in self.disk.list(""):
             found = parse_partition_folder(name)
             if is_deleted_folder(name):
@@ -293,7 +293,8 @@ class LogManager:
             )
 
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        """A damaged checkpoint costs time, not data: without it the whole log is checked."""
+        """Read a checkpoint file. A damaged one costs time, not data: without it every log is checked from its
+        start."""
         try:
             return checkpoints.read_offset_checkpoint(self.disk, name)
         except CorruptLogError as error:
@@ -308,7 +309,7 @@ class LogManager:
             self.checkpoints.write_soon()
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:
-        """Names and contents of the checkpoint files, for the logs that exist when this begins."""
+        """Names and contents of the checkpoint files, for the logs that exist when the work begins."""
         recovery_points: list[str] = []
         log_starts: list[str] = []
         high_watermarks: list[str] = []

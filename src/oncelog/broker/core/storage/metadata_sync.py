@@ -1,15 +1,15 @@
 """Brings metadata changes to stable storage: one sync on another thread for all changes made meanwhile.
 
-The store has written a change to its file before the method that makes it returns, so that from then on it survives the
-process; it survives the machine once that file is synced, some milliseconds later. All requests see it at once; answers
-that report it wait here, as with Kafka's controller. Called by ``broker``, and by code that must not write or report
-anything before the metadata is on stable storage.
+The store has written a change to its file before the method that makes the change returns; from then on the change
+survives the end of the process. It survives a failure of the machine once that file is synced, some milliseconds later.
+All requests see the change at once; answers that report it wait here, as with Kafka's controller. Called by ``broker``,
+and by code that may write or report something only once the metadata is on stable storage.
 
 Invariants
 - An answer about metadata is sent only when all changes made before it are on stable storage.
-- Files are never ahead of the metadata: before it is on stable storage, no log of a new topic or partition is synced,
-  so nothing is committed under policy ``commit``, and no folder of a deleted topic is renamed.
-- No producer id is handed out from a block that is not on stable storage.
+- Files are never ahead of the metadata: before the change is on stable storage, no log of a new topic or partition is
+  synced (so no record in it is committed under policy ``commit``), and no folder of a deleted topic is renamed.
+- No producer id is given to a client from a block that is not on stable storage.
 - The store's write-ahead log is moved into its file on that thread, too; changes requested meanwhile wait.
 - After a failed sync the contents of the disk are unknown: the store accepts no change until a restart has read it.
   Requests that waited are not answered, because the outcome of their change is unknown: their connections are closed.
@@ -53,11 +53,11 @@ ABOUT_METADATA: Final = frozenset(
         ApiKey.DESCRIBE_QUORUM,
     }
 )
-"""Requests that change the store, or return its content."""
+"""APIs whose requests change the store, or return its content."""
 
 
 class Released(Protocol):
-    """Called with a value that waited for the metadata."""
+    """A callback with a value that waited for the metadata."""
 
     def appended(self, partition: Partition) -> None: ...
 
@@ -76,9 +76,8 @@ class SyncPorts(Protocol):
 
 
 class MetadataSync:
-    """Syncs one broker's metadata, and keeps the answers and requests that wait for that. Until :meth:`begin` the store
-    syncs each change in its own iteration.
-    """
+    """Syncs one broker's metadata, and delays the answers and requests that have to wait for that. Until :meth:`begin`
+    the store syncs each change in its own iteration."""
 
     def __init__(self, ports: SyncPorts) -> None:
         self._ports = ports
@@ -92,8 +91,7 @@ class MetadataSync:
         """
         self._held: set[Channel] = set()
         """Connections with a request that waits for the move: their later requests must see the changes of that
-        request.
-        """
+        request, so they wait as well."""
         self._synced = self._store.changes
         """The number of the last change known to be on stable storage."""
         self.is_settled = True
@@ -102,16 +100,17 @@ class MetadataSync:
         self._topics: dict[bytes, int] = {}
         """New topics and topics with new partitions, by id, each with the number of the metadata change."""
         self._partitions: dict[Partition, None] = {}
-        """Partitions of these topics that have something to sync."""
+        """Partitions of the topics in ``_topics`` whose logs wait for a sync."""
         self.failure: str | None = None
         self._failed_ms = 0
 
     def begin(
         self, background: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
     ) -> None:
-        """Sync ``background`` from now on; ``sync`` puts everything in the store's file on stable storage.
+        """Sync on the thread ``background`` from now on; ``sync`` brings everything in the store's file to stable
+        storage.
 
-        :param alone: a lock, if ``background`` is another thread.
+        :param alone: a lock for the store, if ``background`` is another thread.
         """
         self._background, self._sync = background, sync
         self._synced = self._store.changes
@@ -123,7 +122,7 @@ class MetadataSync:
         )
 
     def end(self) -> None:
-        """The broker stops: from now on the store syncs each change in its own iteration again."""
+        """Called when the broker stops: from now on the store again syncs each change in its own iteration."""
         self._ports.logs.checkpoints.nobody_reports()
         if self._background is not None and self.failure is None:
             self._background = None
@@ -160,7 +159,7 @@ class MetadataSync:
             self._run()
 
     def _move(self) -> None:
-        """Move the long write-ahead log into the store's file; no changes are made meanwhile."""
+        """Move the contents of a long write-ahead log into the store's file; no changes are made meanwhile."""
         if self._background is not None and self.failure is None:
             self._under_way = True
             self.checkpointing = Deferred()
@@ -181,7 +180,7 @@ class MetadataSync:
             done.resolve(None)
 
     def may_change(self) -> Work[None]:
-        """Wait while the store accepts no changes; ``carry_out`` blocks the current iteration instead."""
+        """Wait until the store accepts changes; under ``carry_out`` the current iteration is blocked instead."""
         if self.checkpointing is not None:
             yield self.checkpointing
 
@@ -194,9 +193,9 @@ class MetadataSync:
             yield self.checkpointing
 
     def sync_now(self) -> None:
-        """Sync everything unsynced in this iteration.
+        """Sync all changes that are not synced yet in this iteration.
 
-        :raises StorageError: it failed, or an earlier sync has.
+        :raises StorageError: this sync failed, or an earlier one had failed.
         """
         if self.failure is not None:
             raise StorageError(self.failure)
@@ -211,7 +210,7 @@ class MetadataSync:
         self._settle(changes)
 
     def _settle(self, changes: int) -> None:
-        """Called when all changes up to this one are on stable storage."""
+        """Called when all changes up to number ``changes`` are on stable storage."""
         self._synced = max(self._synced, changes)
         self.is_settled = self._synced >= self._store.changes
         self._topics = {topic_id: change for topic_id, change in self._topics.items() if change > self._synced}
@@ -245,7 +244,7 @@ class MetadataSync:
         return self._waiting[-1][1]
 
     def settling(self) -> Work[None]:
-        """Wait for :meth:`settled`; if the work is run without waiting, the changes are synced in the current
+        """Wait for :meth:`settled`; if a caller runs this without waiting, the changes are synced in the current
         iteration.
 
         :raises StorageError: the sync failed.
@@ -271,7 +270,7 @@ class MetadataSync:
     # --- topics, producer ids
 
     def topic_changed(self, topic_id: bytes) -> None:
-        """Called when a topic was created, or partitions of it."""
+        """Called when a topic was created, or partitions were added to it."""
         if not self.is_settled:
             self._topics[topic_id] = self._store.changes
 
@@ -294,9 +293,9 @@ class MetadataSync:
         self._partitions.pop(partition, None)
 
     def producer_id(self) -> int:
-        """Allocate a producer id that is never allocated again, after any restart.
+        """Allocate a producer id that is never allocated again, not even after a restart.
 
-        :raises StorageError: none can be allocated now.
+        :raises StorageError: no id can be allocated now.
         """
         ids = self._store.producer_ids
         producer_id = ids.allocate()

@@ -1,8 +1,8 @@
-"""A partition that this broker leads: its log, its high watermark, and the requests that wait for it.
+"""A partition that this broker leads: its log, its high watermark, and the requests that wait for the high watermark.
 
-Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; with the
-flush policy ``commit``, or while ``flush.messages`` records wait for a sync, it never passes what is on stable storage;
-a waiter is answered exactly once.
+Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; with the flush policy
+``commit``, or while ``flush.messages`` records wait for a sync, it never passes the offset up to which the log is on
+stable storage; a waiting request is answered exactly once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMMITTED = Deferred.of(NONE)
 
 
 class Partition:
-    """The leader's side of one partition (Kafka's ``Partition``)."""
+    """A partition as its leader sees it (Kafka's ``Partition``)."""
 
     __slots__ = (
         "_on_advance",
@@ -98,32 +98,33 @@ class Partition:
 
     @property
     def lacks_replicas(self) -> bool:
-        """Whether fewer replicas are in sync than ``min.insync.replicas``: then ``acks=all`` is refused."""
+        """Whether fewer replicas are in sync than ``min.insync.replicas``, so that ``acks=all`` is refused."""
         return self.replicas is not None and self.replicas.is_short(self.log.config.min_insync_replicas)
 
     def led_by(self, node_id: int | None) -> bool:
-        """Whether the node leads; a single node leads everything."""
+        """Whether the node leads the partition; without several nodes always true."""
         return self.replicas is None or self.replicas.leader == node_id
 
     def lead(self, leader_epoch: int) -> None:
-        """Another node leads, with a new epoch: answer the requests that wait for the old leader with an error."""
+        """Called when another node leads, with a new epoch: answer the requests that wait for the old leader with an
+        error."""
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
         self.log.writer.forget_verifications()
         self.leader_left()
 
     def leader_left(self) -> None:
-        """The leading node no longer leads."""
+        """Called when the leading node no longer leads: answer the requests that wait."""
         self.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
         self._on_advance(self.topic_partition)
 
     def in_sync_changed(self) -> None:
-        """Called when the set of replicas that hold back the high watermark has changed."""
+        """Called when the set of in-sync replicas, which the high watermark waits for, has changed."""
         self._advance(self._written_or_synced)
 
     @property
     def _written_or_synced(self) -> int:
-        """The offset up to which this disk allows committing."""
+        """The offset up to which this disk allows committing: the synced offset or the log end offset."""
         log = self.log
         if self._sync_before_commit or (log.syncs_early and log.needs_sync):
             return log.flushed_offset
@@ -135,10 +136,10 @@ class Partition:
         return self.log.failed is not None
 
     def meters(self) -> tuple[int, int, int, int, int, int, int]:
-        """Counts since it was opened, for metrics: records and bytes in, bytes out, batches, failed batches, reads,
-        failed reads.
+        """Counts since the log was opened, for metrics: records and bytes in, bytes out, batches, failed batches,
+        reads, failed reads.
 
-        As in Apache Kafka, a batch that is too large or corrupt, or that the disk refuses, does not count as failed.
+        As in Apache Kafka, a batch that is too large or corrupt, or that the disk refuses, is not counted as failed.
         """
         activity = self.log.activity
         refused = sum(activity.refusals.values()) if activity.refusals else 0
@@ -191,7 +192,8 @@ class Partition:
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """Append keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
+        """Append keys and values of a coordinator of this broker; offsets committed in a transaction need a
+        ``guard``."""
         return self._appended(
             self.log.writer.append_coordinator(
                 pairs, leader_epoch=self.leader_epoch, now_ms=now_ms, producer=producer, guard=guard
@@ -207,7 +209,7 @@ class Partition:
         transaction_version: int,
         now_ms: int,
     ) -> AppendResult:
-        """Append the marker that ends a producer's transaction on this partition (WriteTxnMarkers)."""
+        """Append the marker that ends a producer's transaction in this partition (WriteTxnMarkers)."""
         return self._appended(
             self.log.writer.append_marker(
                 producer,
@@ -235,12 +237,14 @@ class Partition:
         self._advance(self._written_or_synced)
 
     def flush_failed(self, reason: str) -> None:
-        """A sync failed: nothing more is acknowledged for this partition until a restart has read the disk again."""
+        """Called when a sync failed: no further records are acknowledged for this partition until a restart has read
+        the disk again."""
         self.log.fail(reason)
         self._stopped()
 
     def when_committed(self, offset: int) -> Deferred[Error]:
-        """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before that."""
+        """Resolves to NONE once the high watermark has reached ``offset``; to KAFKA_STORAGE_ERROR if the disk fails
+        before that."""
         if offset <= self.log.high_watermark:
             return _COMMITTED
         if self.failed:
@@ -251,20 +255,21 @@ class Partition:
         return waiter
 
     def close_waiters(self, error: Error) -> None:
-        """Answer all waiters: the partition is deleted or the broker stops."""
+        """Answer all requests that wait with ``error``, because the partition is deleted, the leader changed or the
+        broker stops."""
         waiters, self._waiters = self._waiters, []
         for _, _, waiter in sorted(waiters, key=lambda entry: entry[:2]):
             waiter.resolve(error)
 
     def readable_to(self, isolation: IsolationLevel) -> int:
-        """First offset that a consumer of this isolation level may not see."""
+        """The first offset that a consumer with this isolation level may not see."""
         if isolation is READ_COMMITTED:
             return self.log.last_stable_offset
         return self.log.high_watermark
 
     def unreadable(self, error: StorageError | CorruptLogError) -> Error:
-        """The error for a reader if the disk fails, or the log is damaged, at the position that it reads; other
-        positions are not affected. Each damage is logged once."""
+        """The error for a reader if the disk fails, or the log is damaged, at the position that it reads; reads of
+        other positions are not affected. Each error is logged once."""
         self.failed_reads += 1
         reason = str(error)
         if reason not in self._refusals:  # readers repeat their requests
@@ -275,7 +280,7 @@ class Partition:
         return Error.CORRUPT_MESSAGE if isinstance(error, CorruptLogError) else Error.KAFKA_STORAGE_ERROR
 
     def check_leader_epoch(self, current_leader_epoch: int) -> Error:
-        """Whether the requester knows the current leader epoch (KIP-320); -1 asks for no check."""
+        """NONE if the requester knows the current leader epoch, or gives -1 for no check; else the error (KIP-320)."""
         if current_leader_epoch in (-1, self.leader_epoch):
             return NONE
         if current_leader_epoch < self.leader_epoch:
@@ -295,6 +300,6 @@ class Partition:
         self._on_advance(self.topic_partition)
 
     def _stopped(self) -> None:
-        """Answer all waiting writers and readers now."""
+        """Answer all waiting writers and readers, because the disk has failed."""
         self.close_waiters(Error.KAFKA_STORAGE_ERROR)
         self._on_advance(self.topic_partition)

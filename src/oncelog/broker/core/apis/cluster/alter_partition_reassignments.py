@@ -1,7 +1,8 @@
-"""AlterPartitionReassignments (key 45), versions 0-1: move partitions to other nodes, which takes effect at once.
+"""AlterPartitionReassignments (key 45), versions 0-1: move partitions to other nodes; moves take effect at once.
 
-A single broker keeps every partition: replicas [this broker] change nothing. Null replicas cancel a move, and no move
-is ever in progress. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
+A single broker keeps every partition: the only replica that a request may assign is the broker itself. Null replicas
+cancel a move, and no move is ever in progress. Source: Kafka's
+``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from __future__ import annotations

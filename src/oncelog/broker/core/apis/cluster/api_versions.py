@@ -1,10 +1,10 @@
 """ApiVersions (key 18), versions 0-5: the supported APIs and versions, and the finalized features.
 
 The answer always has response header v0, so that any client can read it. An unknown request version is answered with
-the body of version 0, UNSUPPORTED_VERSION and the supported range (KIP-511); the connection stays. From version 3 on
-the client names its software, and the answer carries the finalized features, ``transaction.version`` among them; a
-feature at level 0 is not listed. From version 5 on the client may name the cluster and the node that it means to
-reach; if it has reached another one, it gets REBOOTSTRAP_REQUIRED (KIP-1242).
+the body of version 0, UNSUPPORTED_VERSION and the supported range (KIP-511); the connection stays open. From version 3
+on the client names its software, and the answer has the finalized features, ``transaction.version`` among them; a
+feature at level 0 is not listed. From version 5 on the client may name the cluster and the node that it expects; if it
+is connected to another cluster or node, it gets REBOOTSTRAP_REQUIRED (KIP-1242).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class VersionPorts(Protocol):
-    """What the answer contains: supported APIs and versions, finalized features, and the answering node."""
+    """The interface that the answer needs from the broker: supported APIs, finalized features, and the answering
+    node."""
 
     metadata: MetadataStore
     node: SimulatedNode
@@ -79,7 +80,7 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
 
 
 def advertised(served: Mapping[int, Served]) -> list[ApiVersion]:
-    """The entries of an answer, built once for all connections."""
+    """The supported APIs and versions for an answer, built once for all connections."""
     return [
         ApiVersion(api_key=key, min_version=api.advertised_from, max_version=api.high)
         for key, api in sorted(served.items())
@@ -87,7 +88,8 @@ def advertised(served: Mapping[int, Served]) -> list[ApiVersion]:
 
 
 def refuse_version(channel: Channel, slot: int, api_key: int, version: int, correlation_id: int) -> None:
-    """Refuse an API or a version that is not supported: only ApiVersions gets an answer."""
+    """Refuse an API or a version that is not supported: ApiVersions gets an answer, for any other API the connection is
+    closed."""
     if api_key != ApiKey.API_VERSIONS:
         channel.close(f"API key {api_key} is not served in version {version}")
         return

@@ -1,7 +1,7 @@
 """DescribeCluster (key 60), versions 0-2: the cluster's id, controller and brokers.
 
-Version 1 asks for brokers or controllers (KIP-919); only brokers answer here. Source: Kafka's
-``KafkaApis.handleDescribeCluster``.
+From version 1 on a request asks for brokers or for controllers (KIP-919); a request for controllers is refused. Source:
+Kafka's ``KafkaApis.handleDescribeCluster``.
 """
 
 from __future__ import annotations

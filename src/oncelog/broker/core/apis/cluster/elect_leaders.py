@@ -1,7 +1,7 @@
-"""ElectLeaders (key 43), versions 0-2: elect the preferred replica, or any replica (unclean) if none leads.
+"""ElectLeaders (key 43), versions 0-2: elect the preferred replica, or any replica (unclean) if there is no leader.
 
-With one broker every partition has its leader. Null topics mean all partitions; then only elections that failed or
-took place are reported. Source: Kafka's ``ReplicationControlManager.electLeaders``.
+With one broker every partition has its leader. Null topics mean all partitions; then only elections that failed or took
+place are reported. Source: Kafka's ``ReplicationControlManager.electLeaders``.
 """
 
 from __future__ import annotations

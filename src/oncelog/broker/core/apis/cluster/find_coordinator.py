@@ -1,6 +1,6 @@
 """FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
 
-Version 1 adds the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share partitions (type 2; the
+Version 1 adds the type, 4 several keys, each with an answer, 5 TRANSACTION_ABORTABLE, 6 share partitions (type 2; the
 key is ``group:topic id:partition``). The internal topic is created when its coordinator is first looked up.
 """
 
@@ -32,7 +32,7 @@ RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
     1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 }
-"""The resource type that the caller must be allowed to describe, by coordinator type, and the error if it may not."""
+"""By coordinator type: the resource type on which the caller needs the DESCRIBE operation, and the error without it."""
 
 
 def handle(
@@ -74,7 +74,10 @@ def _find_all(ports: ClusterPorts, context: RequestContext, key_type: int, keys:
 
 
 def _found(ports: ClusterPorts, context: RequestContext, topic: str | None, key: str) -> Coordinator:
-    """:param topic: the internal topic of the key's type; None: it could not be created."""
+    """The coordinator for a key.
+
+    :param topic: the internal topic of the key's type; None: it could not be created.
+    """
     node = ports.nodes.coordinator_of(context, topic, key) if topic is not None else None
     if node is None:
         refused = Error.COORDINATOR_NOT_AVAILABLE
@@ -85,7 +88,8 @@ def _found(ports: ClusterPorts, context: RequestContext, topic: str | None, key:
 
 
 def _refusal(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Error | None:
-    """Why the caller gets no answer; share partitions are the business of brokers."""
+    """The error if the caller may not look up this key, else None; only brokers may look up coordinators of share
+    partitions."""
     if key_type == SHARE_TYPE:
         if context.api_version < FIRST_WITH_SHARE or not SHARE_KEY.fullmatch(key):
             return Error.INVALID_REQUEST

@@ -5,8 +5,8 @@ each feature. As in Apache Kafka's controller, ``AllowDowngrade`` of version 0 h
 twice, the last level counts. Levels are in force at once for all later requests.
 
 One difference from Apache Kafka, which cannot keep prepared transactions: while a prepared transaction awaits its
-database's decision (KIP-939), ``transaction.version`` stays at 2; below it, successive transactions share an epoch, so
-producer id and epoch would not identify the one to be decided.
+database's decision (KIP-939), ``transaction.version`` cannot be set below 2; there, successive transactions share an
+epoch, so producer id and epoch would not identify the transaction to be decided.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AlterClientQuotas (key 49), versions 0-1: quotas of users, client ids and addresses (KIP-546).
 
-Each entry is changed as a whole or not at all; of entries that name one entity only the first counts, and one that
-names a quota twice is refused.
+Each entry is changed as a whole or not at all; if several entries name the same entity, only the first counts; an entry
+that names a quota twice is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DescribeConfigs (key 32), versions 1-4: settings of topics, this broker, its loggers, groups and client metrics.
 
-Version 3 adds types and documentation. Each value comes with its possible sources, the strongest first.
+Version 3 adds types and documentation. Each value has a list of all sources that set it, the one in force first.
 Source: Kafka's ``ConfigHelper``.
 """
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 KINDS = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
 ENTRIES_IN_A_CHUNK = 15
-"""Settings of one resource: a broker has about 300, and looking up all sources of one takes 20 microseconds."""
+"""The number of settings described in one chunk: a broker has about 300, and looking up all sources of a setting takes
+20 microseconds."""
 
 
 def handle(
@@ -70,7 +71,7 @@ def _describe_each(
 
 
 def layers_of(ports: LayerPorts, node_id: int | None = None) -> BrokerLayers:
-    """The current sources of a node's settings; without ``node_id`` those of the broker's own node."""
+    """The sources of a node's settings at present; without ``node_id``, of the broker's own node."""
     store, node = ports.metadata, ports.node
     node_id = node.node_id if node_id is None else node_id
     if ports.cluster is None:
@@ -126,7 +127,7 @@ def _describe(
 def _entries(
     ports: ConfigPorts, context: RequestContext, resource: DescribeConfigsResource
 ) -> Iterable[DescribedConfig] | tuple[Error, str]:
-    """The settings of a resource, or an error if it has none."""
+    """The settings of a resource, or an error and its message if the resource does not exist or has no settings."""
     name = resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:

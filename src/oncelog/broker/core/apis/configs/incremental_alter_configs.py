@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class AlterOperation(IntEnum):
-    """Kafka's ``AlterConfigOp.OpType``."""
+    """What to do with a setting (Kafka's ``AlterConfigOp.OpType``)."""
 
     SET = 0
     DELETE = 1
@@ -89,7 +89,7 @@ def _alter(
 def _apply(
     ports: ConfigPorts, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
 ) -> ConfigRefusal | None:
-    """Carry out one operation on ``values``."""
+    """Apply one operation to ``values``, or return the refusal."""
     kind = ResourceType(resource.resource_type)
     operation, text = AlterOperation(config.config_operation), config.value or ""
     if operation is AlterOperation.SET:
@@ -124,7 +124,7 @@ def _not_a_list(kind: ResourceType, operation: AlterOperation, name: str) -> str
 
 
 def _default(ports: ConfigPorts, kind: ResourceType, name: str) -> str:
-    """The list to append to or subtract from while the setting is not set: the value in force."""
+    """The value in force, which is the list to append to or subtract from while the setting is not set."""
     if kind is ResourceType.TOPIC:
         return render(getattr(ports.metadata.topic_defaults, properties(TopicConfig)[name].name))
     return ports.config.text(name) or ""

@@ -1,6 +1,6 @@
-"""ListConfigResources (key 74), versions 0-1: the resources with settings of their own (KIP-1142).
+"""ListConfigResources (key 74), versions 0-1: the resources for which settings are stored (KIP-1142).
 
-Version 0 lists only client metrics subscriptions; version 1 all types, or those asked for. Source: Kafka's
+Version 0 lists only client metrics subscriptions; version 1 lists all types, or those in the request. Source: Kafka's
 ``KafkaApis.handleListConfigResources``.
 """
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import PartitionPorts
 
 FUTURE_SUFFIX = len("-future") + 32
-"""A replica that is moved to another folder has this and an id appended to its folder's name, which may become too
-long."""
+"""Length of the suffix that a replica's folder gets in Kafka while the replica moves to another data folder; the name
+may become too long."""
 LONGEST_FOLDER_NAME = 255
 
 

@@ -1,7 +1,7 @@
 """DeleteRecords (key 21), versions 0-2: raise the log start offset of partitions.
 
-Offset -1 means the high watermark. Records below are never read again and are removed with their segments. Source:
-Kafka's ``ReplicaManager.deleteRecords``.
+Offset -1 means the high watermark. Records below the new log start offset are never read again and are removed with
+their segments. Source: Kafka's ``ReplicaManager.deleteRecords``.
 """
 
 from __future__ import annotations

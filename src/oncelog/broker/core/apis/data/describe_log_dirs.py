@@ -1,7 +1,7 @@
 """DescribeLogDirs (key 35), versions 1-5: the size of each partition in the data folder.
 
-Null topics mean all; missing partitions are left out. Version 4 adds the size and the free space of the volume
-(KIP-827), unknown if everything is in memory. Source: Kafka's ``ReplicaManager.describeLogDirs``.
+Null topics mean all topics; partitions that do not exist are left out. Version 4 adds the size and the free space of
+the volume (KIP-827), which are unknown if everything is in memory. Source: Kafka's ``ReplicaManager.describeLogDirs``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DescribeProducers (key 61), version 0: the producers that a partition knows, and their open transactions
+"""DescribeProducers (key 61), version 0: the producers in a partition's producer state, and their open transactions
 (KIP-664)."""
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _describe_each(
 
 
 def _refusal(ports: PartitionPorts, context: RequestContext, topic: str) -> tuple[Error, str] | None:
-    """Why no partition of the topic may be described. An invalid name is reported to every caller, authorized or
-    not."""
+    """The error, with its message, if no partition of the topic may be described, else None. An invalid name is
+    reported to every caller, authorized or not."""
     invalid = name_refusal(topic)
     if invalid is not None:
         return Error.INVALID_TOPIC_EXCEPTION, invalid
@@ -68,7 +68,8 @@ def _refusal(ports: PartitionPorts, context: RequestContext, topic: str) -> tupl
 
 
 def _of_follower(ports: PartitionPorts, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
-    """The partition if the node asked has a replica of it: a follower knows the same producers."""
+    """The partition if the node that received the request has a replica of it: a follower has the same producer state
+    as the leader."""
     partition = ports.partitions()[topic_partition]
     if partition.replicas is not None and context.session.node_id in partition.replicas.assigned:
         return partition

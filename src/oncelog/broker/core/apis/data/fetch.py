@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import FetchPorts
 
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
-"""The session in use, and the partitions to read."""
+"""The fetch session in use (None without one), and the partitions to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
@@ -70,8 +70,8 @@ def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> F
 
 
 class _ParkedRead:
-    """The data that a waiting fetch has read; an advancing partition is read again, and all partitions when there is
-    enough."""
+    """A waiting fetch: the answers read so far. A partition that advances is read again; once there is enough data, all
+    partitions are."""
 
     __slots__ = (
         "_context",
@@ -135,7 +135,7 @@ class _ParkedRead:
         return read_all(self._ports, self._context, self._request, self._positions, self._isolation)[0]
 
     def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
-        """All answers if there is enough now that ``woken`` has changed, else None."""
+        """Read ``woken`` again: all answers if there is enough data now, else None."""
         key, request = self._keys[woken], self._request
         answer = read_partition(
             self._ports,
@@ -156,7 +156,8 @@ class _ParkedRead:
 
 
 def _open(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> _Opened | Error:
-    """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
+    """The fetch session in use (None without one) and the partitions to read, in serving order
+    (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
     for name, topic_id, positions in request.topics:
@@ -194,7 +195,8 @@ def _name_of(ports: FetchPorts, topic_id: bytes) -> str:
 
 
 def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchAnswered:
-    """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
+    """The response: all answers, or within an incremental session only those with something new
+    (``IncrementalFetchContext``)."""
     session_id = NO_SESSION
     if session is not None:
         session_id, incremental = session.session_id, session.epoch > INITIAL_EPOCH + 1
@@ -211,9 +213,8 @@ def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> Fe
 
 
 def _is_news(session: FetchSession, data: FetchedPartition, incremental: bool) -> bool:
-    """Whether the answer must contain this partition; also stores in the session what is sent. A full answer contains
-    every partition.
-    """
+    """Whether the answer must contain this partition; also stores in the session which values are sent. A full answer
+    contains every partition."""
     failed = data.error_code != NONE
     now = data.error_code, data.high_watermark, data.last_stable_offset, data.log_start_offset
     has_changed = session.is_news(data.key, now)

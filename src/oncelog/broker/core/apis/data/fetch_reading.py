@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 FIRST_WITH_LEADERS = 16
 SENT_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
-"""Errors whose answers name the current leader (KIP-951): those of Fetch from version 16 on, those of ShareFetch and
-ShareAcknowledge always.
-"""
+"""Errors with which the answer names the current leader (KIP-951): in Fetch from version 16 on, in ShareFetch and
+ShareAcknowledge always."""
 
 
 class PartitionAnswer(NamedTuple):
-    """The answer for one partition, and whether it is a reason not to wait. ``partition`` is None if it was not
-    read."""
+    """The answer for one partition. ``at_once``: the fetch is answered without waiting because of it. ``partition`` is
+    None if no partition was read."""
 
     data: FetchedPartition
     at_once: bool
@@ -40,7 +39,7 @@ def _may_read(ports: FetchPorts, context: RequestContext, request: FetchAsked, k
 
 
 def max_bytes(ports: FetchPorts, request: FetchAsked) -> int:
-    """The limit of the whole answer."""
+    """The limit in bytes on the whole answer."""
     asked, most = request.max_bytes, ports.config.fetch_max_bytes
     return asked if asked < most else most
 
@@ -52,9 +51,10 @@ def read_all(
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
 ) -> tuple[list[PartitionAnswer], bool]:
-    """The answer for every partition, and whether they satisfy the fetch, or contain something to report at once.
+    """The answer for every partition, and whether the fetch need not wait: there is enough data, or something to report
+    at once.
 
-    Byte limits are used up in serving order; the first batch is returned even if it exceeds them.
+    Partitions use up the byte limit in serving order; the first batch is returned even if it exceeds the limit.
     """
     left = max_bytes(ports, request)
     answers = []

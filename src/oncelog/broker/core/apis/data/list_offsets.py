@@ -1,7 +1,7 @@
 """ListOffsets (key 2), versions 1-11.
 
 Version 2 adds the isolation level, 4 the leader epoch, 7 the offset of the greatest timestamp (-3), 8 the earliest
-local offset (-4), 9 the latest tiered one (-5), 10 a timeout, 11 the earliest pending upload (-6). Nothing is tiered
+local offset (-4), 9 the latest tiered offset (-5), 10 a timeout, 11 the earliest pending upload (-6). Nothing is tiered
 here, so -4 is the log's start, and -5 and -6 are unknown. Source: Kafka's ``ReplicaManager.fetchOffset`` and
 ``Partition.fetchOffsetForTimestamp``.
 """
@@ -125,14 +125,15 @@ def _answer(
 
 
 def _bound(partition: Partition, request: ListOffsetsRequest) -> int:
-    """First offset that the requester may not see: by isolation level for consumers, none for replicas."""
+    """The first offset that the requester may not see: for consumers by isolation level, for replicas the log end
+    offset."""
     if request.replica_id not in (CONSUMER_REPLICA, DEBUGGING_REPLICA):
         return partition.log.log_end_offset
     return partition.readable_to(IsolationLevel(request.isolation_level))
 
 
 def _look_up(partition: Partition, timestamp: int, bound: int) -> tuple[int, int, int]:
-    """Timestamp, offset and leader epoch; each -1 if nothing visible matches."""
+    """Timestamp, offset and leader epoch of the record found; each -1 if there is none below ``bound``."""
     log = partition.log
     match timestamp:
         case _ if timestamp == LATEST:

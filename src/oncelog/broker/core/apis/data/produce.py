@@ -34,8 +34,8 @@ Entry: TypeAlias = tuple[TopicProduceData, PartitionProduceData]
 def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
     """Append each partition's batch; the answer waits for the high watermark unless ``acks`` is 0.
 
-    Resolves to None for acks=0, which has no answer; after an error the connection is closed, so that the producer
-    notices.
+    Resolves to None for acks=0, which has no answer; if an append with acks=0 fails, the connection is closed, so that
+    the producer notices.
     """
     whole_error = _refuse_request(ports, context, request)
     pairs = list(_entries(request))
@@ -53,16 +53,16 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
 
 
 def _until(context: RequestContext, appending: Deferred[T]) -> Work[T]:
-    """The connection starts no other request before all batches are appended."""
+    """Wait for an append; the connection starts no other request before all batches are appended."""
     return appending.value if appending.succeeded else (yield Park(context, ParkReason.APPENDS, appending))
 
 
 def _append_each(
     ports: ProducePorts, context: RequestContext, request: ProduceRequest, pairs: list[Entry]
 ) -> Work[list[Deferred[PartitionProduceResponse]]]:
-    """Append the batches in their order; the result has their answers, which may wait for commits.
+    """Append the batches in their order; the result has their answers, which may still wait for the high watermark.
 
-    Each batch is written to a file of its own, so that 10,000 take most of a second: other requests run in between.
+    As each batch goes to another file, 10,000 batches take most of a second: other requests run in between.
     """
     answers = []
     for number, (topic, data) in enumerate(pairs):
@@ -74,8 +74,8 @@ def _append_each(
 
 
 def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Error:
-    """The error of the request as a whole. As a side effect, all entries of each partition except the last are
-    removed."""
+    """The error that refuses the whole request. Side effect: of several entries for one partition only the last is
+    kept."""
     producers, partitions = set(), set()
     count = 0
     for topic, data in _entries(request):
@@ -103,7 +103,7 @@ def _entries(request: ProduceRequest) -> Iterator[Entry]:
 
 
 def _keep_last_entries(request: ProduceRequest) -> None:
-    """Keep one entry for each partition: the batch of its last entry, at the position of its first."""
+    """Keep one entry for each partition: the last entry's batch, in the place of the first entry."""
     topics: dict[tuple[str, bytes], dict[int, PartitionProduceData]] = {}
     for topic, data in _entries(request):
         topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data

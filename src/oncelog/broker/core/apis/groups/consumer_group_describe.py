@@ -54,7 +54,7 @@ def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
 
 
 def _entries(group: DescribedGroup) -> int:
-    """The number of the group's members and of their owned partitions."""
+    """The number of the group's members, plus the topics and partitions in their assignments."""
     owned = sum(
         1 + len(topic.partitions)
         for member in group.members
@@ -65,7 +65,8 @@ def _entries(group: DescribedGroup) -> int:
 
 
 def _seen(ports: GroupPorts, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
-    """A group as the caller may see it: not at all if it has topics that the caller may not describe."""
+    """A group as the caller may see it: with an error instead of members if it has topics that the caller may not
+    describe."""
     names = {
         topic.topic_name
         for member in group.members

@@ -1,6 +1,6 @@
 """DeleteGroups (key 42), versions 0-3: delete empty groups and all their offsets.
 
-Version 2 is flexible; 3 has a message for each group, which Apache Kafka gives only where streams groups fail.
+Version 2 is flexible; 3 has a message for each group, which Apache Kafka sets only for failures of streams groups.
 """
 
 from __future__ import annotations

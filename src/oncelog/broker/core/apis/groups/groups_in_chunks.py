@@ -46,8 +46,8 @@ def of_each_group(
     """The answers of ``ask`` for the groups, then those of ``refused`` for groups that the caller is not authorized
     for.
 
-    :param memory_of: how many entries the answers have, and bytes of their own, if they may be long
-        (``answer_memory``).
+    :param memory_of: the number of entries in the answers and the bytes that they take besides, for answers that may be
+        long (``answer_memory``).
     """
     answers: list[Deferred[list[G]]] = []
     hidden: list[G] = []
@@ -70,7 +70,7 @@ def of_each_group(
 
 
 def with_operations(ports: GroupPorts, context: RequestContext, groups: list[Described]) -> list[Described]:
-    """Groups with the caller's authorized operations on each group that was found."""
+    """The groups, each with the caller's authorized operations unless it has an error."""
     for group in groups:
         if group.error_code == Error.NONE:
             group.authorized_operations = authorized_operations(ports, context, GROUP, group.group_id)

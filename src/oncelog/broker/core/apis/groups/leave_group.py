@@ -1,7 +1,7 @@
 """LeaveGroup (key 13), versions 0-5: members of the classic protocol leave, or an administrator removes static ones.
 
-Up to version 2 one member leaves, and its error is the answer's; from 3 on there are several, each with its own error
-(KIP-345); 4 is flexible; 5 adds a reason, which is not used.
+Up to version 2 one member leaves, and its error is the answer's; from 3 on several members may leave, each with its own
+error (KIP-345); 4 is flexible; 5 adds a reason, which is not used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """OffsetCommit (key 8), versions 2-10: commit a group's offsets outside a transaction.
 
-Versions 2 to 4 have a retention time from the client; 6 adds leader epochs, 7 static members; 8 is flexible; 9 serves
+In versions 2 to 4 the client sets a retention time; 6 adds leader epochs, 7 static members; 8 is flexible; 9 serves
 members of the consumer protocol, and returns GROUP_ID_NOT_FOUND, where older versions return ILLEGAL_GENERATION; 10
 identifies topics by id. A topic or partition that does not exist is refused individually: UNKNOWN_TOPIC_OR_PARTITION,
 or UNKNOWN_TOPIC_ID.

@@ -1,8 +1,8 @@
 """OffsetFetch (key 9), versions 1-10: the offsets that groups have committed.
 
-Up to version 7 a request is for one group; from 2 on it may ask for all topics (null) and the answer has an error of
-its own, which version 1 returns for each partition; 5 adds leader epochs; 6 is flexible; 7 can ask for stable offsets
-only (KIP-447); 8 asks for several groups; 9 has member id and epoch of the consumer protocol; 10 identifies topics by
+Up to version 7 a request is for one group; from 2 on it may ask for all topics (null), and the answer has an error for
+the group, which version 1 returns for each partition; 5 adds leader epochs; 6 is flexible; 7 can ask for stable offsets
+only (KIP-447); 8 asks for several groups; 9 adds member id and epoch of the consumer protocol; 10 identifies topics by
 id. Topics without a commit are returned with offset -1.
 """
 
@@ -63,7 +63,8 @@ def _fetch_each(
     request: OffsetFetchRequest,
     fetch: Callable[[GroupPorts, RequestContext, OffsetFetchRequestGroup, bool], FetchedOffsets],
 ) -> Work[list[FetchedOffsets]]:
-    """Other requests run between two groups, because each group may request all of its offsets."""
+    """Fetch the offsets of each group. Other requests run between two groups, because each may ask for all of its
+    offsets."""
     groups: list[FetchedOffsets] = []
     for group in request.groups:
         groups.append(fetch(ports, context, group, request.require_stable))
@@ -109,7 +110,8 @@ def _fetch(
 def _fetch_by_id(
     ports: GroupPorts, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> FetchedOffsets:
-    """Offsets are stored by name: convert ids to names and back; all topics means those that still have an id."""
+    """Fetch by topic ids: convert ids to names and back, as offsets are stored by name. All topics means those that
+    still have an id."""
     unknown: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         known: list[OffsetFetchRequestTopics] = []
@@ -131,13 +133,13 @@ def _fetch_by_id(
 
 
 def _all(topic: OffsetFetchRequestTopics, error: Error) -> OffsetFetchResponseTopics:
-    """The same error for each partition."""
+    """The answer for a topic with the same error for each partition."""
     partitions = [OffsetFetchResponsePartitions(index, -1, -1, "", error) for index in topic.partition_indexes]
     return OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions)
 
 
 def _single(answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int) -> OffsetFetchResponse:
-    """The answer about one group, in the form before version 8."""
+    """The answer about a single group, in the form of versions before 8."""
     if answer.error_code != Error.NONE:
         if api_version >= FIRST_WITH_GROUP_ERROR:
             return OffsetFetchResponse(error_code=answer.error_code)

@@ -1,7 +1,7 @@
 """Merges partitions that an API refuses before asking its coordinator into the coordinator's answer.
 
-Called by OffsetCommit, TxnOffsetCommit and OffsetDelete. As many topics may be refused as fit into a request, so they
-are found by lookup, never by search.
+Called by OffsetCommit, TxnOffsetCommit and OffsetDelete. A request may name very many topics, so each topic of the
+answer is found in a dictionary, never by a search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ P = TypeVar("P", bound=NamedPartition)
 
 
 def within(partitions: Sequence[P], count: int) -> tuple[list[P], list[int]]:
-    """Separate the partitions that a topic of this size has from the indexes that do not exist."""
+    """Separate the partitions that exist in a topic with ``count`` partitions from the indexes of those that do not."""
     good = [partition for partition in partitions if 0 <= partition.partition_index < count]
     if len(good) == len(partitions):
         return good, []
@@ -31,7 +31,8 @@ def within(partitions: Sequence[P], count: int) -> tuple[list[P], list[int]]:
 
 
 def add_refused(topics: list[T], refused: Iterable[T], key: Callable[[T], Hashable]) -> None:
-    """Add refused partitions; a topic with some of them stays one topic in the answer; ``key`` is its name or id."""
+    """Add the refused partitions to the answer: a topic appears only once, with answered and refused partitions.
+    ``key`` returns a topic's name or id."""
     found = {key(topic): topic for topic in reversed(topics)}
     for topic in refused:
         same = found.setdefault(key(topic), topic)

@@ -1,7 +1,7 @@
 """AlterUserScramCredentials (key 51), version 0: set and remove users' SCRAM credentials (KIP-554).
 
-A request changes each user once: a user's first error is its answer, and other users' changes still apply. The messages
-are those of Kafka's ``ScramControlManager``.
+A request may change each user only once: the answer for a user is its first error, and the changes of other users still
+apply. The messages are those of Kafka's ``ScramControlManager``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Create-, Renew-, Expire- and DescribeDelegationToken (keys 38 to 41, KIP-48): refused, for this broker issues none.
+"""Create-, Renew-, Expire- and DescribeDelegationToken (keys 38 to 41, KIP-48): always refused, because this broker
+issues no tokens.
 
 The answers are those of Apache Kafka without ``delegation.token.secret.key``. From version 3 on a token may be
 requested for another principal, and the answer names the requester.
@@ -70,4 +71,4 @@ _REST: Final[dict[int, Callable[[RequestContext, Any, int], dict[str, object]]]]
     ApiKey.EXPIRE_DELEGATION_TOKEN: _no_expiry,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: lambda *_: {"tokens": []},
 }
-"""The fields of the answers besides the error."""
+"""For each API a function that returns the fields of the answer other than the error."""

@@ -1,6 +1,6 @@
 """DeleteAcls (key 31), versions 1-3: remove the ACLs that match each filter, and return them.
 
-They are out of force before the answer is sent. Sources: Kafka's ``AclApis`` and ``AclControlManager``.
+They no longer apply when the answer is sent. Sources: Kafka's ``AclApis`` and ``AclControlManager``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ACLS_IN_A_CHUNK = 500
 
 
 def _delete_each(ports: SecurityPorts, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
-    """Search in chunks, remove all at once."""
+    """Search the ACLs for all filters in chunks, then remove all matches at once."""
     there = sorted(ports.metadata.acls())
     named: dict[str, list[Acl]] = {}
     for acl in there:

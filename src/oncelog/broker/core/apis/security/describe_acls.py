@@ -1,6 +1,6 @@
 """DescribeAcls (key 29), versions 1-3: the ACLs that match a filter, by resource.
 
-Without an authorizer the answer says so, as Kafka's does. Source: Kafka's ``AclApis``.
+Without an authorizer the answer is SECURITY_DISABLED, as in Kafka. Source: Kafka's ``AclApis``.
 """
 
 from __future__ import annotations

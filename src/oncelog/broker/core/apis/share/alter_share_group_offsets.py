@@ -1,5 +1,5 @@
-"""AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members, and is
-created if it does not exist and one of the topics does.
+"""AlterShareGroupOffsets (key 91), version 0: set the offsets from which a share group is delivered records; the group
+must have no members, and is created if it does not exist but one of the topics does.
 
 -1 means the offset that ``share.auto.offset.reset`` chooses. A lower offset is refused, unlike in Apache Kafka, which
 accepts it and then never delivers a record.

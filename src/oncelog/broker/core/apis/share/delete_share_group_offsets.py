@@ -1,6 +1,5 @@
-"""DeleteShareGroupOffsets (key 92), version 0: forget a share group's deliveries of topics; the group must have no
-members.
-"""
+"""DeleteShareGroupOffsets (key 92), version 0: remove a share group's stored state of topics; the group must have no
+members."""
 
 from __future__ import annotations
 

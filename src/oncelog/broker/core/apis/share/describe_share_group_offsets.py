@@ -1,6 +1,6 @@
 """DescribeShareGroupOffsets (key 90), versions 0-1: the start offsets of share groups in each partition.
 
-Version 1 adds the lag (KIP-1226): records from the start offset on that are not delivered for good.
+Version 1 adds the lag (KIP-1226): the number of records from the start offset on whose state is not final.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ShareAcknowledge (key 79), versions 1-2: the outcome of records that a member has acquired (KIP-932).
 
-Version 2 adds renewals (KIP-1222). The request continues the member's share session; with epoch -1 it ends it.
+Version 2 adds renewals (KIP-1222). The request continues the member's share session; with epoch -1 it ends the session.
 """
 
 from __future__ import annotations

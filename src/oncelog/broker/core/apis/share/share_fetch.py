@@ -1,9 +1,9 @@
-"""ShareFetch (key 78), versions 1-2: acquire records of a share group's partitions, and acknowledge earlier ones
-(KIP-932).
+"""ShareFetch (key 78), versions 1-2: acquire records of a share group's partitions, and acknowledge records acquired
+earlier (KIP-932).
 
 Version 2 adds the acquire mode (KIP-1206) and renewals (KIP-1222). The request opens, continues or ends a share
-session; its acknowledgements are applied first. It waits, as Fetch does, until there is something to acquire
-or ``max_wait_ms`` is over. Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``DelayedShareFetch``.
+session; its acknowledgements are applied first. It waits, as Fetch does, until there is something to acquire or
+``max_wait_ms`` is over. Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``DelayedShareFetch``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SharePorts
 
 RECORD_LIMIT = 1
-"""The acquire mode in which ``max_records`` is exact."""
+"""The acquire mode that limits a fetch to exactly ``max_records`` records."""
 WITHOUT_MESSAGE = frozenset(
     {Error.UNKNOWN_TOPIC_ID, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TOPIC_AUTHORIZATION_FAILED}
 )
-"""Errors of partitions that Kafka finds before it looks for a share partition."""
+"""Errors of partitions that are answered without a message: Kafka finds them before it looks for the share
+partition."""
 
 
 def handle(ports: SharePorts, context: RequestContext, request: ShareFetchRequest) -> Deferred[ShareFetchResponse]:
@@ -72,7 +73,7 @@ def _session(
     *,
     has_acks: bool,
 ) -> ShareSession | Error:
-    """The share session of the request (``SharePartitionManager.newContext``)."""
+    """The share session that the request opens or continues, or an error (``SharePartitionManager.newContext``)."""
     sessions = ports.sharing.sessions
     if request.share_session_epoch == INITIAL_EPOCH:
         if has_acks:
@@ -90,7 +91,7 @@ def _session(
 
 
 class _Fetch:
-    """One request, after its acknowledgements were applied."""
+    """One ShareFetch request, after its acknowledgements were applied."""
 
     def __init__(
         self,
@@ -107,9 +108,9 @@ class _Fetch:
         self._acknowledged = acknowledged
         self._watched: dict[TopicPartition, None] = {}
         self._new: set[Place] = set()
-        """Share partitions that were not in use when the request came."""
+        """Share partitions that were not in use when the request arrived."""
         self._read: set[Place] = set()
-        """Share partitions whose log was read; the others have reached their limit of records in flight."""
+        """Share partitions whose log was read; the others have as many records in flight as they may have."""
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
@@ -135,10 +136,9 @@ class _Fetch:
         return response
 
     def _acquire(self, *, at_end: bool) -> dict[Place, ShareDelivery | Error] | None:
-        """The records of each partition; None: no record yet, and time is left. Nothing is acquired for a session that
-        was replaced or has ended. Of share partitions that were not in use, only one delivers: the others deliver with
-        the next request.
-        """
+        """The acquired records of each partition; None if there are none yet and the request may still wait. Nothing is
+        acquired for a session that was replaced or has ended. Of share partitions that were not in use, only one
+        delivers records: the others deliver with the next request."""
         sharing, request = self._ports.sharing, self._request
         member_id = self._session.member.member_id
         found: dict[Place, ShareDelivery | Error] = {}
@@ -171,7 +171,7 @@ class _Fetch:
         return found if is_enough else None
 
     def _usable(self, refused: dict[Place, ShareDelivery | Error]) -> dict[Place, Held]:
-        """The session's share partitions, except those that are still being read and those that are refused."""
+        """The session's share partitions, except those whose state is still being read, and those that are refused."""
         usable: dict[Place, Held] = {}
         for place in self._session.rotated():
             held = self._open(place, self._session.member.group_id)
@@ -193,8 +193,7 @@ class _Fetch:
 
     def answer(self, found: dict[Place, ShareDelivery | Error], *, is_read: bool = True) -> ShareFetchResponse:
         """The acquired records, the errors, and the outcome of acknowledgements. A partition without any of these is
-        left out, unless it was read and the session has not yet answered for it.
-        """
+        left out, unless it was read and no answer of the session has contained it yet."""
         acknowledged = {result.place: result for result in self._acknowledged}
         self._ports.sharing.counts.failed_fetches += any(isinstance(each, Error) for each in found.values())
         first = [place for place, reported in self._session.partitions.items() if is_read and not reported]

@@ -52,13 +52,15 @@ def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
 
 
 def _entries(group: DescribedGroup) -> int:
-    """The number of the group's members and of their owned partitions."""
+    """The number of the group's members, their subscribed topics, and the topics and partitions in their
+    assignments."""
     owned = sum(1 + len(topic.partitions) for member in group.members for topic in member.assignment.topic_partitions)
     return 1 + owned + sum(1 + len(member.subscribed_topic_names) for member in group.members)
 
 
 def _seen(ports: SharePorts, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
-    """A group as the caller may see it: not at all if it has topics that the caller may not describe."""
+    """A group as the caller may see it: with an error instead of members if it has topics that the caller may not
+    describe."""
     names = {topic.topic_name for member in group.members for topic in member.assignment.topic_partitions}
     if all(allows(ports, context, Operation.DESCRIBE, TOPIC, name) for name in sorted(names)):
         return group

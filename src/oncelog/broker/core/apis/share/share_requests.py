@@ -1,4 +1,5 @@
-"""The common part of the APIs of share groups: caller, partitions, acknowledgements, permission to change offsets.
+"""Functions common to the APIs of share groups: they check callers, look up partitions, apply acknowledgements, and
+decide whether offsets may be changed.
 
 Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowledgeRequest`` (4.4).
 """
@@ -36,12 +37,12 @@ T = TypeVar("T")
 Response = TypeVar("Response", ShareFetchResponse, ShareAcknowledgeResponse)
 RENEWALS_FROM = 2
 MAX_MEMBER_ID = 36
-"""The length of a UUID, which members make for themselves."""
+"""The maximum length of a member id: that of a UUID, which members generate themselves."""
 Acks = Mapping[Place, Sequence[AckBatch]]
 
 
 class AckedBatch(Protocol):
-    """A batch of acknowledgements in either request."""
+    """A batch of acknowledgements in a ShareFetch or ShareAcknowledge request."""
 
     first_offset: int
     last_offset: int
@@ -57,7 +58,7 @@ class AckResult(NamedTuple):
 
 
 def refused(ports: SharePorts, group_id: str | None, member_id: str | None) -> Error:
-    """The reason to refuse a request before anything else is checked."""
+    """The error that refuses the request before any other check, or NONE."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return Error.UNSUPPORTED_VERSION
     return NONE if group_id and member_id and len(member_id) <= MAX_MEMBER_ID else Error.INVALID_REQUEST
@@ -75,9 +76,8 @@ def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int]
 
 
 def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
-    """The error in the acknowledgements of one partition: they must be in order and have a type. A batch that begins at
-    the last offset of the previous one is refused by the share partition, with another error.
-    """
+    """The message for invalid acknowledgements of one partition, else None: they must be in order and have a type. A
+    batch that begins at the last offset of the previous one is refused by the share partition, with another error."""
     last = -1
     highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
     for batch in batches:
@@ -99,7 +99,8 @@ def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
 def acknowledgements(
     context: RequestContext, request: ShareFetchRequest | ShareAcknowledgeRequest
 ) -> tuple[list[tuple[Place, list[AckBatch]]], dict[Place, str]]:
-    """The acknowledgements of each partition in either request, and the errors of the invalid ones."""
+    """The acknowledgements of each partition in a ShareFetch or ShareAcknowledge request, and the messages for
+    partitions whose acknowledgements are invalid."""
     found: list[tuple[Place, list[AckBatch]]] = []
     wrong: dict[Place, str] = {}
     for topic in request.topics:
@@ -121,14 +122,15 @@ def renews(context: RequestContext, request: ShareFetchRequest | ShareAcknowledg
 def change_refused(
     ports: SharePorts, context: RequestContext, group_id: str, *, may_be_new: bool = False
 ) -> ShareRefused | None:
-    """The error for a caller that may not change the offsets of a group, with its message."""
+    """The error, with its message, if the caller may not change the offsets of a group; else None."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return ShareRefused(Error.UNSUPPORTED_VERSION)
     return ports.groups.share.may_change(group_id, context.session.node_id, may_be_new=may_be_new)
 
 
 def partition_at(ports: SharePorts, context: RequestContext, place: Place) -> Partition | Error:
-    """The partition, if it exists, may be read by the caller, and is led by the node that was asked."""
+    """The partition; an error if it does not exist, the caller may not read it, or the node that received the request
+    does not lead it."""
     topic_id, index = place
     info = ports.metadata.topic_by_id(topic_id)
     if info is None:
@@ -151,7 +153,8 @@ def acknowledge(
     acks: Acks,
     wrong: Mapping[Place, str],
 ) -> Deferred[list[AckResult]]:
-    """Apply acknowledgements, partition by partition; ``wrong`` holds the errors of the invalid ones."""
+    """Apply acknowledgements to each partition; ``wrong`` has the messages for partitions with invalid
+    acknowledgements."""
 
     def one(place: Place, batches: Sequence[AckBatch]) -> Deferred[AckResult]:
         if place in wrong:
@@ -181,14 +184,14 @@ def _result(place: Place, refusal: AckRefusal | None) -> AckResult:
 
 
 def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: str) -> Deferred[None]:
-    """End the session with its last request: records still acquired become available."""
+    """End the share session at its last request: records that are still acquired become available again."""
     released = ports.sharing.close_session(SessionOwner(group_id, member_id, context.session.node_id), context.now_ms)
     return gather([done for _, done in released]).map(lambda _: None)
 
 
 def with_leaders(ports: SharePorts, context: RequestContext, response: Response) -> Response:
     """The response with the leaders of the refused partitions and their addresses (KIP-951), so that the member need
-    not ask. As in Kafka's ``processShareFetchResponse`` and ``processShareAcknowledgeResponse``."""
+    not request metadata. As in Kafka's ``processShareFetchResponse`` and ``processShareAcknowledgeResponse``."""
     kinds: Any = share_fetch_response if isinstance(response, ShareFetchResponse) else share_acknowledge_response
     leaders: set[int] = set()
     for topic in response.responses:
@@ -204,7 +207,7 @@ def with_leaders(ports: SharePorts, context: RequestContext, response: Response)
 
 
 def _leader(ports: SharePorts, context: RequestContext, place: Place) -> tuple[int, int]:
-    """Node and leader epoch of the leader; -1 if the partition has none."""
+    """The leader's node id and leader epoch; both -1 if the partition does not exist."""
     info = ports.metadata.topic_by_id(place[0])
     partition = ports.partition(TopicPartition(info.name, place[1])) if info is not None else None
     if partition is None:

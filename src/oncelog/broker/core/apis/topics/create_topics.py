@@ -1,9 +1,8 @@
 """CreateTopics (key 19), versions 2-7.
 
-Version 5 returns partition count, replication factor and effective configuration, 7 the topic id. The checks come in
-Kafka's order with Kafka's messages: whole request, name, collision, overrides, then partitions and replicas.
-Sources: Kafka's ``ControllerApis.createTopics`` and
-``ReplicationControlManager.createTopics``.
+Version 5 adds partition count, replication factor and effective configuration to the answer, 7 the topic id. The checks
+come in Kafka's order with Kafka's messages: whole request, name, collision, overrides, then partitions and replicas.
+Sources: Kafka's ``ControllerApis.createTopics`` and ``ReplicationControlManager.createTopics``.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ def _create(
 def refusal_of_topic(
     ports: TopicPorts, topic: CreatableTopic, values: Mapping[str, str | None]
 ) -> tuple[Error, str] | None:
-    """Kafka's error and message for a topic that cannot be created."""
+    """Kafka's error and message if the topic cannot be created, else None."""
     message = name_refusal(topic.name)
     if message is not None:
         return Error.INVALID_TOPIC_EXCEPTION, message
@@ -199,7 +198,7 @@ def _refusal_of_assignments(ports: TopicPorts, topic: CreatableTopic) -> tuple[E
 
 
 def refusal_of_replicas(node_ids: Sequence[int], broker_ids: list[int]) -> str | None:
-    """Kafka's message for replicas that a partition cannot have."""
+    """Kafka's message if a partition cannot have these replicas, else None."""
     if not broker_ids:
         return "The manual partition assignment includes an empty replica list."
     for position, broker_id in enumerate(sorted(broker_ids)):
@@ -211,7 +210,7 @@ def refusal_of_replicas(node_ids: Sequence[int], broker_ids: list[int]) -> str |
 
 
 def _configs(ports: TopicPorts, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
-    """The effective configuration; an override is shown as it was given."""
+    """The topic's effective configuration; values set in the request appear as they were written there."""
     return [
         CreatableTopicConfigs(
             name=entry.name,

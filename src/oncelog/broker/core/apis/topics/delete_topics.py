@@ -1,7 +1,7 @@
 """DeleteTopics (key 20), versions 1-6.
 
-Version 6 accepts names or topic ids, older ones names; 5 adds messages. The topic no longer exists when the answer is
-sent; its files are removed later. Source: Kafka's ``ControllerApis.deleteTopics``.
+Version 5 adds messages; 6 accepts names or topic ids, older versions only names. The topic no longer exists when the
+answer is sent; its files are removed later. Source: Kafka's ``ControllerApis.deleteTopics``.
 """
 
 from __future__ import annotations

@@ -38,13 +38,14 @@ if TYPE_CHECKING:
     from oncelog.broker.core.security.access import AccessPorts
 
 NEVER_THROTTLED = MAX_SHORT
-"""No version is refused: a topic beyond the quota is created, and the client is throttled."""
+"""The version from which requests are refused beyond the quota: none. A topic beyond the quota is created, and the
+client is throttled."""
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_CHUNK = 25
 TOPICS_IN_A_CHUNK = 10
-"""Topics handled in one chunk, whether the caller may see them or not: each may have to be created."""
+"""The number of topics handled in one chunk, whether the caller may see them or not: each may have to be created."""
 
 
 def handle(
@@ -80,7 +81,8 @@ def _respond(
 
 
 def cluster_operations(ports: AccessPorts, context: RequestContext) -> int:
-    """The caller's operations on the cluster; hidden from callers that may not describe it."""
+    """The operations that the caller may perform on the cluster; none for a caller that may not describe the
+    cluster."""
     if not allows_cluster(ports, context, Operation.DESCRIBE):
         return 0
     return authorized_operations(ports, context, CLUSTER, CLUSTER_NAME)
@@ -110,7 +112,8 @@ def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest
 
 
 def _may_create(ports: TopicPorts, request: MetadataRequest) -> bool:
-    """Whether the topics that are missing may be created: all or none, like those of a CreateTopics."""
+    """Whether the missing topics of the request may be created: all or none, as in CreateTopics, with the same limit on
+    partitions."""
     topics = request.topics
     if not topics or not request.allow_auto_topic_creation or not ports.config.auto_create_topics_enable:
         return False
@@ -179,7 +182,7 @@ def _by_name(ports: TopicPorts, context: RequestContext, name: str, *, may_creat
 
 
 class LeaderState(NamedTuple):
-    """State of a partition's replicas for clients; a failed disk takes all of them offline."""
+    """State of a partition's replicas as reported to clients; after a failure of the disk all of them are offline."""
 
     error: Error
     leader_id: int
@@ -231,7 +234,8 @@ def _described(ports: TopicPorts, info: TopicInfo) -> Work[MetadataResponseTopic
 
 
 def _refused(request: MetadataRequest, error: Error) -> MetadataResponse:
-    """Kafka's answer to a request that it cannot handle: the error for each topic, and nothing else."""
+    """Kafka's answer to a request that it cannot handle: the same error for the answer and for each topic, and nothing
+    else."""
     return MetadataResponse(
         topics=[
             MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id)

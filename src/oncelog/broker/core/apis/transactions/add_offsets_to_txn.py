@@ -1,6 +1,6 @@
 """AddOffsetsToTxn (key 25), versions 0-4: announces that a transaction will commit offsets of a group.
 
-It amounts to AddPartitionsToTxn for the group's partition of ``__consumer_offsets``. Version 2 introduces
+It has the effect of AddPartitionsToTxn for the group's partition of ``__consumer_offsets``. Version 2 introduces
 PRODUCER_FENCED (before: INVALID_PRODUCER_EPOCH); 3 is flexible; 4 introduces TRANSACTION_ABORTABLE, which this API
 never returns.
 """

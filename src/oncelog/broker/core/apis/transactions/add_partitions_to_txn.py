@@ -1,9 +1,8 @@
 """AddPartitionsToTxn (key 24), versions 0-5: announces partitions that a transaction will write to.
 
-Clients send 0-3, one transaction each; version 2 introduces PRODUCER_FENCED (before: INVALID_PRODUCER_EPOCH); 3 is
-flexible. Partition leaders send 4 and 5, for several transactions at once, to add partitions on a client's behalf
-(KIP-890 part 2) or only to verify them. A topic that does not exist fails the whole transaction of the request: nothing
-is added.
+Clients send versions 0-3, for one transaction; version 2 introduces PRODUCER_FENCED (before: INVALID_PRODUCER_EPOCH); 3
+is flexible. Partition leaders send 4 and 5, for several transactions at once, to add partitions on a client's behalf
+(KIP-890 part 2) or only to verify them. If a topic does not exist, no partition of its transaction is added.
 """
 
 from __future__ import annotations
@@ -104,7 +103,8 @@ def _add(ports: TransactionPorts, context: RequestContext, asked: _TransactionPa
 
 
 def _refusal(ports: TransactionPorts, context: RequestContext, partition: TopicPartition) -> Error:
-    """Why a partition is refused: clients may not add internal topics; partition leaders may, on behalf of clients."""
+    """The error that refuses a partition, or NONE: clients may not add internal topics; partition leaders may, on
+    behalf of clients."""
     name = partition.topic
     if context.api_version < FIRST_FROM_BROKERS and (
         name in INTERNAL_TOPICS or not allows(ports, context, Operation.WRITE, TOPIC, name)

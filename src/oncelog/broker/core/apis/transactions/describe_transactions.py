@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import TransactionPorts
 
 ENTRIES_IN_A_CHUNK = 100
-"""How many partitions are described at a time; an id counts as several of them."""
+"""The number of entries described in one chunk: partitions, and transactional ids, each of which counts as several
+partitions."""
 
 
 def handle(
@@ -47,7 +48,7 @@ def _describe(
 
 
 def _state(ports: TransactionPorts, context: RequestContext, transactional_id: str) -> TransactionState:
-    """The state of a transaction, with only those topics that the caller may describe."""
+    """The state of a transactional id, with only those topics that the caller may describe."""
     if not allows(ports, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
         error = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return TransactionState(error_code=error, transactional_id=transactional_id)

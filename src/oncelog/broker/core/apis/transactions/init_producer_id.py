@@ -1,10 +1,11 @@
-"""InitProducerId (key 22), versions 0-5, or 6: get a producer id; with a transactional id, fence its earlier producer.
+"""InitProducerId (key 22), versions 0-5, or 6: get a producer id; with a transactional id, fence the id's earlier
+producer.
 
-Version 2 is flexible; 3 lets a producer name the id and epoch that it had (KIP-360); 4 introduces PRODUCER_FENCED
-(before: INVALID_PRODUCER_EPOCH; KIP-588); 5 introduces TRANSACTION_ABORTABLE, which this API never returns. Version 6
-is for two-phase commit (KIP-939); Kafka 4.4 hides it as unstable, here ``transaction.two.phase.commit.enable`` enables
-it. Such a producer's transactions have no timeout, and with ``keepPreparedTxn`` an open one is not aborted: the answer
-carries its producer id and epoch next to those that may end it.
+Version 2 is flexible; 3 lets a producer send its previous id and epoch (KIP-360); 4 introduces PRODUCER_FENCED (before:
+INVALID_PRODUCER_EPOCH; KIP-588); 5 introduces TRANSACTION_ABORTABLE, which this API never returns. Version 6 is for
+two-phase commit (KIP-939); Kafka 4.4 hides it as unstable, here ``transaction.two.phase.commit.enable`` enables it.
+With two-phase commit transactions have no timeout, and with ``keepPreparedTxn`` an open transaction is not aborted: the
+answer then has the transaction's producer id and epoch, and those that may end it.
 """
 
 from __future__ import annotations

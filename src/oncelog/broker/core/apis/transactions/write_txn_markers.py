@@ -1,7 +1,8 @@
-"""WriteTxnMarkers (key 27), versions 1-2: a coordinator, or an operator ending a hanging transaction, writes markers.
+"""WriteTxnMarkers (key 27), versions 1-2: write the markers of transactions, for a coordinator, or for an operator who
+ends a hanging transaction.
 
-Version 2 carries the transaction version: from 2 on a marker's epoch must be above the partition's (KIP-1228).
-Source: Kafka's ``KafkaApis.handleWriteTxnMarkersRequest``.
+Version 2 adds the transaction version: at transaction version 2 or above, a marker's epoch must be greater than the
+producer's epoch in the partition (KIP-1228). Source: Kafka's ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
 
 from __future__ import annotations

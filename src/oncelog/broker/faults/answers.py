@@ -1,7 +1,8 @@
-"""Answers given instead of a broker: the refusal of a whole request, in the form of each API.
+"""Answers in place of the broker's: the refusal of a whole request, in the form of each API.
 
-Called by the proxy. An API with a single error for the whole answer needs nothing here; the others repeat it for each
-thing requested. Metadata is refused within its real answer, because clients need its list of brokers.
+Called by the proxy. An API with a single error for the whole answer needs no function here; other APIs repeat the error
+for each topic, partition or group requested. Metadata is refused within its real answer, because clients need its list
+of brokers.
 """
 
 from __future__ import annotations
@@ -214,12 +215,12 @@ _BUILDERS: Final[Mapping[int, Build]] = {
 
 
 def can_refuse(api_key: int) -> bool:
-    """Whether :func:`refusal` knows where the API's answer has its errors."""
+    """Whether :func:`refusal` knows which fields of the API's answer have its errors."""
     return api_key in _BUILDERS or "error_code" in response_type(api_key).__slots__
 
 
 def refusal(api_key: int, version: int, request: Message, error: Error) -> bytes:
-    """The body of an answer that refuses everything requested with ``error``."""
+    """The encoded body of an answer that refuses everything in the request with ``error``."""
     build = _BUILDERS.get(api_key)
     if build is not None:
         return build(request, version, error).encode(version)

@@ -1,4 +1,4 @@
-"""Faults over HTTP, for tests in any language: on this machine only.
+"""Faults over HTTP, for tests in any language on this machine.
 
     POST   /faults        {"fault": "lose_answer Produce topic=orders"} or {"kind": "delay", "ms": 200, "api": "Fetch"}
                           answers {"id": 1, "fault": "...", "hits": 0}
@@ -38,7 +38,7 @@ LONGEST_WAIT_S = 3600
 class FaultControl:
     """Serves ``faults`` at ``http://HOST:PORT/faults`` until :meth:`stop`.
 
-    :raises FaultError: the address is not of this machine alone, or in use.
+    :raises FaultError: other machines can reach the address, or the address is in use.
     """
 
     def __init__(self, faults: Faults, host: str, port: int) -> None:
@@ -56,7 +56,7 @@ class FaultControl:
         forks.let_go_in_children(self)
 
     def descriptors(self) -> list[int]:
-        """The descriptor of the listening socket, for a forked child."""
+        """The descriptor of the listening socket, for a forked child process."""
         return [self._server.fileno()]
 
     @property
@@ -115,14 +115,17 @@ class FaultControl:
 
 
 def _alone(given: dict[str, Any], name: str) -> None:
-    """Refuse other fields beside a text, which must be complete by itself."""
+    """Refuse further fields in a request that gives the fault as a text, because the text must be complete."""
     more = sorted(given.keys() - {name})
     if name in given and more:
         raise FaultError(f'{more[0]} beside "{name}" has no effect: put it into the text, or send "kind" instead')
 
 
 class _Server(ThreadingHTTPServer):
-    """:param control: handles the requests."""
+    """The HTTP server of a :class:`FaultControl`.
+
+    :param control: handles the requests.
+    """
 
     daemon_threads = True
 
@@ -158,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         return [word for word in urlsplit(self.path).path.split("/") if word]
 
     def _ask(self, ask: Callable[[int | None], Any]) -> None:
-        """Handle a request for all faults, or for one."""
+        """Handle a request for all faults, or for the one whose number is in the path."""
         words = self._path()
         if words[:1] != ["faults"] or len(words) > 2:
             self._nowhere("/faults")
@@ -217,12 +220,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer something that is not a request, or has an unknown method; called by the base class."""
+        """Answer bytes that are no request, or a request with an unknown method; called by the base class."""
         status = HTTPStatus(code)
         self._send(status, {"error": f"{message or status.phrase}: use GET, POST or DELETE"})
 
     def log_message(self, format: str, *args: object) -> None:
-        """Logs nothing: the tests know what they did."""
+        """Log nothing: the tests know which requests they send."""
 
 
 def _number(what: str, text: str, least: int) -> int:
@@ -242,7 +245,8 @@ def _seconds(text: str) -> float:
 
 
 def refusal_of(host: str | None, origin: str | None) -> str | None:
-    """Why a browser's request is refused: its page is from another site, or DNS rebinding points its name here."""
+    """The reason to refuse a browser's request: its page is from another site, or DNS rebinding gives the site this
+    address; else None."""
     if host is None or not _is_here(f"//{host}"):
         return f"faults are not served at {host!r:.200}: use 127.0.0.1 or localhost"
     if origin is not None and not _is_here(origin):

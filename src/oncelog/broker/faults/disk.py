@@ -1,7 +1,7 @@
-"""A disk that is full, slow or failing on request, and that keeps track of what was synced.
+"""A disk that is full, slow or failing on request, and that records how many bytes of each file were synced.
 
 ``oncelog.Broker(faults=True)`` puts it between the broker and its disk. A simulated power failure loses the bytes at
-the end of each file written since its last sync; names in folders stay.
+the end of each file written since its last sync; created, renamed and removed files stay as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTHING = RequestTarget((), (), ())
 
 
 class FileWithFaults:
-    """A file that checks its disk's faults first; implements ``ports.File``."""
+    """A file whose writes and syncs are subject to the disk's faults; implements ``ports.File``."""
 
     __slots__ = ("_disk", "_file")
 
@@ -67,7 +67,7 @@ class FileWithFaults:
 
 
 class DiskWithFaults:
-    """Implements ``ports.Disk`` over another one."""
+    """A disk with faults, on top of another disk; implements ``ports.Disk``."""
 
     def __init__(self, disk: Disk, faults: Faults) -> None:
         self._disk = disk
@@ -77,7 +77,7 @@ class DiskWithFaults:
     # --- faults
 
     def strike(self, what: str, path: str) -> None:
-        """Apply the faults in force; called before a write or a sync, on the thread that does it."""
+        """Apply the disk's faults in force; called before a write or a sync, on the thread that does it."""
         candidates = self._faults.of(DISK_ACTIONS)
         if not candidates:
             return
@@ -91,14 +91,14 @@ class DiskWithFaults:
                 raise kind(f"cannot {what} {path}: {os.strerror(code)}")
 
     def safe_bytes(self, path: str) -> int:
-        """How much of a file a power failure would leave."""
+        """The number of bytes of a file that a power failure would leave."""
         return self._safe.get(path, 0)
 
     def synced(self, path: str, size: int) -> None:
         self._safe[path] = size
 
     def lose_unsynced(self) -> list[str]:
-        """Discard what a power failure would lose; returns the files that lost something."""
+        """Discard the bytes that a power failure would lose; returns the files that lost some."""
         cut = []
         for path, safe in sorted(self._safe.items()):
             if self._disk.exists(path) and self._disk.size(path) > safe:

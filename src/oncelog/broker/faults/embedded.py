@@ -1,7 +1,7 @@
-"""Faults of our own broker: those on requests, and those that need access to its internals.
+"""Faults of this broker: those on requests, and those that need access to its internals.
 
-``broker.faults`` of ``oncelog.Broker``, called by tests from their own threads; also of ``oncelog serve --faults``,
-called over HTTP by :class:`oncelog.broker.faults.control.FaultControl`.
+Tests call them from their own threads as ``broker.faults`` of ``oncelog.Broker``, or over HTTP with ``oncelog serve
+--faults``, through :class:`oncelog.broker.faults.control.FaultControl`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class RunningBroker(Protocol):
-    """The running broker that the faults belong to."""
+    """The interface that faults need from the running broker."""
 
     @property
     def data(self) -> Path | None: ...
@@ -41,12 +41,13 @@ class RunningBroker(Protocol):
         ...
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        """Stop as in a crash, call ``meanwhile``, and start again."""
+        """Stop the broker as in a crash, call ``meanwhile``, start the broker again, and return the result of the
+        call."""
         ...
 
 
 class BrokerFaults(Faults):
-    """The faults of one broker; they persist across its restarts, until they are removed."""
+    """The faults of one broker; a fault stays in force across restarts of the broker until it is removed."""
 
     def __init__(self, broker: RunningBroker) -> None:
         super().__init__()
@@ -59,12 +60,12 @@ class BrokerFaults(Faults):
     # --- the broker comes and goes
 
     def disk(self, disk: Disk) -> Disk:
-        """The disk for the broker to use instead."""
+        """The disk with faults that the broker has to use in place of ``disk``."""
         self._disk = DiskWithFaults(disk, self)
         return self._disk
 
     def enter(self, server: Server) -> None:
-        """The broker has started; called on its thread."""
+        """Called on the broker's thread when it has started: apply the faults to its requests and markers."""
         self._inside = FaultInterceptor(server.broker, self, server.now_ms)
         server.broker.intercept(self._inside, self._inside)
 
@@ -80,30 +81,31 @@ class BrokerFaults(Faults):
     # --- markers and coordinators
 
     def hold_markers(self, *, times: int | None = None, **match: object) -> Fault:
-        """Hold transactions' markers before their partitions until :meth:`release`, or the end of the fault.
+        """Delay transactions' markers on the way to their partitions until :meth:`release`, or until the fault is
+        removed.
 
-        :param match: ``transactional_id``, ``topic``, ``partition``.
+        :param match: ``transactional_id``, ``topic``, ``partition`` of the markers.
         """
         return self._add(Action.HOLD_MARKER, None, times, _of_markers(match))
 
     def release(self, fault: Fault) -> int:
-        """Release the markers that :meth:`hold_markers` holds; returns how many."""
+        """Write the markers that :meth:`hold_markers` has delayed; returns how many there were."""
         inside = self._inside
         if inside is None or not self._broker.is_running:
             return 0
         return self._broker.on_loop(lambda nodes: nodes.at_once(lambda: inside.release(fault)))
 
     def held(self, fault: Fault) -> int:
-        """How many markers the fault holds now."""
+        """The number of markers that the fault delays now."""
         inside = self._inside
         return self._broker.on_loop(lambda nodes: inside.held(fault)) if inside is not None else 0
 
     def lose_marker(self, *, times: int | None = 1, **match: object) -> Fault:
-        """A marker never reaches its partition, and the coordinator sends it again."""
+        """Lose a transaction's marker on the way to its partition; the coordinator sends it again."""
         return self._add(Action.LOSE_MARKER, None, times, _of_markers(match))
 
     def repeat_marker(self, *, times: int | None = 1, **match: object) -> Fault:
-        """A marker is written twice, as after a lost answer."""
+        """Write a transaction's marker twice, as after a lost answer."""
         return self._add(Action.REPEAT_MARKER, None, times, _of_markers(match))
 
     def crash_coordinator(
@@ -114,13 +116,13 @@ class BrokerFaults(Faults):
         group: str | None = None,
         times: int | None = 1,
     ) -> Fault:
-        """Crash the coordinator of a transaction or of a share group; its successor (with several nodes: on another
-        node) restores its state from the log.
+        """Crash the coordinator of a transaction or of a share group; its successor (on another node, if there are
+        several) restores the state from the log.
 
-        :param after: when: while a transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
-            ``"markers"`` (before the transaction is complete); or a request's name: it is carried out, and its answer
-            is lost. ``"ShareGroupHeartbeat"``: the coordinator of the group's members; ``"ShareFetch"`` and
-            ``"ShareAcknowledge"``: that of its deliveries.
+        :param after: when to crash: while a transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
+            ``"markers"`` (before the transaction is complete); or an API's name: its request is carried out, and the
+            answer is lost. ``"ShareGroupHeartbeat"`` means the coordinator of the group's members, ``"ShareFetch"`` and
+            ``"ShareAcknowledge"`` the coordinator of its deliveries.
         """
         match: dict[str, object] = {"transactional_id": transactional_id, "group": group}
         if after in PHASES:
@@ -137,7 +139,7 @@ class BrokerFaults(Faults):
         return self._add(Action.CRASH_AFTER_ANSWER, after, times, match, phase=after)
 
     def expire_transaction(self, transactional_id: str) -> None:
-        """Let an open transaction time out now: it is aborted and its producer fenced.
+        """Let an open transaction time out now: the coordinator aborts it and fences its producer.
 
         :raises FaultError: the id has no open transaction.
         """
@@ -147,7 +149,7 @@ class BrokerFaults(Faults):
     def expire_member(self, group: str, member_id: str | None = None) -> list[str]:
         """End the session of a group's member now, or of all its members; returns their ids.
 
-        :raises FaultError: the group has no such member.
+        :raises FaultError: the group has no such member with a session.
         """
         expired = self._broker.on_loop(lambda nodes: nodes.expire_members(group, member_id))
         if not expired:
@@ -156,8 +158,8 @@ class BrokerFaults(Faults):
         return expired
 
     def expire_lock(self, group: str) -> int:
-        """End the acquisition locks of a share group now: its records become available to the others, or are given up
-        at the delivery limit. Returns how many records were locked.
+        """End the acquisition locks of a share group now: its records become available to other members, or are
+        archived at the delivery limit. Returns how many records were locked.
 
         :raises FaultError: no record of the group is locked.
         """
@@ -167,9 +169,10 @@ class BrokerFaults(Faults):
         return ended
 
     def forget_producer(self, topic: str, partition: int = 0, *, producer_id: int | None = None) -> list[int]:
-        """Make a partition forget one producer, or all, as ``producer.id.expiration.ms`` would; returns their ids.
+        """Remove the state of one producer, or of all, from a partition, as ``producer.id.expiration.ms`` would;
+        returns the producers' ids.
 
-        :raises FaultError: the partition does not know it, or its transaction is open.
+        :raises FaultError: the partition has no state of the producer, or its transaction is open.
         """
         _whole("partition", partition, 0)
         where = TopicPartition(topic, partition)
@@ -181,25 +184,24 @@ class BrokerFaults(Faults):
     # --- the disk
 
     def full_disk(self, *, times: int | None = None) -> Fault:
-        """Writes find no space until the fault ends: they are refused with KAFKA_STORAGE_ERROR."""
+        """Let writes find no space on the disk until the fault ends: they are refused with KAFKA_STORAGE_ERROR."""
         self._needs_disk("full_disk")
         return self._add(Action.FULL_DISK, None, times, {})
 
     def slow_disk(self, ms: int, *, times: int | None = None) -> Fault:
-        """Each sync takes ``ms`` longer."""
+        """Make each sync take ``ms`` longer."""
         milliseconds("a delay", ms)
         self._needs_disk("slow_disk", folder=True)
         return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
 
     def failing_sync(self, *, times: int | None = 1) -> Fault:
-        """A sync fails: the appends that it would have covered are no longer guaranteed to be durable."""
+        """Let a sync fail: the appends that it would have covered are no longer guaranteed to be durable."""
         self._needs_disk("failing_sync", folder=True)
         return self._add(Action.FAILING_SYNC, None, times, {})
 
     def power_loss(self) -> list[str]:
-        """Cut the power and start again at the same address: unsynced bytes are gone. Returns the files that lost
-        bytes.
-        """
+        """Stop as in a power failure, which loses unsynced bytes, and start again at the same address. Returns the
+        files that lost bytes."""
         self._needs_disk("power_loss", folder=True)
         return self._broker.restart_after(self._lose_unsynced)
 
@@ -215,7 +217,7 @@ class BrokerFaults(Faults):
     # --- nodes
 
     def kill_node(self, node_id: int) -> None:
-        """Kill one of several nodes."""
+        """Kill one of several nodes, as in a crash."""
         _whole("node_id", node_id, 0)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=True))
 
@@ -225,12 +227,12 @@ class BrokerFaults(Faults):
         self._broker.run_nodes(lambda nodes: nodes.start(node_id))
 
     def isolate_node(self, node_id: int) -> None:
-        """Cut a node off from clients and the other nodes; its connections stay open and silent."""
+        """Cut a node off from clients and from the other nodes; its connections stay open, but it sends no answers."""
         _whole("node_id", node_id, 0)
         self._broker.on_loop(lambda nodes: nodes.isolate(node_id))
 
     def heal_node(self, node_id: int) -> None:
-        """Connect a node that was cut off again."""
+        """Connect a node again that was cut off."""
         _whole("node_id", node_id, 0)
         self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
@@ -246,7 +248,7 @@ class BrokerFaults(Faults):
         self._broker.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def stop_node(self, node_id: int) -> None:
-        """Stop one of several nodes cleanly: its leaders move first."""
+        """Stop one of several nodes cleanly: other nodes take over its partitions first."""
         _whole("node_id", node_id, 0)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=False))
 

@@ -1,4 +1,4 @@
-"""Faults as text: the form used by ``oncelog proxy --fault`` and the control over HTTP.
+"""Faults as text: the form that ``oncelog proxy --fault`` and the control over HTTP take. Examples:
 
 ``lose_answer Produce topic=orders times=1``, ``delay 200 Fetch``, ``answer_error EndTxn NOT_COORDINATOR``,
 ``cut_connection after Produce``, ``throttle 500 Produce``, ``blackhole client_id=web``.
@@ -35,7 +35,7 @@ INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "slow_disk": ("ms",),
     "failing_sync": (),
 }
-"""Kinds that only our own broker supports."""
+"""Kinds of faults that only this broker supports, not the proxy, with their positional arguments."""
 DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "expire_transaction": ("transactional_id",),
     "expire_member": ("group", "member_id"),
@@ -49,7 +49,7 @@ DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "move_leader": ("topic", "partition", "to"),
     "move_coordinator": ("to", "group"),
 }
-"""Actions carried out once, immediately."""
+"""Actions that are carried out once, immediately, with their positional arguments."""
 _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
     "ms": int,
     "node_id": int,
@@ -66,14 +66,14 @@ _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
 def add_fault(faults: Faults, text: str) -> Fault:
     """Create the fault described by the text; it is in force from now on.
 
-    :raises FaultError: the text does not describe a fault, or an impossible one.
+    :raises FaultError: the text describes no fault, or an impossible one.
     """
     kind, options = _read(text, _kinds(faults), "fault")
     return make_fault(faults, kind, options)
 
 
 def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
-    """Like :func:`add_fault`, from the parts."""
+    """Like :func:`add_fault`, from a kind and its options."""
     made: Fault = _call(faults, kind, options, _kinds(faults), "fault")
     return made
 
@@ -88,7 +88,7 @@ def do(faults: Faults, text: str) -> object:
 
 
 def do_parts(faults: Faults, kind: str, options: Mapping[str, Any]) -> object:
-    """Like :func:`do`, from the parts."""
+    """Like :func:`do`, from a kind and its options."""
     return _call(faults, kind, options, _deeds(faults), "deed")
 
 
@@ -138,7 +138,7 @@ def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[
 
 
 def _times(options: Mapping[str, Any]) -> dict[str, Any]:
-    """``times=always`` means any number of times."""
+    """The options with ``times=always`` replaced by None, which means any number of times."""
     return {name: None if name == "times" and value == "always" else value for name, value in options.items()}
 
 

@@ -1,7 +1,7 @@
 """Faults inside a broker: on requests before they reach it, on markers before they reach partitions, on its disk.
 
-Lives on the broker's own thread, where ``oncelog.Broker`` puts it; tests' threads share the rules.
-Requests of a connection keep their order: one that waits delays those behind it, as on a network.
+It runs on the broker's own thread; the threads of tests share only the rules. Requests of a connection keep their
+order: a request that waits delays those behind it, as on a network.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from oncelog.protocol.wire import Buffer
 
 REORDER_TIMEOUT_MS = 500
-"""A request waiting for the next one is passed on after this time, for clients that send one at a time."""
+"""A reordered request that waits for the next request is passed on after this time in ms, for clients that send one
+request at a time."""
 BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS = "prepare", "first-marker", "markers"
 PHASES = (BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS)
-"""Moments in a transaction's end at which its coordinator may crash."""
+"""Points in the end of a transaction at which its coordinator may crash."""
 COORDINATED: Mapping[ApiKey, str] = {
     ApiKey.INIT_PRODUCER_ID: TRANSACTION_STATE_TOPIC,
     ApiKey.ADD_PARTITIONS_TO_TXN: TRANSACTION_STATE_TOPIC,
@@ -47,11 +48,11 @@ COORDINATED: Mapping[ApiKey, str] = {
     ApiKey.SHARE_FETCH: SHARE_GROUP_STATE_TOPIC,
     ApiKey.SHARE_ACKNOWLEDGE: SHARE_GROUP_STATE_TOPIC,
 }
-"""Requests after which a coordinator may crash, and the topic that it keeps."""
+"""APIs after whose requests a coordinator may crash, each with the internal topic of that coordinator."""
 
 
 class _Edited:
-    """A connection on which the answer to one request is changed; implements ``Channel``."""
+    """A connection as the broker sees it while the answer to one request is changed; implements ``Channel``."""
 
     def __init__(self, channel: Channel, edit: Callable[[int, Sequence[Part]], None]) -> None:
         self._channel = channel
@@ -83,7 +84,7 @@ class _Edited:
 
 
 class FaultInterceptor:
-    """Implements ``Interceptor`` and ``MarkerInterceptor`` for one running broker."""
+    """Applies the faults to one running broker; implements ``Interceptor`` and ``MarkerInterceptor``."""
 
     def __init__(self, broker: Broker, faults: Faults, now_ms: Callable[[], int]) -> None:
         self._broker = broker
@@ -168,7 +169,7 @@ class FaultInterceptor:
         self._waiting[channel.connection_id] = go
 
     def _edited(self, struck: dict[Action, Fault], header: RequestHeader, channel: Channel) -> Channel:
-        """The connection object to give to the broker."""
+        """The connection to give to the broker: the real one, or one that changes the answer."""
         late, throttled = struck.get(Action.DELAY_ANSWER), struck.get(Action.THROTTLE)
         refused, crash = struck.get(Action.ANSWER_ERROR), struck.get(Action.CRASH_AFTER_ANSWER)
         if Action.LOSE_ANSWER not in struck and not (late or throttled or refused or crash):
@@ -218,7 +219,7 @@ class FaultInterceptor:
         return written
 
     def release(self, fault: Fault) -> int:
-        """Release the markers that a fault holds; returns how many."""
+        """Write the markers that a fault has delayed; returns how many there were."""
         mine = [go for held, go in self._held if held is fault]
         self._held = [(held, go) for held, go in self._held if held is not fault]
         for go in mine:
@@ -260,7 +261,7 @@ class FaultInterceptor:
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
 
     def _names(self, topic: str, match: Match) -> Sequence[str] | None:
-        """The names whose coordinators are in a topic's partitions; None: all of them."""
+        """The names whose coordinators, in partitions of ``topic``, are to crash; None means all of them."""
         if topic == SHARE_GROUP_STATE_TOPIC and match.group is not None:
             held = self._broker.sharing_in_use or ()
             return [coordinator_key(each.key) for each in held if each.key.group_id == match.group]
@@ -285,7 +286,7 @@ def _parts(header: RequestHeader, body: bytes) -> list[Part]:
 def _changed(
     header: RequestHeader, parts: Sequence[Part], throttled: Fault | None, refused: Fault | None
 ) -> Sequence[Part]:
-    """An answer with a throttle time or an error inserted."""
+    """The answer with a throttle time or an error inserted."""
     whole = b"".join(
         part.file.read_at(part.position, part.size_bytes) if isinstance(part, FileSlice) else part for part in parts
     )

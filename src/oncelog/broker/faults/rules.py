@@ -1,7 +1,7 @@
-"""Faults by name: what to do with which requests, how often, and how often it happened.
+"""Faults by name: what happens to which requests, how often, and how often it has happened.
 
-Called by the proxy for each request, and by tests from their own thread. A fault is gone when its ``with`` block
-ends, or after :meth:`Fault.remove`.
+Called by the proxy for each request, and by tests from their own thread. A fault ends with its ``with`` block, or with
+:meth:`Fault.remove`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAY_MS = 86_400_000
 
 
 class FaultError(OncelogError):
-    """An impossible fault: an unknown name, or one that can never match."""
+    """The fault is impossible: its name is unknown, or it can never match a request."""
 
 
 class Action(Enum):
@@ -59,7 +59,7 @@ _ELSEWHERE = MARKER_ACTIONS | DISK_ACTIONS
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A filter: it selects the requests that match everything given here."""
+    """A filter that selects the requests that match every field that is not None."""
 
     api: ApiKey | None = None
     version: int | None = None
@@ -74,11 +74,11 @@ class Match:
         return (self.topic, self.partition, self.transactional_id, self.group) != (None, None, None, None)
 
     def agrees(self, api_key: int, version: int, client_id: str | None) -> bool:
-        """Whether the request's header matches."""
+        """Whether a request with this header matches the filter."""
         return self.api in (None, api_key) and self.version in (None, version) and self.client_id in (None, client_id)
 
     def covers(self, subject: RequestTarget) -> bool:
-        """Whether the request's body matches."""
+        """Whether a request with these topics, ids and groups matches the filter."""
         if self.topic is not None or self.partition is not None:
             found = (self.topic in (None, name) and self.partition in (None, index) for name, index in subject.topics)
             if not any(found):
@@ -95,7 +95,7 @@ class Match:
 
 
 class Fault:
-    """One fault, counting its hits; ``with`` removes it at the end of the block."""
+    """A fault that counts its hits; used as ``with`` block, it is removed at the end of the block."""
 
     def __init__(
         self,
@@ -116,9 +116,9 @@ class Fault:
         self.error = error
         self.delay_ms = delay_ms
         self.phase = phase
-        """The point of a transaction's end at which the coordinator crashes."""
+        """For ``crash_coordinator``, the point in the end of a transaction at which the coordinator crashes."""
         self.hits = 0
-        """How often the fault has hit."""
+        """The number of times that the fault has hit."""
         self._owner = owner
         self._times = times
         self._to_skip = skip
@@ -126,7 +126,8 @@ class Fault:
         self._random = random.Random(seed)
 
     def strikes(self) -> bool:
-        """Whether the fault hits a matching request; called once for each, in order, under the owner's lock."""
+        """Whether the fault hits a request that matches it; called once for each such request, in order, under the
+        owner's lock."""
         if self._times is not None and self.hits >= self._times:
             return False
         if self._to_skip:
@@ -138,9 +139,9 @@ class Fault:
         return True
 
     def wait(self, timeout: float = 30, hits: int = 1) -> Self:
-        """Return the fault once it has hit ``hits`` times, so that ``assert fault.wait(10)`` holds.
+        """Return the fault once it has hit ``hits`` times, so that tests can write ``assert fault.wait(10)``.
 
-        :param timeout: seconds.
+        :param timeout: in seconds.
         :raises TimeoutError: the fault has not hit that often in time.
         """
         with self._owner.changed:
@@ -149,7 +150,7 @@ class Fault:
         return self
 
     def remove(self) -> None:
-        """Remove the fault: it hits no more requests; ``hits`` stays."""
+        """Remove the fault: it hits no more requests; its count ``hits`` stays."""
         self._owner.remove(self)
 
     def __enter__(self) -> Self:
@@ -170,14 +171,14 @@ class Fault:
 class Faults:
     """The faults in force. Each method creates a fault, and takes these keyword arguments:
 
-    - ``api``: its name in Kafka, such as ``"Produce"``; None for every request.
-    - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests that
-      contain this.
-    - ``times``: how many hits; None forever.
-    - ``skip``: how many matching requests pass first.
-    - ``probability``: how often it hits a matching request, above 0 to 1, by random numbers from ``seed``.
+    - ``api``: the name of an API in Kafka, such as ``"Produce"``; None for every request.
+    - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests with this
+      value.
+    - ``times``: the number of hits; None for any number.
+    - ``skip``: the number of matching requests that are not hit first.
+    - ``probability``: with which a matching request is hit, above 0 and at most 1, by random numbers from ``seed``.
 
-    Raises ``FaultError`` for an unknown API, or one whose requests never contain a given field.
+    Raises ``FaultError`` for an unknown API, or for a field that the API's requests never contain.
     """
 
     def __init__(self) -> None:
@@ -186,17 +187,17 @@ class Faults:
         self._seen: list[Fault] = []
 
     def lose_request(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
-        """The request never reaches the broker, and the connection ends."""
+        """Lose a request: it never reaches the broker, and the connection ends."""
         return self._add(Action.LOSE_REQUEST, api, times, match)
 
     def lose_answer(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
-        """The broker carries the request out; its answer never arrives, and the connection ends."""
+        """Lose an answer: the broker carries the request out, its answer never arrives, and the connection ends."""
         return self._add(Action.LOSE_ANSWER, api, times, match)
 
     def cut_connection(
         self, when: str = "before", api: str | None = None, *, times: int | None = 1, **match: object
     ) -> Fault:
-        """The connection ends ``"before"`` the request reaches the broker, or ``"after"`` it was carried out."""
+        """Cut a connection ``"before"`` a request reaches the broker, or ``"after"`` the request was carried out."""
         if when not in ("before", "after"):
             raise FaultError(f"a connection is cut before or after the request, not {when!r}")
         return self._add(Action.LOSE_REQUEST if when == "before" else Action.LOSE_ANSWER, api, times, match)
@@ -204,31 +205,32 @@ class Faults:
     def delay(
         self, ms: int, api: str | None = None, *, answer: bool = False, times: int | None = None, **match: object
     ) -> Fault:
-        """The request reaches the broker ``ms`` later, or its answer the client. Requests behind it wait too."""
+        """Delay a request on its way to the broker by ``ms``, or its answer on the way to the client. Later requests of
+        the connection wait, too."""
         milliseconds("a delay", ms)
         return self._add(Action.DELAY_ANSWER if answer else Action.DELAY_REQUEST, api, times, match, delay_ms=ms)
 
     def answer_error(self, api: str, error: str | int | Error, *, times: int | None = 1, **match: object) -> Fault:
-        """The request is refused with ``error`` and never reaches the broker."""
+        """Refuse a request with ``error``; the request never reaches the broker."""
         return self._add(Action.ANSWER_ERROR, api, times, match, error=_error(error))
 
     def duplicate(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
-        """The request reaches the broker twice, like a repeated one; the client gets the first answer."""
+        """Pass a request to the broker twice, as if it was repeated; the client gets the first answer."""
         return self._add(Action.DUPLICATE, api, times, match)
 
     def reorder(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
-        """The request reaches the broker after the next one of its connection; the answers keep their order."""
+        """Pass a request to the broker after the next request of its connection; the answers keep their order."""
         return self._add(Action.REORDER, api, times, match)
 
     def throttle(self, ms: int, api: str, *, times: int | None = None, **match: object) -> Fault:
-        """The answer asks the client to wait, as a quota would."""
+        """Let the answer ask the client to wait for ``ms``, as a quota would."""
         milliseconds("a throttle time", ms)
         return self._add(Action.THROTTLE, api, times, match, delay_ms=ms)
 
     def blackhole(
         self, client_id: str | None = None, api: str | None = None, *, times: int | None = None, **match: object
     ) -> Fault:
-        """Requests of this client are neither carried out nor answered; its connections stay."""
+        """Neither carry out nor answer the requests of a client; its connections stay open."""
         return self._add(Action.BLACKHOLE, api, times, {**match, "client_id": client_id})
 
     def clear(self) -> None:
@@ -243,7 +245,7 @@ class Faults:
                 self._faults.remove(fault)
 
     def report(self) -> list[str]:
-        """The hits since the last report, one line per fault, including faults never hit."""
+        """The hits since the last report, one line for each fault, including faults that never hit."""
         with self.changed:
             lines = [str(fault) for fault in self._seen]
             self._seen = list(self._faults)
@@ -255,7 +257,7 @@ class Faults:
         return tuple(self._faults)
 
     def candidates(self, api_key: int, version: int, client_id: str | None) -> list[Fault]:
-        """The faults that match a request's header."""
+        """The faults in force that match a request's header."""
         if not self._faults:
             return []
         with self.changed:
@@ -266,14 +268,14 @@ class Faults:
             ]
 
     def of(self, actions: frozenset[Action]) -> list[Fault]:
-        """The faults in force with an action that does not apply to a request."""
+        """The faults in force with one of these actions, which do not apply to requests."""
         if not self._faults:
             return []
         with self.changed:
             return [fault for fault in self._faults if fault.action in actions]
 
     def strike(self, candidates: Sequence[Fault], subject: RequestTarget | None) -> list[Fault]:
-        """The ``candidates`` that hit the request; each counts a hit."""
+        """Those of ``candidates`` that hit the request; each of them counts a hit."""
         with self.changed:
             struck = [
                 fault
@@ -338,7 +340,7 @@ NAMING_NO_PARTITION = (
     ApiKey.DELETE_TOPICS,
     ApiKey.DELETE_SHARE_GROUP_OFFSETS,
 )
-"""Requests that name topics as a whole."""
+"""APIs whose requests name topics without partitions."""
 
 
 def _can_match(match: Match, action: Action) -> None:
@@ -383,7 +385,7 @@ def _can_match(match: Match, action: Action) -> None:
 def api_of(name: str | None) -> ApiKey | None:
     """The API with this name; None for None.
 
-    :raises FaultError: it is unknown.
+    :raises FaultError: the name is unknown.
     """
     if name is None:
         return None
@@ -418,7 +420,7 @@ def _positive(what: str, value: object) -> None:
 
 
 def milliseconds(what: str, value: object) -> None:
-    """:raises FaultError: the duration is too long, or not a number."""
+    """Check a duration in ms. :raises FaultError: the duration is too long, or not a number."""
     _positive(what, value)
     if value > DAY_MS:  # type: ignore[operator]
         raise FaultError(f"{what} is at most {DAY_MS} ms (a day), not {value!r}")

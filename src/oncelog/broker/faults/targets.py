@@ -1,4 +1,4 @@
-"""The target of a request: client, topics, transactional id, group. Called by the rules, only for APIs with a fault.
+"""Reads the target of a request: topics, transactional ids, groups. Called by the rules, only for APIs with a fault.
 
 Each API has the fields listed here and no others, so a fault that could never match is refused when it is created.
 """
@@ -16,11 +16,11 @@ from oncelog.protocol.wire import ZERO_UUID, Message
 
 Topics = Iterable[tuple[str, int | None]]
 NameOf = Callable[[bytes], str]
-"""Returns a topic's name for its id, empty if it was never seen."""
+"""Returns the name of the topic with an id; empty if the id was never seen."""
 
 
 class TargetReader(NamedTuple):
-    """Functions that read the target of an API's request; None for a part that the request never contains."""
+    """Functions that read the target of an API's requests; None for a part that these requests never contain."""
 
     topics: Callable[[Any, NameOf], Topics] | None = None
     transactional_ids: Callable[[Any], Iterable[str | None]] | None = None
@@ -28,7 +28,7 @@ class TargetReader(NamedTuple):
 
 
 class RequestTarget(NamedTuple):
-    """The target of one request."""
+    """The target of one request: topics with partitions, transactional ids, and groups."""
 
     topics: tuple[tuple[str, int | None], ...]
     transactional_ids: tuple[str, ...]
@@ -171,11 +171,13 @@ READERS: Final[Mapping[int, TargetReader]] = {
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: TargetReader(_forgotten, groups=_one_group),
     ApiKey.OFFSET_DELETE: TargetReader(_partitions("partition_index"), groups=_one_group),
 }
-"""APIs whose requests name something; requests of all others concern only their client."""
+"""The readers of each API whose requests name topics, transactional ids or groups; other requests concern only their
+client."""
 
 
 def decoded(frame: bytes | memoryview, header: RequestHeader, body: int) -> Any:
-    """The request of a frame whose body begins at ``body``; None if it cannot be read: the broker will refuse it."""
+    """Decode the request in a frame whose body begins at ``body``; None if that fails, because the broker will refuse
+    the request."""
     if not header.is_known:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Counters of what a partition's log has done since it was opened: plain numbers for the metrics.
+"""Counts events in a partition's log since it was opened, for the metrics.
 
-``partition_log`` counts where the work is done; no decision depends on these numbers.
+The log counts where the work is done; no decision depends on these numbers.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ REFUSALS: Final = (
 class Activity:
     """Counts of one log; they only rise.
 
-    ``appends`` are batches that were written, markers included; ``duplicates`` those that were in the log already;
-    ``refusals`` those not accepted, by reason. ``commits`` and ``aborts`` are ends of transactions.
+    ``appends`` are batches that were written, markers included; ``duplicates`` are batches that were in the log
+    already; ``refusals`` are batches not accepted, by error. ``commits`` and ``aborts`` are ends of transactions.
     """
 
     __slots__ = ("aborts", "appends", "bytes_in", "commits", "duplicates", "refusals", "since_offset")
 
     def __init__(self, since_offset: int) -> None:
-        """:param since_offset: the log's end when it was opened: everything after it was appended since."""
+        """:param since_offset: the log end offset when the log was opened."""
         self.since_offset = since_offset
         self.appends = 0
         self.bytes_in = 0

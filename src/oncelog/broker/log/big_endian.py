@@ -10,7 +10,8 @@ _LITTLE = sys.byteorder == "little"
 
 
 def pack_columns(columns: str, first: array[int], second: array[int]) -> bytes:
-    """Rows of one value from each column; ``columns`` holds their two type codes (``i`` 4 bytes, ``q`` 8)."""
+    """Encode rows of one value from each column; ``columns`` has the columns' type codes (``i`` 4 bytes, ``q`` 8
+    bytes)."""
     if columns[0] == columns[1]:
         rows = array(columns[0], bytes(2 * len(first) * first.itemsize))
         rows[0::2], rows[1::2] = first, second
@@ -22,7 +23,7 @@ def pack_columns(columns: str, first: array[int], second: array[int]) -> bytes:
 
 
 def unpack_columns(columns: str, data: bytes) -> tuple[array[int], array[int]]:
-    """The two columns of the rows in ``data``, which must be whole rows."""
+    """Decode the two columns of the rows in ``data``, which must contain whole rows."""
     if columns[0] == columns[1]:
         rows = array(columns[0], data)
         if _LITTLE:

@@ -87,7 +87,7 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
         servers = [stack.enter_context(running(server)) for server in (SERVERS[w]() for w in servers_wanted)]
         for server in servers if names != ["requests"] else []:  # "requests" warms up before each of its measurements
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
-            throughput(server, QUICK)  # a JVM compiles its code during the load
+            throughput(server, QUICK)  # under load a JVM compiles its hot code, which measurements must not include
         for round_number in range(run.rounds):
             works = [(name, WORKS[name]) for name in names if name != "requests"]
             works += requests.cells(run.size).items() if "requests" in names else ()
@@ -119,7 +119,7 @@ def soak_of(run: Run, options: argparse.Namespace) -> None:
     from benchmarks import soak
 
     soak.hours(run.add, options.chart, quick=options.quick)
-    options.chart = None  # this chart has lines; the others have bars
+    options.chart = None  # soak has drawn its line chart into this file: draw no bar chart over it
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -147,7 +147,8 @@ def main() -> None:
     run = Run(
         (QUICK if options.quick else FULL)._replace(cell=options.cell), options.rounds or (1 if options.quick else 3)
     )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("benchmarks: ended by a signal"))  # so that servers are stopped
+    # an exception, so that the benchmarks stop their servers
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("benchmarks: ended by a signal"))
     try:
         interleaved(run, [name for name in INTERLEAVED if name in chosen], options.server or [*SERVERS])
         if "flush" in chosen:

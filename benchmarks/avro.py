@@ -101,7 +101,7 @@ def measured(spark: SparkSession, url: str, shape: str, rows: int, rounds: int) 
         way,
     ) in (
         ways.items()
-    ):  # not in turns: Spark ends its workers for a function per row, and would have to start them again
+    ):  # one variant after the other: alternating would make Spark restart the workers of functions per row
         seconds = []
         part, factor = (values.limit(rows // 20), 20) if name == "fastavro" else (values, 1)
         for _ in range(rounds + 1):

@@ -64,7 +64,7 @@ def speeds(
     rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:
-            for name in brokers:  # one after the other: an idle broker takes CPU too
+            for name in brokers:  # brokers do not run at the same time: even an idle one takes CPU
                 with running(BROKERS[name]()) as server:
                     _speeds(cluster, server, executors, rows, rounds, add)
 

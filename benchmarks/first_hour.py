@@ -52,7 +52,7 @@ def _needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[st
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        return  # a requirement for another system or Python
+        return  # not installed: a requirement for another operating system or Python version
     yield found
     for text in found.requires or ():
         wanted = Requirement(text)

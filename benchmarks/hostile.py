@@ -141,7 +141,7 @@ def halves(address: str) -> None:
         crowd = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(CROWD)]
         for part in (struct.pack(">i", HALF_OF), bytes(HALF_OF // 4), bytes(HALF_OF // 4)):
             for connection in crowd:
-                with suppress(OSError):  # the broker may have cut it off
+                with suppress(OSError):  # the broker may have closed the connection
                     connection.sendall(part)
         time.sleep(CROWD_STAYS_S)
 
@@ -225,7 +225,7 @@ def ours() -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def apache_kafka() -> Iterator[tuple[str, int]]:
-    with ApacheKafka(heap="1g") as kafka:  # the heap that Kafka's own scripts set
+    with ApacheKafka(heap="1g") as kafka:  # Kafka's own scripts set a heap of this size
         yield kafka.bootstrap_servers, kafka.pid
 
 

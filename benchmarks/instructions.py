@@ -135,7 +135,8 @@ def main() -> int:
     )
     parser.add_argument("--table", type=Path, metavar="FILE", help="the counts as Markdown")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("instructions: ended by a signal"))  # so that brokers are stopped
+    # an exception, so that brokers are stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("instructions: ended by a signal"))
     if shutil.which("valgrind") is None:
         print("valgrind is needed: it counts the instructions", file=sys.stderr)
         return 1

@@ -137,7 +137,8 @@ def _bomb(client: RawConnection) -> None:
 
 def _transaction(client: RawConnection) -> None:
     asked = InitProducerIdRequest(transactional_id="over-all", transaction_timeout_ms=60_000)
-    given = client.ask_until(asked, 4, lambda answer: answer.error_code == 0)  # the last transaction has ended
+    # succeeds once the last transaction has ended
+    given = client.ask_until(asked, 4, lambda answer: answer.error_code == 0)
     topics = [AddPartitionsToTxnTopic(WIDE, list(range(PARTITIONS)))]
     producer = given.producer_id, given.producer_epoch
     accepted(client, AddPartitionsToTxnRequest([], "over-all", *producer, topics), 3)

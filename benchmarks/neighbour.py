@@ -358,7 +358,7 @@ def each_on_its_own(name: str, start: Started, seconds: float, rounds: Sequence[
 
 @contextlib.contextmanager
 def apache_kafka() -> Iterator[tuple[str, int]]:
-    with ApacheKafka(heap="1g") as kafka:  # the heap that Kafka's own scripts set
+    with ApacheKafka(heap="1g") as kafka:  # Kafka's own scripts set a heap of this size
         yield kafka.bootstrap_servers, kafka.pid
 
 

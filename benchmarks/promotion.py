@@ -121,7 +121,8 @@ def main() -> None:
     parser.add_argument("--segment-megabytes", type=int, default=1024)
     parser.add_argument("--mode", choices=("link", "copy", "move"), default="link")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # processes and files are removed then, too
+    # an exception, so that processes are stopped and files removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="oncelog-promotion-"))
     try:
         fill(folder / "data", int(chosen.gigabytes * GB), chosen.partitions, chosen.segment_megabytes * MB)

@@ -258,7 +258,8 @@ def touch_memory(max_bytes: int) -> None:
     zeros = bytes(8 * 1024 * 1024)
     if size_bytes < len(zeros):
         return
-    with mmap.mmap(-1, size_bytes) as memory:  # a file's pages would keep the disk busy during the cell
+    # anonymous memory: writing a file's pages back would keep the disk busy during the measurement
+    with mmap.mmap(-1, size_bytes) as memory:
         for _ in range(size_bytes // len(zeros)):
             memory.write(zeros)
 

@@ -84,7 +84,8 @@ def _registry() -> Iterator[str]:
 def _rates(address: str, connections: int, seconds: float) -> Iterator[tuple[str, float]]:
     """Registrations of new schemas in new subjects and in one, of known ones, and the two kinds of lookups."""
     mark = f"c{connections}"
-    _rate(address, 1, 0.1, lambda n: _register("first", "0"))  # the registry becomes the primary, which writes
+    # before it accepts a write, the registry becomes the primary
+    _rate(address, 1, 0.1, lambda n: _register("first", "0"))
     yield "register_in_own_subject_per_s", _rate(address, connections, seconds, lambda n: _register(f"{mark}-{n}", n))
     yield "register_again_per_s", _rate(address, connections, seconds, lambda n: _register(f"{mark}-0-0", "0-0"))
     yield "look_up_schema_per_s", _rate(address, connections, seconds, lambda n: _post(f"/subjects/{mark}-0-0", "0-0"))

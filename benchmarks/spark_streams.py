@@ -212,7 +212,8 @@ def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _register(spark: SparkSession) -> None:
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find this module
+    # pickle its classes by value, because workers cannot import this module
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     for source in (FloorSource, NothingSink, TimedSource):
         spark.dataSource.register(source)
 

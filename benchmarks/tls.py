@@ -111,7 +111,7 @@ def measured(served: Served, work: Callable[[], None]) -> tuple[float, float]:
 
 def measure(name: str, served: Served, authority: Path, megabytes: int) -> None:
     count = megabytes * 1000
-    for encrypted in (False, True):  # so that compilation and imports at first use count for neither
+    for encrypted in (False, True):  # a warm-up, so that neither measurement includes compilation and first imports
         produce(options(served, authority, encrypted=encrypted), f"warm-{encrypted}", 20_000)
         consume(options(served, authority, encrypted=encrypted), f"warm-{encrypted}", 20_000)
         connect(served.encrypted if encrypted else served.plain, authority if encrypted else None)

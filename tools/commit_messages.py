@@ -52,7 +52,7 @@ def commits(repository: Path, first: str) -> list[tuple[str, str]]:
     known = git("cat-file", "-e", f"{first}^{{commit}}").returncode == 0
     listed = git("log", "--no-merges", "-z", "--format=%h%n%B", f"{first}..HEAD" if known else "HEAD")
     if listed.returncode:
-        return []  # a source distribution has no history
+        return []  # a source distribution has no Git history
     entries = (entry.partition("\n") for entry in listed.stdout.split("\0") if entry)
     return [(name, message) for name, _, message in entries]
 

@@ -107,7 +107,7 @@ def open_transaction(broker: oncelog.Broker) -> Iterator[None]:
             auto_offset_reset="earliest",
         )
         with consumer as reader:
-            next(iter(reader))  # its first answer names the last stable offset
+            next(iter(reader))  # the consumer learns the last stable offset from its first fetch
             stable = reader.last_stable_offset(PAYMENTS) or 0
             reader.commit({PAYMENTS: stable})
             reader.pause(PAYMENTS)

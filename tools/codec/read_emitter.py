@@ -80,7 +80,7 @@ class ReadEmitter:
             self.helpers.add("ZERO_UUID")
         return text
 
-    # Emitting lines, and sequences of values of fixed size
+    # Methods that emit single lines, and sequences of values of fixed size
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._indent + text)

@@ -50,7 +50,7 @@ class WriteEmitter:
         self._line(f"if {condition}:")
         self._line(f"    raise unsupported_field({self._where(slot)})")
 
-    # Emitting lines, and sequences of values of fixed size
+    # Methods that emit single lines, and sequences of values of fixed size
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._indent + text)

@@ -83,7 +83,7 @@ def _field(source: dict[str, Any], shared: dict[str, StructDef]) -> Field:
     )
     if "fields" in source:
         field.struct = StructDef(field.type, [_field(member, shared) for member in source["fields"]])
-        # A struct may be named again by a later field of the message.
+        # A later field of the message may refer to this struct by name.
         shared.setdefault(field.type, field.struct)
     elif field.type[0].isupper():
         field.struct = shared[field.type]

@@ -138,7 +138,7 @@ class Psycopg:
 
     async def begin(self, *, brief: bool = False) -> None:
         self._check_idle()
-        # psycopg begins a transaction before the statement
+        # Without autocommit, psycopg begins a transaction before any statement.
         await self._execute("BEGIN" if self._connection.autocommit else "SELECT 1")
         if brief:
             await self._execute(_BRIEF.format(STANDS_STILL_S))
@@ -159,7 +159,8 @@ class Psycopg:
     async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
         cursor = self._connection.cursor(row_factory=self._rows)
         threshold = self._connection.prepare_threshold
-        self._connection.prepare_threshold = None  # executemany has no option against it, and prepares at once
+        # executemany prepares the statement at once, and has no parameter against that
+        self._connection.prepare_threshold = None
         try:
             await _settled(cursor.executemany(_PLACE.sub("%s", statement), rows))
         finally:
@@ -168,7 +169,7 @@ class Psycopg:
     async def look(self, statement: str, *values: Value) -> list[Row]:
         self._check_idle()
         rows = await self.fetch(statement, *values)
-        await self.rollback()  # without autocommit psycopg has begun a transaction
+        await self.rollback()  # ends the transaction that psycopg begins before a statement without autocommit
         return rows
 
     def _check_idle(self) -> None:
@@ -208,7 +209,9 @@ class Asyncpg:
         return [tuple(row) for row in await self._connection.fetch(_numbered(statement), *values)]
 
     async def look(self, statement: str, *values: Value) -> list[Row]:
-        await self.begin()  # asyncpg parses and executes in two steps, between which a pooler may change the server
+        # asyncpg parses and executes in two round trips; outside a transaction a pooler may change the server between
+        # them
+        await self.begin()
         try:
             return await self.fetch(statement, *values)
         finally:

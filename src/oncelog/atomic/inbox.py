@@ -121,7 +121,7 @@ class InboxReader(Generic[K, V]):
         try:
             found = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
         except NoOffsetForPartitionError:
-            self._expected.clear()  # a partition was assigned meanwhile
+            self._expected.clear()  # a rebalance has assigned a partition since the seek
             return {}
         except OffsetOutOfRangeError as error:
             raise Mismatch(
@@ -144,7 +144,7 @@ class InboxReader(Generic[K, V]):
             try:
                 self._consumer.seek(name, offset)
             except IllegalStateError:
-                continue  # the partition belongs to another consumer now
+                continue  # a rebalance gave the partition to another consumer
             self._expected[name] = offset
         return bool(names)
 

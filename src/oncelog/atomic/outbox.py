@@ -58,7 +58,7 @@ class OutboxWriter:
         await self.database.begin()
         try:
             yield Transaction(send)
-            if rows:  # inserted last, so that ids follow the order of commits as closely as possible
+            if rows:  # inserted just before the commit, so that the order of ids is close to the order of commits
                 await self.database.insert(_INSERT, rows)
         except BaseException:
             await self.database.rollback()

@@ -79,7 +79,7 @@ class TwoPhase:
             try:
                 await self.database.rollback()
             finally:
-                # a later instance has ended the transaction, or none began
+                # a later instance has ended the transaction, or no transaction began
                 with suppress(FatalProducerError, IllegalStateError):
                     await self._producer.abort_transaction()
             raise

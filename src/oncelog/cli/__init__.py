@@ -19,7 +19,7 @@ def interrupts_end_at_once() -> Iterator[None]:
     """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield  # SIGINT is ignored, for example in the background of a shell, and stays ignored
+        yield  # SIGINT is handled elsewhere, or ignored (as in the background of a shell): leave it as it is
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

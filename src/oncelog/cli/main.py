@@ -190,7 +190,7 @@ def main(
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _throw_output_away()  # flushing at exit could wait for a reader that has stopped reading
+        _throw_output_away()  # otherwise the flush at exit could wait for a reader of the pipe that has stopped reading
         sys.exit(130)
     except click.ClickException as error:
         _say_wrong_usage(error, args)
@@ -210,7 +210,7 @@ def _open_missing_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the file gets the lowest free descriptor
+            os.open(os.devnull, os.O_RDWR)  # opens the closed descriptor, because open() takes the lowest free number
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
@@ -274,7 +274,8 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
         error.show()
         return
     where = "oncelog" if not args or args[0] not in COMMANDS else f"oncelog {args[0]}"
-    if isinstance(error, click.UsageError) and error.ctx is not None:  # click's option parser has no such context
+    # errors of click's option parser have no command context
+    if isinstance(error, click.UsageError) and error.ctx is not None:
         where = error.ctx.command_path
     text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (").replace(". Did", "; did")
     text = text.replace("integer range", "whole number")

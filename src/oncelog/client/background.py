@@ -120,7 +120,8 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _current = None
     for client in list(_clients):
-        client._forked()  # stay registered: a client first started in this process does not belong to its children
+        # clients stay registered: one that is first started in this process does not belong to its children
+        client._forked()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

@@ -92,7 +92,7 @@ class Delivery(Generic[T]):
             earlier = self._callbacks
             self._callbacks = [*(earlier or ()), callback]
             if not self._done:
-                return  # the thread that resolves the delivery sees the callback
+                return  # the thread that resolves the delivery will run the callback
             self._callbacks = earlier
         callback(self)
 

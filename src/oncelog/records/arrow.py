@@ -189,8 +189,8 @@ class _Filling:
 
     def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
         self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
-        # From Arrow's pool, which keeps memory for the next column. malloc returns it to the system, and touching a new
-        # page takes longer than filling it.
+        # Arrow's memory pool keeps freed memory for the next column. malloc would return it to the system, and first
+        # use of a new page takes longer than filling the page.
         self.data = pa.allocate_buffer(size_bytes)
         self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
         self.output = compiled.BytesOutput(self.offsets, self.data, self.validity, wide)
@@ -198,7 +198,8 @@ class _Filling:
     def array(self, rows: int, kind: pa.DataType) -> pa.Array:
         size_bytes: int = self.output.size
         data = self.data.slice(0, size_bytes)
-        if size_bytes * 2 < self.data.size:  # as with short keys: a slice would keep the whole buffer alive
+        # copied if it fills less than half, because a slice would keep the whole buffer alive
+        if size_bytes * 2 < self.data.size:
             data = pa.py_buffer(data.to_pybytes())
         validity, offsets = self.validity[: (rows + 7) // 8], self.offsets[: rows + 1]
         return pa.Array.from_buffers(kind, rows, [pa.py_buffer(validity), pa.py_buffer(offsets), data])
@@ -455,7 +456,7 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
 def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Which rows are null, for an array that has nulls. Converting ``is_null`` to numpy would import pandas."""
     first, end = array.offset, array.offset + len(array)
-    # the bitmap of a slice, not of the whole array
+    # Only the validity bits of this slice are read, not those of the whole parent array.
     some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]
     valid = np.unpackbits(some, bitorder="little")[first % 8 :][: len(array)]
     rows: npt.NDArray[np.bool_] = valid == 0

@@ -381,5 +381,5 @@ def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_b
         raise UnpacksTooLarge(
             f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
         ) from error
-    del room[size:]  # a view of a part would keep the whole buffer alive
+    del room[size:]  # shortened, because a view of a part would keep the whole buffer alive
     return memoryview(room)

@@ -107,7 +107,7 @@ def validate_append(
         create_time = timestamp_type is TimestampType.CREATE_TIME
         low = max(now_ms - before_max_ms, _MIN_LONG) if create_time else _MIN_LONG
         high = min(now_ms + after_max_ms, MAX_LONG) if create_time else MAX_LONG
-        # Records of a client that set LogAppendTime all have the batch's timestamp, which is checked below.
+        # If the client set LogAppendTime, every record has the batch's timestamp, which is checked below.
         bounds = (_MIN_LONG, MAX_LONG) if header.attributes & TIMESTAMP_TYPE_BIT else (low, high)
         largest, sequential, refused = walk(area, header.records_count, header.base_timestamp, compacted, *bounds)
     except UnpacksTooLarge as error:

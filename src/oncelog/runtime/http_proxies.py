@@ -93,7 +93,7 @@ def is_on_this_machine(host: str) -> bool:
     except ValueError:
         try:
             found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
-        except OSError:  # only the proxy knows the name
+        except OSError:  # only the proxy can resolve this host name
             return False
     return bool(found) and all(map(_is_own, found))
 
@@ -113,7 +113,7 @@ def _is_own(address: str) -> bool:
 
 
 class _Proxies(urllib.request.BaseHandler):
-    handler_order = 100  # this handler runs before those that connect
+    handler_order = 100  # lower than the 500 of urllib's handlers, so that this one runs before they connect
 
     def http_open(self, request: urllib.request.Request) -> HTTPResponse | None:
         proxy = proxy_for(request.full_url)

@@ -252,9 +252,9 @@ class LoopThread:
             self._why_dead = death
             logger.error("%s has ended, because a callback on its thread raised %r", self._what, death)
             for release in self.at_death:
-                with suppress(Exception):  # the interrupted work is half done
+                with suppress(Exception):  # the exception interrupted work, so releasing may fail, too
                     loop.run_until_complete(release())
-        left = asyncio.all_tasks(loop)  # work requested by other threads meanwhile
+        left = asyncio.all_tasks(loop)  # tasks that other threads have started since
         for task in left:
             task.cancel()
         if left:

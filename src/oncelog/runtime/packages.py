@@ -21,5 +21,5 @@ def need_packages(what_needs: str, names: Iterable[str], extra: str) -> None:
 def _is_there(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # the package that contains it
+    except ModuleNotFoundError:  # the parent package of a dotted name is missing
         return False

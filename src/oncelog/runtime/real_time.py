@@ -28,7 +28,8 @@ _LARGEST_TICK_NS = 20_000_000
 _CLOCK_REALTIME_COARSE = 5
 """Linux's number, for which ``time`` has no name."""
 
-if sys.platform == "win32":  # without clock_gettime: import oncelog before a test freezes the time functions
+# Windows lacks clock_gettime: these functions keep real time only if oncelog is imported before a test freezes time
+if sys.platform == "win32":
     monotonic, monotonic_ns = partial(clocks.monotonic), partial(clocks.monotonic_ns)
     _wall_ns = partial(clocks.time_ns)
 else:
@@ -59,7 +60,8 @@ def time_ns() -> int:
     if _coarse_ns is None:
         return exact_ns
     coarse_ns = _coarse_ns()
-    # read after the exact clock, so it is behind it by less than a tick, unless this thread was interrupted in between
+    # The coarse clock is read second, so it is behind the exact one by less than a tick, unless this thread was
+    # interrupted between the two.
     if -_LARGEST_TICK_NS < coarse_ns - exact_ns < _LARGEST_TICK_NS:
         return exact_ns
     return coarse_ns

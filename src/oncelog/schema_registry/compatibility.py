@@ -157,7 +157,7 @@ def find_version(
             text = parsed.formatted(EXPANDED) if is_expanded else parsed.text
             if content.schema == text or (normalized and content.schema == parsed.normalized()):
                 return version
-        except InvalidSchema:  # an invalid default equals no valid one
+        except InvalidSchema:  # a stored schema with an invalid default equals no valid schema
             continue
     return None
 
@@ -170,7 +170,7 @@ def problems(
     level = state.level(subject)
     if level == "NONE" or not live:
         return []
-    if level not in rest_errors.LEVELS:  # another registry wrote this topic
+    if level not in rest_errors.LEVELS:  # another registry program wrote this level
         raise rest_errors.not_permitted(f"the configuration of subject {subject} has the compatibility level {level!r}")
     group = state.setting(subject, "compatibilityGroup")
     if group is not None:

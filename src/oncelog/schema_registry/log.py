@@ -97,7 +97,7 @@ class SchemasLog:
         """
         topic = self.partition.topic
         if topic not in await self._admin.list_topics(internal=True):
-            with suppress(TopicAlreadyExistsError):  # another registry was faster
+            with suppress(TopicAlreadyExistsError):  # another registry has created the topic first
                 await self._admin.create_topics([NewTopic(topic, 1, -1, {}, {"cleanup.policy": "compact"})])
                 return
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)

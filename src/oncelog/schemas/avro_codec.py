@@ -163,7 +163,7 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
         tree = read(load(schema.text), [load(one.text) for one in dependencies.values()], check=False)
         enums = [(name, node) for name, node in tree.types.items() if node["type"] == "enum"]
         symbols = {name: (node["symbols"], node.get("default")) for name, node in enums}
-        for _, node in enums:  # fastavro refuses letters of other alphabets
+        for _, node in enums:  # renamed, because fastavro refuses symbols with letters outside ASCII
             node["symbols"] = [f"s{number}" for number in range(len(node["symbols"]))]
             node.pop("default", None)
         made = for_packages(tree)

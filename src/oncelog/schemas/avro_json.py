@@ -38,7 +38,7 @@ def to_json(value: Any) -> Any:
         return json_bytes(value)
     if isinstance(value, float) and not math.isfinite(value):
         return _no_number(value)
-    if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
+    if isinstance(value, datetime.date | datetime.time):  # datetime.datetime is a subclass of date
         return value.isoformat()
     if isinstance(value, decimal.Decimal | uuid.UUID):
         return str(value)

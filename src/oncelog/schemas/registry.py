@@ -127,7 +127,8 @@ class SchemaRegistry:
                 if error.status != 404:
                     raise
                 listed = []
-            if not listed:  # Confluent's registry answers this way; registries without GUIDs do not know the address
+            # Confluent's registry returns an empty list for an unknown GUID; older registries answer 404
+            if not listed:
                 raise self._keep_for(
                     key,
                     SchemaRegistryError(

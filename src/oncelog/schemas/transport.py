@@ -191,7 +191,7 @@ class Transport:
                 return self._exchange(connection, url, method, target, sent, limit_s)
             except (ConnectionError, http.client.BadStatusLine):
                 if method == "DELETE":
-                    raise  # the request may have taken effect
+                    raise  # not repeated: the first request may have taken effect
         return self._exchange(self._connection(url), url, method, target, sent, limit_s)
 
     def _connection(self, url: SplitResult) -> http.client.HTTPConnection:
@@ -293,7 +293,7 @@ class _Limit:
 
     def _cut(self) -> None:
         self._late = True
-        with contextlib.suppress(OSError):  # the connection has just ended
+        with contextlib.suppress(OSError):  # the connection may already have ended
             self._sock.shutdown(socket.SHUT_RDWR)
 
 

@@ -170,7 +170,12 @@ class TopicConfig(Settings):
         effect=False,
     )
     remote_copy_lag_ms: int = setting(
-        "remote.copy.lag.ms", 0, "Age of a segment before tiered storage takes it.", low=-1, high=MAX_LONG, effect=False
+        "remote.copy.lag.ms",
+        0,
+        "Age of a segment before tiered storage takes it.",
+        low=-1,
+        high=MAX_LONG,
+        effect=False,
     )
     remote_log_copy_disable: bool = setting(
         "remote.log.copy.disable", False, "Copy no new segments to tiered storage.", effect=False

@@ -57,7 +57,7 @@ def _unescaped(text: str, line: int) -> str:
 
     if "\\" not in text:
         return text
-    # two escapes may make one character
+    # two Unicode escapes may be the halves of one character
     return _ESCAPED.sub(character, text).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
 
 

@@ -102,7 +102,8 @@ class OncelogDataSource(DataSource):
         """
         table = self._table(given)
         if table is not None and not table.reading and not _names_servers(self._options):
-            raise ConfigError(_no_options())  # built from a table's columns without a request: AS SELECT without rows
+            # CREATE TABLE made the columns without a request to Kafka (AS SELECT without rows)
+            raise ConfigError(_no_options())
         options = self._options if table is None else table.of_read(self._options, streaming=streaming)
         parsed = parse_source_options(options, streaming=streaming)
         text, own = _text(given), _text(_columns(options if table is None else table.reading))

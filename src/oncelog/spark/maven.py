@@ -53,7 +53,7 @@ def jars(name: str, modules: Sequence[Module], *, transitive: bool, timeout_s: i
     target = cache / name
     if target.is_dir():
         return target
-    import fcntl  # missing on Windows, where the rest of this module still works
+    import fcntl  # imported here, because fcntl is missing on Windows, where the rest of this module works
 
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}.lock").open("w") as lock:

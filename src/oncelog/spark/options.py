@@ -695,7 +695,7 @@ def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool | float):
-        raise TypeError(value)  # int() would cut it
+        raise TypeError(value)  # int() would drop a fraction, and accept true
     return int(value)
 
 

@@ -32,7 +32,7 @@ class Process:
 
     def __init__(self) -> None:
         self._parts: dict[type[ProcessPart], ProcessPart] = {}
-        self._lock = threading.RLock()  # a part may need another part when it is created
+        self._lock = threading.RLock()  # reentrant, because creating a part may need another part
 
     def part(self, kind: type[P]) -> P:
         with self._lock:

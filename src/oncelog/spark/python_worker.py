@@ -82,7 +82,7 @@ class JvmConnection:
 
     def acknowledge(self) -> None:
         if self._socket is not None and _QUICKACK is not None:
-            with suppress(OSError):  # the JVM has closed it, as the worker will find
+            with suppress(OSError):  # the JVM has closed the socket, which the worker's next read reports
                 self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
 
     def close(self) -> None:

@@ -102,7 +102,7 @@ def _submitted_master() -> str | None:
     """The master that ``spark-submit`` was started with, empty if it is not known; None if it did not start this
     program.
     """
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # set by the JVM if it started this program
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # the JVM sets this variable for a Python program that it starts
         return None
     return driver.submitted_master()
 

@@ -248,7 +248,7 @@ class VersionChecked:
 
 def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
     """Raises ConfigError in a worker whose versions are not the driver's."""
-    acknowledge()  # read only the pickled object: the JVM sends rows after it
+    acknowledge()  # acknowledged here, where only the pickled object has been read: the JVM sends the rows after it
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
         if theirs != ours:
             raise ConfigError(

@@ -94,7 +94,7 @@ class TestBroker(ABC):
         """A blocking admin client that bypasses the faults; closed at the end."""
         servers = self.direct_bootstrap_servers
         if self._admin is not None and self._admin_servers != servers:
-            self._close_admin()  # a node that a test has stopped starts at another port
+            self._close_admin()  # a node that a test stops and starts again gets another port
         if self._admin is None:
             self._admin, self._admin_servers = Admin(bootstrap_servers=servers).__enter__(), servers
         return self._admin

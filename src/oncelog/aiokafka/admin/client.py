@@ -121,7 +121,7 @@ class AIOKafkaAdminClient:
             )
             for topic in found
         ]
-        admin_arguments.new_topics(made)  # validate all before creating the first
+        admin_arguments.new_topics(made)  # validates every topic before the first is created
         limit = asyncio.Semaphore(TOPICS_AT_ONCE)
 
         async def make(topic: admin_types.NewTopic) -> tuple[int, str | None]:

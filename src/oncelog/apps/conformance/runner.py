@@ -140,7 +140,7 @@ def _delete_topics(address: str, world: TestedCluster) -> Sequence[str]:
     """Delete the topics of the last check; returns those that could not be deleted."""
     names = list(
         world.topics
-    )  # they stay in the list until they are deleted, so that an interrupted deletion is repeated
+    )  # topics stay in the list until they are deleted, so that an interrupted deletion is repeated
     if not names:
         return []
     try:

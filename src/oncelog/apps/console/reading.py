@@ -253,7 +253,7 @@ class TopicReading:
             if len(records) >= self.limit or start <= first or size >= BUDGET_BYTES:
                 break
             if len(older) * 2 < window:
-                window *= 8  # a gap left by compaction, or only markers
+                window *= 8  # few records in the range: compaction removed the others, or it has only markers
         if len(records) > self.limit:
             records = records[-self.limit :]
             start = records[0].record.offset

@@ -102,7 +102,7 @@ class Sessions:
     def begin(self, link: Link | None = None, user: str | None = None) -> ConsoleSession:
         """Begin a session; one with a login has its own link."""
         while len(self._known) >= MAX_SESSIONS:
-            # Repeated calls without a cookie must not end sessions with a login.
+            # Sessions without a login end first, so that requests without a cookie cannot end a session with a login.
             oldest = next(iter(self._known.values()))
             self.end(next((one for one in self._known.values() if one.user is None), oldest))
         session = ConsoleSession(

@@ -90,7 +90,7 @@ def _static_version() -> str:
 def link(path: str, /, **query: object) -> str:
     """An address in the console. Names go into the query, where ``../x`` is a name like any other."""
     given = {name: value for name, value in query.items() if value is not None and value != ""}
-    # JSON may contain half of a surrogate pair, which no address can have
+    # A value from a record's JSON may be half of a surrogate pair, which a URL cannot contain.
     return f"{path}?{urlencode(given, errors='replace')}" if given else path
 
 
@@ -177,7 +177,7 @@ class ConsoleRequest:
             flash=flash,
             **values,
         )
-        # JSON may contain half of a surrogate pair, which is not valid UTF-8
+        # A record's JSON may contain half of a surrogate pair, which UTF-8 cannot encode.
         return HTMLResponse(text.encode(errors="backslashreplace"), status)
 
     @property

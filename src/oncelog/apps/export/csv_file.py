@@ -72,7 +72,7 @@ class CsvFile:
                 f"{self._path} was begun with other columns: repeat --schema-registry as it was, or choose another name"
             )
         if self._columns is None:
-            # written before the file: a file without it does not belong to an export
+            # The progress file is written before the CSV file: a CSV file without a progress file belongs to no export.
             self._put(ExportProgress(source, {}))
         self._file = self._path.open("r+b" if self._path.exists() else "x+b")
         self._file.truncate(self._committed)

@@ -97,7 +97,8 @@ class FlowContext:
 
     def open(self) -> None:
         """Create the topic, on the one node."""
-        self._closing.callback(self._delete_topic)  # registered first: an interruption may leave the topic behind
+        # registered before the topic is created: otherwise an interruption could leave the topic behind
+        self._closing.callback(self._delete_topic)
         self._create_topic()
 
     def _create_topic(self) -> None:
@@ -125,7 +126,7 @@ class FlowContext:
     def _delete_topic(self) -> None:
         try:
             self._delete_if_there()
-        except (KeyboardInterrupt, SystemExit):  # while the deletion is in progress
+        except (KeyboardInterrupt, SystemExit):  # the deletion was interrupted: repeat it
             self._delete_if_there()
             raise
 

@@ -101,7 +101,8 @@ def _raw_producer(context: FlowContext, actor: str, name: str) -> RawTransaction
 
 def hanging(context: FlowContext) -> None:
     verified = context.setting_of_broker(VERIFICATION)
-    if verified is not None and verified.lower() != "false":  # brokers before Apache Kafka 3.6 have no such setting
+    # None: the broker is older than Apache Kafka 3.6 and has no such setting
+    if verified is not None and verified.lower() != "false":
         raise LabError(_CANNOT_HANG)
     raw = _raw_producer(context, PRODUCER, "transfer-1")
     raw.send(context.topic, b"a")
@@ -151,7 +152,8 @@ def held_back(context: FlowContext) -> None:
 
 
 def topic_made_again(context: FlowContext) -> None:
-    context.raw(COPIER).needs_release("4.4")  # of versions without topic ids only the name counts
+    # older OffsetCommit versions identify a topic by name alone, and cannot tell the new topic from the old
+    context.raw(COPIER).needs_release("4.4")
     group, read_from = context.group("copies"), context.topic_id()
     context.producer(PRODUCER).send_and_wait(context.topic, b"a")
     read = context.read(COPIER)

@@ -106,7 +106,8 @@ class PartitionView:
         if current is not None and current.epoch == epoch:
             current.extend(base_offset, last_offset)
             return
-        if current is not None:  # compaction removed the marker: a later epoch shows that the transaction has ended
+        # Still open with an earlier epoch: compaction removed the marker, but the later epoch shows that it has ended.
+        if current is not None:
             current.marker = base_offset
         self._open[producer_id] = current = CutTransaction(producer_id, epoch, base_offset, last_offset)
         self.transactions.append(current)

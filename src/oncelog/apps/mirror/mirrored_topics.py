@@ -85,7 +85,8 @@ async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDes
     for name, topic in sorted(topics.items()):
         count = len(topic.partitions)
         if name not in there:
-            with suppress(TopicAlreadyExistsError):  # created meanwhile, or in an attempt whose answer was lost
+            # another client created the topic, or an earlier attempt whose answer was lost
+            with suppress(TopicAlreadyExistsError):
                 await target.create_topics([NewTopic(name, count, -1, {}, wanted[name])])
         elif len(there[name].partitions) < count:
             await target.create_partitions({name: count})

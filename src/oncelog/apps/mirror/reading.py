@@ -50,7 +50,7 @@ async def scan(admin: Admin, view: PartitionView, end: int) -> None:
         for at, header in iter_headers(stored.records):
             if header.next_offset > view.scanned:
                 _take(view, stored.records, at, header)
-        if view.scanned == before:  # compaction has removed everything up to the end
+        if view.scanned == before:  # compaction has removed all records up to the high watermark
             view.take_data(before, stored.high_watermark, 0)
         if view.scanned >= stored.high_watermark:
             view.settle(stored.last_stable_offset)
@@ -62,7 +62,7 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
         if control_type_of(records, at) in _ENDINGS:
             view.take_marker(header.producer_id, header.producer_epoch, header.base_offset)
         return
-    if not header.records_count:  # an empty batch, which compaction keeps for its sequences
+    if not header.records_count:  # an empty batch, which compaction keeps for the producer's last sequence
         return
     if header.is_transactional:
         view.take_transactional(header.producer_id, header.producer_epoch, header.base_offset, header.last_offset)
@@ -128,7 +128,7 @@ async def committed_batches(
             if kept and header.records_count:
                 yield header, view[at : at + header.size_bytes]
         if position == before:
-            return  # compaction has removed everything up to the end
+            return  # compaction has removed all records up to the end of the range
 
 
 async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -> GroupPositions:

@@ -317,7 +317,7 @@ class Mirror:
                 if attempt > 1:
                     await self._open()
                 return await work()
-            except RangeGone:  # the range was removed while it was copied
+            except RangeGone:  # retention removed the range from the source while it was copied
                 if not self._settings.allow_loss or attempt == _ATTEMPTS:
                     raise
             except KafkaError as error:
@@ -510,7 +510,8 @@ class Mirror:
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
-            if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:  # the target has a log of positions of its own
+            # the target cluster has an offsets topic of its own
+            if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:
                 continue
             if position.offset > cut[name]:
                 if self._reads_offsets:
@@ -519,7 +520,8 @@ class Mirror:
             translated = OffsetAndMetadata(await self._translated(name, position.offset), position.metadata)
             if self._state.groups.get((group, name)) != kept_of(translated) or (group, name) in brought:
                 wanted[group, name] = translated
-        # batches continue without markers: a restart from the last marker would write them twice
+        # Without the source's offsets topic no marker follows a Spark query's mirrored batches: remove old markers,
+        # from which a restart would write batches twice.
         if not self._reads_offsets:
             old = [key for key, kept in self._state.groups.items() if kept.metadata and key[1] in cut]
             wanted |= dict.fromkeys(old, OffsetAndMetadata(-1, ""))

@@ -74,7 +74,7 @@ class Target:
     async def _make_map(self) -> None:
         topic = self.map.topic
         if topic not in await self.admin.list_topics():
-            with suppress(TopicAlreadyExistsError):  # an attempt whose answer was lost
+            with suppress(TopicAlreadyExistsError):  # an earlier attempt created the topic, but its answer was lost
                 await self.admin.create_topics([NewTopic(topic, 1, -1, {}, {"cleanup.policy": "compact"})])
             return
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)

@@ -67,7 +67,7 @@ def remove_source(source: Path, target: Path) -> None:
     promoted = promoted_of(source)
     try:
         source.rename(promoted)
-    except OSError as error:  # for example if it is a mount point
+    except OSError as error:  # for example because the source is a mount point
         raise PromotionError(
             f"{target} is complete, but the old data folder {source} could not be removed: {error}; "
             f"remove it, and start no broker on it"

@@ -269,7 +269,7 @@ def _plan(
         raise PromotionError(
             f"{source} has no {META_PROPERTIES}: start oncelog serve on it once, stop it, and try again"
         )
-    if not identity.directory_id:  # meta.properties of version 0
+    if not identity.directory_id:  # meta.properties of version 0 has no directory id
         identity = identity._replace(directory_id=encode_uuid(new_topic_id(SystemRandom())))
     controller = addresses.controller
     quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)

@@ -40,8 +40,8 @@ def promote(plan: PromotionPlan, mode: Mode, advance: Advance = lambda amount, t
     partial = partial_of(plan.target)
     try:
         if partial.exists():
-            shutil.rmtree(partial)  # a killed promotion left this folder
-        # the folder keeps the source's permissions
+            shutil.rmtree(partial)  # a promotion that was killed left this folder behind
+        # The target gets the permissions of the source's folder.
         partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
@@ -68,7 +68,7 @@ def _take(source: Path, target: Path, *, linked: bool) -> None:
         try:
             os.link(source, target)
             return
-        except OSError:  # another file system, or one without links
+        except OSError:  # the target is on another file system, or on one without hard links
             pass
     shutil.copy2(source, target)
 
@@ -96,5 +96,6 @@ def _complete(plan: PromotionPlan, disk: OsDisk) -> PromotionPlan:
     left = [item.transactional_id for item in unfinished_transactions(disk) if item.decided]
     if left:
         raise PromotionError(f"{len(left)} decided transactions could not be completed ({', '.join(left[:3])})")
-    with plan.metadata.opened() as store:  # read again: the epochs of the new records must not be reused
+    # read the metadata again: completing the transactions used epochs, which must not be used twice
+    with plan.metadata.opened() as store:
         return replace(plan, snapshot=plan.metadata.snapshot(store), next_producer_id=store.producer_ids.end)

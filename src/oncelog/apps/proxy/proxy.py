@@ -159,7 +159,7 @@ class _Connection:
             elif (session is not None and session.refused) or not await self._request(frame):
                 return
             if session is not None and session.refused:
-                await asyncio.Event().wait()  # the last answer closes the connection
+                await asyncio.Event().wait()  # read no more; the connection closes once the last answer is sent
 
     def _answer_login(self, session: ProxySession, answer: bytes) -> None:
         exchange = _Exchange(None)
@@ -186,7 +186,7 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # waits forever: later requests get no answer either
+            self._expect(exchange)  # never answered, so later requests of the connection get no answer either
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)
@@ -297,7 +297,8 @@ class _Proxy:
 
     async def _open(self, broker: tuple[str, int], own_port: int) -> int:
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            # a callback: a coroutine cancelled before its start would leave the stream open
+            # A plain function starts the task: asyncio would leave the stream open if it cancelled a coroutine before
+            # its start.
             task = asyncio.ensure_future(self._serve(broker, reader, writer))
             self._connections[task] = writer
             task.add_done_callback(self._served)

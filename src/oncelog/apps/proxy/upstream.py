@@ -59,7 +59,7 @@ class Upstream:
         except (OSError, EOFError, OncelogError) as error:
             why, before = f"{host}:{port}: {error or type(error).__name__}", self.why_closed
         self.why_closed = why
-        if why != before:  # clients retry many times a second
+        if why != before:  # logged only if the reason is new, because clients retry many times a second
             logger.warning("a client's connection was closed, because the broker cannot be reached: %s", why)
         return None
 

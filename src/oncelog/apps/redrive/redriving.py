@@ -94,7 +94,7 @@ class Redrive:
             positions, and it is not known whether they have expired.
         """
         names = await self._admin.partitions(self._topic)
-        stable = self._producer is not None  # a dry run does not wait for the transaction of a run that was killed
+        stable = self._producer is not None  # a dry run does not wait for a transaction that a killed run left open
         committed = await self._admin.list_consumer_group_offsets(self._group, names, require_stable=stable)
         selection = self._plan.selection
         if any(position.metadata != selection for position in committed.values()):
@@ -163,7 +163,7 @@ class Redrive:
         """
         records = await self._next()
         if not records:
-            if self._keeps and self._producer is not None:  # positions expire if nobody stores them again
+            if self._keeps and self._producer is not None:  # store the positions again, or they would expire
                 with _fencing_reported(self._group):
                     await self._carry_out(self._producer, [], {})
             return None

@@ -136,7 +136,7 @@ class BatchChecks:
                 area, header.records_count, header.base_timestamp, False, _MIN_LONG, _MAX_LONG
             )
             if not sequential:
-                decode_records(data, check_crc=False)  # raises if offsets do not rise within the batch
+                decode_records(data, check_crc=False)  # raises CorruptBatch if offsets do not rise within the batch
         except CorruptBatch as error:
             self._add("malformed-batch", header, str(error))
             return False

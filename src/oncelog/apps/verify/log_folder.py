@@ -186,7 +186,7 @@ def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
                     if not header.is_control and crc_is_right(data, 0, header):
                         outcomes.decide(decisions_in(decode_records(data, check_crc=False), in_doubt))
             except CorruptBatch:
-                break  # the last batch is incomplete: doubtful outcomes are reported as outcomes-differ
+                break  # The last batch is incomplete. Transactions still in doubt are reported as outcomes-differ.
             finally:
                 file.close()
 
@@ -220,7 +220,8 @@ def _compare_index(
                 last=marker,
                 producer_id=producer_id,
             )
-    # compaction may have removed the records that these findings concern
+    # Entries without aborted records in the log are allowed, because compaction may have removed these; an entry must
+    # not hide committed records.
     for (producer_id, last), first in listed.items():
         hidden = outcomes.committed_within(folder.where, producer_id, first, last)
         if hidden is not None:

@@ -211,7 +211,8 @@ class _Run:
             if position >= stored.high_watermark:
                 return position, look
             if position == before:
-                # Below the high watermark an answer without a whole batch means that compaction removed the rest.
+                # An empty answer below the high watermark means that compaction removed the rest; an incomplete batch
+                # is damage.
                 if not stored.records:
                     if not check.expected.compacted:
                         message = f"nothing is there up to the high watermark {stored.high_watermark}"
@@ -243,7 +244,8 @@ class _Run:
                 return look
             look = again
             if self._difference(check, look) != wrong:
-                return look  # a difference that disappears was only a change between two requests
+                # a difference that a repeated request does not show came from a change between two requests
+                return look
         if wrong is None:
             return look
         kind, first = wrong
@@ -317,7 +319,7 @@ class _Run:
                     self._outcomes.decide(decisions_in(decode_records(data), in_doubt))
         except KafkaError as error:
             if error.error not in FORBIDDEN:
-                raise  # otherwise doubtful outcomes are reported as outcomes-differ
+                raise  # without permission to read the topic, transactions in doubt are reported as outcomes-differ
 
     async def _listed(self) -> list[TransactionListing] | None:
         """The transactional ids that coordinators know; None if they cannot be asked."""
@@ -338,8 +340,8 @@ class _Run:
         if not open_before:
             return
         known = {} if listed is None else await self._described(listed, {producer for _, producer, _ in open_before})
-        # A transaction that ended since the first reading is unknown to its coordinator, too: read on, and report as
-        # hanging only those that are still open.
+        # A coordinator also does not know a transaction that ended after the first reading: read the log again, and
+        # report as hanging only transactions that are still open.
         known_to_end = []
         for check in self._undecided:
             with self._reported(check.where, [check]):

@@ -108,7 +108,7 @@ def judge(
     seen = {one.marker.batch_id for one in markers.seen}
     for batch in sorted(ended):
         if batch > newest and not markers.is_whole:
-            continue  # the batch's marker may be in the open transaction
+            continue  # the marker of this batch may be in the transaction that is still open
         if batch > newest:
             report.add(
                 "batch-missing",

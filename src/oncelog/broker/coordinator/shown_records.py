@@ -35,7 +35,7 @@ def decode_internal_record(topic: str, record: Record) -> tuple[Any, Any] | None
         if topic == SHARE_GROUP_STATE_TOPIC:
             return decode_share_state(record)
     except (ProtocolError, OncelogError):
-        pass  # the text is shown unchanged
+        pass  # not decoded: the caller shows the record's text unchanged
     return None
 
 

@@ -240,7 +240,7 @@ class Broker:
             for partition in self._partitions.values():
                 partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
             self.logs.stop()
-        finally:  # even if a full disk fails the stop: otherwise this process could not reopen the folder
+        finally:  # closed even if a full disk made the stop fail: otherwise this process could not reopen the folder
             self.metadata.close()
 
     def abandon(self) -> None:
@@ -324,7 +324,7 @@ class Broker:
         if not context.may_be_repeated or self.throttle is not None:
             return
         if self.cluster is not None or self.interceptor is not None:
-            return  # nodes, faults and quotas look at each request
+            return  # with several nodes or with faults every request must be decoded
         self._pattern_cache(api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
     @cached_property

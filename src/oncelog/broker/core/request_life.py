@@ -171,7 +171,8 @@ class RequestLife:
         ports = self._ports
         if ports.long_requests.in_progress and not ports.long_requests.is_wanted(context):
             self._release(context)
-            self._count(context, size_bytes)  # or a client that disconnects at once would write without being counted
+            # counted without an answer: otherwise a client that disconnects at once would escape its quota
+            self._count(context, size_bytes)
             return
         requests = ports.request_metrics
         if requests is not None and local_ns:

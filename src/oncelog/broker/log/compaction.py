@@ -74,7 +74,8 @@ def plan(
     config = log.config
     if not config.compacted:
         return None
-    if first_dirty_offset > log.log_end_offset:  # the log was truncated meanwhile: the file has other records now
+    # the log was truncated since the last compaction: its offsets now belong to other records
+    if first_dirty_offset > log.log_end_offset:
         first_dirty_offset = 0
     dirty_from = max(first_dirty_offset, log.log_start_offset)
     segments = _cleanable(log, now_ms)
@@ -137,9 +138,9 @@ class Compaction:
             entry.producer_id: LatestOfProducer(entry.last_offset, entry.producer_epoch)
             for entry in log.active_producers()
         }
-        # Separate handles: the thread that runs the job uses none of the log's.
+        # The compaction thread opens the files itself, and uses no file handle of the log.
         self._parts = [_Part(s, self._disk.open(s.path(LOG_SUFFIX)), s.size_bytes) for s in segments]
-        # Last batches stay, so that a segment never appears to end before the next one begins.
+        # The last batch of a segment is kept, so that the segment never appears to end before the next one begins.
         self._segment_ends = {end, *(segment.base_offset for segment in segments)}
         self._results: list[tuple[list[Segment], Segment]] = []
         self._files: list[File] = []
@@ -249,7 +250,7 @@ class Compaction:
             for header, batch in self._batches(part):
                 kept = self._kept(header, batch, newest, transactions)
                 if header.base_offset > latest_offset:
-                    kept = batch  # the segment's keys have not been read yet
+                    kept = batch  # the keys of later batches have not been read yet, so these batches stay whole
                 if kept is not None:
                     self._append(new, kept)
         for aborted in transactions.take_needed():

@@ -189,7 +189,7 @@ class _Loader:
         except CorruptLogError as error:
             logger.warning("%s; the epochs are read from the batches", error)
             data = b""
-        if not data:  # created but not written yet, or lost
+        if not data:  # the checkpoint of leader epochs is empty or lost
             for segment in self.segments:
                 for _, header in segment.scan(0):
                     self.note_epoch(header)
@@ -362,7 +362,8 @@ class _Loader:
                     if lost.base_offset < recovery_point and lost.size_bytes:
                         self.keep_aside(lost, 0)
                 self.remove_segments(later)
-                self.disk.sync_folder(self.folder)  # no old file may reappear beside new segments
+                # makes the removals durable: after a power loss no old file may reappear beside new segments
+                self.disk.sync_folder(self.folder)
                 self.snapshots.keep_between(0, next_offset)
                 return
 

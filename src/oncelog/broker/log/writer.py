@@ -128,7 +128,7 @@ class LogWriter(LogPart):
             self._append_failed(error)
         if not written:
             for batch, header in zip(run, headers, strict=True):
-                # as the producer sent it, before offset and leader epoch were put in
+                # Restore the batch as the producer sent it: offset and leader epoch were already put in.
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)
             return []
         self._wrote(log, count, size_bytes, end, leader_epoch, now_ms)
@@ -307,7 +307,8 @@ class LogWriter(LogPart):
         if not isinstance(error, RefusedForNow):
             log.fail(str(error))
         elif isinstance(error, NoSpace) and self._found_full_at != log.log_end_offset:
-            self._found_full_at = log.log_end_offset  # logged once until the log grows: the line needs disk space, too
+            # logged once until the log grows, because a log line needs disk space, too
+            self._found_full_at = log.log_end_offset
             logger.error("%s refuses records until the disk has free space: %s", log.topic_partition, error)
         return self._storage_error(str(error))
 
@@ -341,7 +342,7 @@ def _with_base_offset_and_epoch(
     batch: Buffer, header: BatchHeader, base_offset: int, leader_epoch: int
 ) -> list[Buffer]:
     """A batch as it is written."""
-    if isinstance(batch, bytearray):  # nothing else owns these bytes
+    if isinstance(batch, bytearray):  # a bytearray belongs to the log alone, so it may be changed in place
         _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
         return [batch]
     head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)

@@ -53,7 +53,7 @@ def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
             salted = pbkdf2_hmac(HASH_OF_MECHANISM[mechanism], password, salt, int(iterations))
         else:
             salted = b64decode(parts["saltedpassword"], validate=True)
-    except ValueError:  # binascii.Error, and text that is not ASCII
+    except ValueError:  # raised for invalid base64 (binascii.Error), and for text that is not ASCII
         raise ConfigError(f"salt and saltedpassword of {parts['name']!r} must be base64") from None
     return FirstUser(parts["name"], mechanism, credential(mechanism, int(iterations), salt, salted))
 

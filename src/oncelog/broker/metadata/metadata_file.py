@@ -94,7 +94,7 @@ class MetadataFile:
     def _connect(self, sync: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
         connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
-        # macOS: past the drive's cache; no effect on other systems
+        # On macOS, a sync also empties the drive's cache; other systems ignore this setting.
         connection.execute(f"PRAGMA fullfsync = {int(sync)}")
         return connection
 

@@ -69,5 +69,6 @@ class ProducerIds:
             return
         if left % RESERVED_AGAIN_AFTER:
             return
-        with suppress(StorageError):  # retried and reported when the current block is used up
+        # the reservation is tried again, and its error raised, once the current block is used up
+        with suppress(StorageError):
             self._next_block, self._next_reserved_by = self.allocate_block(), self._file.changes

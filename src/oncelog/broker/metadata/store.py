@@ -406,7 +406,7 @@ class MetadataStore:
                 info.created_ms,
             )
             self._write_configs(ResourceType.TOPIC, info.name, info.overrides)
-            if info.topic_id in self._deleted:  # imported once more from another broker
+            if info.topic_id in self._deleted:  # a topic that was deleted here is imported from another broker again
                 self._forget_deleted([info.topic_id])
         self._set_topic(info)
 

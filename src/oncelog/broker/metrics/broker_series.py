@@ -460,7 +460,8 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
             for topic, partitions in shard.offsets.topics(group_id):
                 for number, (index, committed) in enumerate(sorted(partitions.items())):
                     partition = broker.partition(TopicPartition(topic, index))
-                    if partition is None or committed.offset < 0:  # the marker of a Spark sink, which is not a position
+                    # a negative offset is the marker of a Spark sink, not a position
+                    if partition is None or committed.offset < 0:
                         continue
                     log, offset = partition.log, committed.offset
                     at = labels(consumergroup=group_id, topic=topic, partition=index)

@@ -85,7 +85,7 @@ class BrokerSource:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
         work = broker_series(page, self._shell, self._watch, self._start_s, real_time.time_ms())
-        async with self._scraping:  # all at once would block the loop for many milliseconds
+        async with self._scraping:  # one scrape at a time: several at once would block the loop for many milliseconds
             self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page

@@ -111,7 +111,8 @@ class Endpoint:
         await asyncio.gather(*left, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # a callback: a coroutine cancelled before its start would leave the stream open
+        # A plain function starts the task: asyncio would leave the stream open if it cancelled a coroutine before its
+        # start.
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._connections[task] = writer
         task.add_done_callback(self._served)
@@ -128,11 +129,11 @@ class Endpoint:
             if len(self._connections) <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # the peer sends nothing, does not read or is gone: its unsent data would stay forever
+            # The peer sends nothing, reads nothing or is gone: an orderly close would keep its unsent data forever.
             writer.transport.abort()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.set_write_buffer_limits(0)  # all data is sent in time, or dropped
+        writer.transport.set_write_buffer_limits(0)  # with limit 0, drain() waits until all data is sent
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
         async with asyncio.timeout(ANSWER_S):

@@ -53,7 +53,7 @@ def add_disk(page: Exposition, data: Path | None) -> None:
         return
     try:
         counts = dict(line.split(": ") for line in (_PROC / "io").read_text().splitlines())
-    except PermissionError:  # a container may forbid reading it
+    except PermissionError:  # a container may forbid reading /proc/self/io
         return
     page.add("kafka_server_kafkaserver_linux_disk_read_bytes", int(counts["read_bytes"]))
     page.add("kafka_server_kafkaserver_linux_disk_write_bytes", int(counts["write_bytes"]))

@@ -192,7 +192,7 @@ async def open_server(
     machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
-    if nodes > 1:  # like the internal topics: a test that stops a leader expects a new one
+    if nodes > 1:  # topics get replicas, like the internal topics: a test that stops a leader expects a new leader
         settings = {REPLICATION: str(min(nodes, DEFAULT_REPLICAS)), **settings}
     config = parse_broker(settings)
     shares = machine.claim()
@@ -315,7 +315,8 @@ def _start(
             acceptors.append(Acceptor(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(clock.now_ms())
-        # With several nodes each iteration serves a single node, so the sync happens within it.
+        # The metadata log is synced separately only on a single node; with several nodes each iteration serves one node
+        # and syncs itself.
         apart = broker.cluster is None and metadata.file.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:

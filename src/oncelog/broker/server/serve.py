@@ -77,7 +77,7 @@ async def _serve(
     if faults is not None:
         faults.enter(server)
     watching = asyncio.create_task(_watch_heap(server))
-    if reread is not None:  # the task starts after the announcement, because nothing is awaited before it
+    if reread is not None:  # the signal's task runs only after announce(), because nothing is awaited before that call
         on_reload_signal(loop, partial(_reload, server, reread, manager))
     announce(bound, server.metrics_address)
     manager.ready(f"listens on {bound[0].address}", loop)

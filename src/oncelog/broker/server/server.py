@@ -88,7 +88,8 @@ class Server:
         self._syncing = Syncing(self, flushers)
         self._background = background
         self._checking = BackgroundWorker(checker, self.background_done)
-        if broker.cluster is None:  # with several nodes: each iteration serves a single one
+        # with several nodes batches are validated at once, because each iteration serves one node
+        if broker.cluster is None:
             broker.validation_thread.worker = self._checking
         self._listeners: dict[Acceptor, asyncio.Server] = {}
         self._acceptors: list[Acceptor] = []
@@ -201,7 +202,7 @@ class Server:
             await asyncio.wait(self._opening)
         await close_servers(self._listeners.values())
         for connection in self._connections:
-            connection.read_no_more()  # so that no more work begins
+            connection.read_no_more()  # stops reading requests, so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while (
             self._syncing.under_way
@@ -213,8 +214,10 @@ class Server:
         ):
             await asyncio.sleep(0.001)
         self._over = True
-        if not self._checking.under_way:  # else a batch could overtake one being validated
-            broker.validation_thread.worker = None  # from now on batches are validated in their own iteration
+        # changed only if no validation runs: a batch must not overtake one that is being validated
+        if not self._checking.under_way:
+            # without a worker, batches are validated in the iteration that receives them
+            broker.validation_thread.worker = None
         try:
             self.broker.stop(self.now_ms())
         finally:
@@ -238,7 +241,8 @@ class Server:
     async def _end(self) -> None:
         """Release the operating system's resources, even if the broker failed."""
         for connection in list(self._connections):
-            connection.close("the broker stops")  # closed first: an open one would continue its waiting requests
+            # closed before write(): an open connection would continue its waiting requests
+            connection.close("the broker stops")
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
@@ -305,7 +309,8 @@ class Server:
         """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
         if self.is_stopping:
             return
-        self.loop.call_later(WATCH_S, self._watch)  # done first, even if the rest of this call fails
+        # scheduled first, so that it runs again even if the rest of this call fails
+        self.loop.call_later(WATCH_S, self._watch)
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         if not self._unwatched:
@@ -417,7 +422,7 @@ class Server:
             self.ahead_ms += max(0, due_ms - now_ms)
             now_ms = max(due_ms, now_ms)
             broker.advance(now_ms)
-            while broker.tasks:  # chunked work continues before the next event
+            while broker.tasks:  # work in chunks is completed before the next event
                 broker.tasks.step()
             broker.skip_idle(now_ms, until_ms)
         self.ahead_ms += until_ms - now_ms

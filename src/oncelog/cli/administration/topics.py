@@ -118,7 +118,7 @@ def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]
         TopicPartition(topic.name, item.partition)
         for topic in topics
         for item in topic.partitions
-        if item.leader >= 0  # only a leader knows offsets, and a request would wait until there is one
+        if item.leader >= 0  # without a leader no broker knows the offsets, and the request would wait
     ]
     first = admin.list_offsets(dict.fromkeys(partitions, -2)) if partitions else {}
     stable = admin.list_offsets(dict.fromkeys(partitions, -1), read_committed=True) if partitions else {}
@@ -229,7 +229,7 @@ def _done_in_part(cluster: ConnectionOptions, admin: Admin, names: Sequence[str]
     except KafkaError as error:
         if (
             len(names) > 1 and not error.retriable
-            # After a retriable error the cluster may not answer the next request, either.
+            # After a retriable error the next request may fail, too, so do not ask for the topics.
         ):
             changed = before ^ set(admin.list_topics(internal=True))
             _show_done(cluster, deed, [name for name in dict.fromkeys(names) if name in changed])

@@ -271,7 +271,7 @@ def fence(cluster: ConnectionOptions, transactional_ids: tuple[str, ...], force:
       oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
-        for item in _described(admin, transactional_ids):  # fencing an unused id would create it
+        for item in _described(admin, transactional_ids):  # checked first, because fencing an unused id would create it
             if item.two_phase_commit and item.state == "Ongoing" and not force:
                 raise OncelogError(
                     f"the transaction of {item.transactional_id!r} may be prepared, and its database may have "
@@ -317,14 +317,15 @@ def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> N
     from oncelog.client.core.transactions.two_phase import producer_of
 
     try:
-        producer_of(token)  # refused before the producer is fenced
+        producer_of(token)  # raises ValueError for an invalid token before the producer is fenced
     except ValueError as error:
         raise ConfigError(f"--token: {error}") from None
     config = cluster.settings(
         ProducerConfig, transactional_id=transactional_id, transaction_two_phase_commit_enable="true"
     )
     with cluster.admin() as admin:
-        admin.describe_transactions([transactional_id])  # an unused id would be created
+        # raises if the id is unused, which the producer below would otherwise create
+        admin.describe_transactions([transactional_id])
     with Producer(config=config) as producer:
         prepared = producer.prepared
         producer.complete(token)

@@ -166,7 +166,7 @@ def kept_in_step() -> bool | None:
     """Whether something (NTP, PTP) keeps the kernel's clock in step; None if the kernel does not say."""
     if not sys.platform.startswith("linux"):
         return None
-    answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # modes = 0: only read
+    answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # all zero, so modes = 0: adjtimex only reads
     try:
         state = ctypes.CDLL(None).adjtimex(answer)
     except (OSError, AttributeError):

@@ -94,7 +94,7 @@ def _look(
     while consumer.position(part) < end:
         records = consumer.getmany(timeout_ms=WAIT_MS).get(part, [])
         if not records:
-            return  # the remaining records are not committed
+            return  # an open transaction holds back the remaining records
         for record in records:
             for is_key in sides:
                 named = _named(record, is_key)

@@ -81,8 +81,8 @@ def command(
         schema_registry,
     )
     if schema_registry:
-        registry(schema_registry)  # an invalid address or a missing package is refused here
-    settings.admin_config("user", "password")  # contradictory settings are refused here
+        registry(schema_registry)  # refuses an invalid address or a missing package before the server starts
+    settings.admin_config("user", "password")  # refuses contradictory settings before the server starts
 
     def log_line(line: str) -> str:
         return json_line(logging.INFO, line) if in_json else line

@@ -290,7 +290,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # otherwise py4j reports its own errors
+        raise  # standard output has lost its reader; py4j has no part in this error
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
         if not stop.is_set() and not driver.has_java():
             if isinstance(error, PySparkRuntimeError) and condition_of(error) == "JAVA_GATEWAY_EXITED":

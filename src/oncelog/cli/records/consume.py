@@ -340,7 +340,7 @@ def _given_back_unless_shown(consumer: Consumer, records: Sequence[ConsumerRecor
         yield
     except BaseException:
         for record in reversed(records):
-            with suppress(IllegalStateError):  # the group took the partition away: another member has it
+            with suppress(IllegalStateError):  # a rebalance gave the partition to another member
                 consumer.seek(TopicPartition(record.topic, record.partition), record.offset)
         raise
 
@@ -383,7 +383,7 @@ def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
     assigned = consumer.assignment()
     try:
         return bool(assigned) and all(consumer.position(name) >= ends.get(name, 0) for name in assigned)
-    except IllegalStateError:  # the group took a partition away in between
+    except IllegalStateError:  # a rebalance took a partition away between the two calls
         return False
 
 
@@ -399,5 +399,5 @@ def _stay_at_ends(
             try:
                 consumer.seek(name, max(end, records[0].offset))
                 consumer.pause(name)
-            except IllegalStateError:  # the group took it away: another member has it
+            except IllegalStateError:  # a rebalance gave the partition to another member
                 continue

@@ -297,8 +297,9 @@ async def _check_pipeline(
     from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
     checkpoint = Checkpoint.open(location)
-    checkpoint.query_id()  # refused before the cluster is asked
-    ended = checkpoint.batches("commits")  # read before the log, which then has all records of these batches
+    checkpoint.query_id()  # raises for an unreadable checkpoint before the cluster is asked
+    # read before the log, so that the log already has all records of these batches
+    ended = checkpoint.batches("commits")
     async with Admin(config=cluster.admin_settings()) as admin:
         for name in groups_of(checkpoint, group):
             markers = await markers_of(admin, name, report)

@@ -97,7 +97,7 @@ def check_writable(option: str, path: Path) -> None:
     """
     there = path.exists()
     if there and not path.is_file() and not path.is_dir():
-        return  # a pipe or a device: its reader must not see the end yet
+        return  # a pipe or a device: opening and closing it would show its reader an end of file
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()

@@ -20,7 +20,8 @@ def utf8_text(given: str) -> str:
     try:
         given.encode()
     except UnicodeEncodeError:
-        return os.fsencode(given).decode()  # a locale of ASCII alone passes other bytes on undecoded
+        # under an ASCII locale Python keeps other bytes of an argument as surrogates
+        return os.fsencode(given).decode()
     return given
 
 

@@ -45,7 +45,7 @@ class _WaitHandler(logging.Handler):
 
     def _report(self, wait: ClusterWait) -> None:
         cause = None
-        # an error from before this wait belongs to another call
+        # An error that is older than this wait belongs to another call.
         if self._last is not None and real_time.monotonic() - self._last[0] <= wait.waited_s:
             cause = self._last[1]
         key = (wait.servers, wait.what, None if cause is None else cause.error)

@@ -45,7 +45,8 @@ class Polling:
     def soon(self) -> None:
         """Request to poll because something new can be done. Has no effect before ``start`` and after ``close``."""
         if not self._scheduled and self._loop is not None:
-            self._scheduled = True  # set first: on another thread, the poll may run before the next line does
+            # set before the call: if another thread runs the loop, the poll may run before call_soon returns
+            self._scheduled = True
             try:
                 self._loop.call_soon(self._run)
             except RuntimeError:  # a loop in debug mode refuses calls from other threads

@@ -192,7 +192,7 @@ class Producer(Generic[SentK, SentV]):
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
-            unclosed.dropped(self)  # the exit handler keeps a reference until the producer is closed
+            unclosed.dropped(self)  # the exit handler then refers to the producer until it is closed
             warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
 
     async def _flush(self) -> None:
@@ -250,7 +250,7 @@ class Producer(Generic[SentK, SentV]):
             self.start()
         loop = self._background or background()
         if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
-            self._wait_for_space()  # checked first: a caller that gets this error has not sent the record
+            self._wait_for_space()  # space is checked first, so that a record is not sent if this raises
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
@@ -259,7 +259,8 @@ class Producer(Generic[SentK, SentV]):
         if self._serialization is not None:
             key_bytes, value_bytes, headers = self._serialization(topic, key, value, headers)
         size = largest_size(key_bytes, value_bytes, headers or ())  # an invalid record is refused by this call
-        if value_bytes.__class__ is not bytes:  # the loop writes it later: the program may change it before
+        # copied, because the program may change the value before the loop writes it
+        if value_bytes.__class__ is not bytes:
             value_bytes = owned(value_bytes)
         if key_bytes.__class__ is not bytes:
             key_bytes = owned(key_bytes)
@@ -295,7 +296,7 @@ class Producer(Generic[SentK, SentV]):
         limit_ms = self._producer.config.max_block_ms
         self._space.clear()
         if not self._full():
-            self._space.set()  # other threads may have just begun to wait; nothing else would wake them
+            self._space.set()  # set again for other threads that have just begun to wait: nothing else would wake them
         elif not self._loop().wait(self._space, limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
                 f"no memory for a record within max.block.ms={limit_ms}: "
@@ -327,7 +328,7 @@ class Producer(Generic[SentK, SentV]):
                             await appender.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
-                            # the frame would keep the delivery alive
+                            # A traceback refers to this frame, which would keep the delivery alive.
                             delivery.set_exception(error.with_traceback(None))
                     if not self._space.is_set() and self._half_empty():
                         self._space.set()

@@ -56,7 +56,7 @@ def opened(producer: UnclosedProducer) -> None:
     if not _registered:
         _registered = True
         with suppress(RuntimeError):  # the program is ending already
-            # Before ``atexit``: after the executors have shut down, addresses cannot be resolved.
+            # Runs before ``atexit`` handlers: once the executors have shut down, addresses cannot be resolved.
             threading._register_atexit(send_all)  # type: ignore[attr-defined]
 
 

@@ -48,7 +48,7 @@ class IllegalStateError(KafkaError):
     default = Error.INVALID_REQUEST
 
     def __str__(self) -> str:
-        # the error does not come from a broker, so the text has no code
+        # Without Kafka's error code in the text, because the error does not come from a broker.
         return Exception.__str__(self) or type(self).__name__
 
 

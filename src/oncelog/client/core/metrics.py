@@ -150,7 +150,7 @@ class NetworkMetrics:
     def answered(self, traffic: Traffic, api_key: int, size_bytes: int, took_ms: int) -> None:
         """Called when an answer arrived."""
         traffic.bytes_in.value += size_bytes
-        latency = traffic.latency  # ``add`` inlined: this runs once for each answer
+        latency = traffic.latency  # ``add`` is inlined, because this runs once for each answer
         latency.count += 1
         latency.total += took_ms
         if took_ms > latency.highest:

@@ -14,7 +14,7 @@ Bytes = bytes | bytearray | memoryview
 """Keys and values written without serialization."""
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with defaults, which type checkers know on Python below 3.13, too
+    from typing_extensions import TypeVar  # this TypeVar takes defaults on Python below 3.13, too
 
     K = TypeVar("K", covariant=True, default=bytes)
     V = TypeVar("V", covariant=True, default=bytes)

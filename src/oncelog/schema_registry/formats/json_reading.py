@@ -95,7 +95,7 @@ class JsonSchemaNode(NamedTuple):
     specification: Specification[Any]
 
     def inner(self, schema: Any) -> JsonSchemaNode:
-        if not isinstance(schema, Mapping):  # true or false, in which draft 4 cannot look for an id
+        if not isinstance(schema, Mapping):  # schema true or false, in which draft 4 cannot look for an id
             return JsonSchemaNode(schema, self.resolver, self.specification)
         resource = self.specification.create_resource(schema)
         return JsonSchemaNode(schema, self.resolver.in_subresource(resource), self.specification)

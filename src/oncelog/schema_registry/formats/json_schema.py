@@ -102,7 +102,7 @@ def _references(
     while waiting:
         inner, where = waiting.pop()
         resource = specification.create_resource(inner)
-        if inner is not tree and isinstance(inner, Mapping):  # draft 4 finds no id in true and false
+        if inner is not tree and isinstance(inner, Mapping):  # draft 4 cannot look for an id in schema true or false
             where = where.in_subresource(resource)
         if isinstance(inner, Mapping) and isinstance(inner.get("$ref"), str):
             yield inner["$ref"], where

@@ -22,7 +22,7 @@ MAX_PRECISION = 38
 MAX_COLUMNS = 10_000
 """Limit for the columns of one schema, nested ones among them: a few lines of schema can double them repeatedly."""
 _PLAIN = {
-    "null": pa.bool_(),  # Spark's tables take no column without a type
+    "null": pa.bool_(),  # any type will do for nulls: Spark's tables take no column of type void
     "boolean": pa.bool_(),
     "int": pa.int32(),
     "long": pa.int64(),

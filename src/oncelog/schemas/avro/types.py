@@ -87,7 +87,7 @@ class NamedTypes:
 
     def _holds_unions(self, schema: Any, seen: set[int]) -> bool:
         known = self.known(schema)
-        if id(known) in seen:  # a type that holds itself
+        if id(known) in seen:  # a recursive type: already being searched
             return False
         seen.add(id(known))
         if isinstance(known, list):

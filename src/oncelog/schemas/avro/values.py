@@ -85,7 +85,8 @@ class _Functions:
     def of(self, plan: ReadPlan) -> Read:
         key = id(plan)
         if key not in self._made:
-            self._made[key] = lambda source: self._made[key](source)  # a type may contain itself
+            # stands for the reader while it is made, because a type may contain itself
+            self._made[key] = lambda source: self._made[key](source)
             self._made[key] = self._new(plan)
         return self._made[key]
 

@@ -24,7 +24,7 @@ def hash_of(value: int) -> int:
     """Spark's ``hash(value)`` of a column of type int that is not negative: Murmur3, 32 bits, signed."""
     mixed = _rotated(value * 0xCC9E2D51, 15) * 0x1B873593 & 0xFFFFFFFF
     state = _rotated(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & 0xFFFFFFFF
-    state ^= 4  # the key's length in bytes
+    state ^= 4  # Murmur3 mixes in the key's length, 4 bytes
     state = (state ^ state >> 16) * 0x85EBCA6B & 0xFFFFFFFF
     state = (state ^ state >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
     state ^= state >> 16

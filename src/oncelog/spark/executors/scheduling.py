@@ -118,7 +118,8 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
             if now - min(there, free) <= TIMEOUT_S:
                 continue
             found.append(_held(writers) if slots >= writers else _lacking(slots))
-            context.cancelJobsWithTag(tag)  # repeatedly: a job that is still being planned is not cancelled
+            # cancelled in each round, because Spark does not cancel a job that is still being planned
+            context.cancelJobsWithTag(tag)
 
     with tagged(context) as tag:
         threading.Thread(target=watch, args=[tag], name="oncelog-slots", daemon=True).start()

@@ -89,7 +89,8 @@ def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> Dat
 
     Encoding must be complete under the settings of the user's session, and before the transaction begins.
     """
-    take_back = jobs.give_settings(spark)  # a plan that becomes an RDD does not pass these settings to its tasks
+    # set for the tasks here, because Spark does not pass settings to the tasks of a plan that becomes an RDD
+    take_back = jobs.give_settings(spark)
     try:
         into = this_process().part(PlainSessions).of(spark)
         return plans.run_shuffle(planned, into, lambda: volume.taken().tasks > 0)
@@ -114,9 +115,9 @@ class PlainSessions:
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
-        # PySpark 3.5 supports only this form
+        # PySpark 3.5 limits an Arrow batch by records only.
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(WINDOW))
-        self._kept = application, session  # replaces that of an application that has ended
+        self._kept = application, session  # replaces the session of an application that has ended
         return session
 
     def close(self) -> None:

@@ -122,7 +122,8 @@ def _shuffle_any_size(rows: DataFrame, options: SinkOptions, pending: PendingWri
 
 def _columns_to_write(rows: DataFrame) -> DataFrame:
     """The columns that the sink uses, under the sink's names."""
-    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # a select cannot tell names apart by case alone
+    # select() cannot distinguish column names that differ only in case, so columns get numbers
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))
     return numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
 
 
@@ -148,7 +149,7 @@ def _collect_small(
 
     with ThreadPoolExecutor(2, thread_name_prefix="oncelog-begin") as pool:
         begun, encoding = pool.submit(plan_and_begin), pool.submit(encoding_for, schema, options)
-        pool.shutdown(wait=False)  # the pool's threads end with their work
+        pool.shutdown(wait=False)  # lets the pool's threads end after their work, and does not wait for them
         try:
             sink = group_of(options)
             collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch, sink)

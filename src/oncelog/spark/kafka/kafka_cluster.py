@@ -221,7 +221,7 @@ class KafkaCluster:
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
         try:
             answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
-        except UnsupportedVersionError:  # a service that speaks the protocol but hides its settings
+        except UnsupportedVersionError:  # a hosted service may speak the protocol without DescribeConfigs
             return None
         result = answer.results[0]
         error = error_of(result.error_code)

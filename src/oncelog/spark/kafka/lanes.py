@@ -105,13 +105,13 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
 
     try:
         while not failures:
-            begin()  # before the source is read, which may take long
+            begin()  # begins writes before it reads the source, which may take long
             window.fill()
             begin()
             if not under_way:
                 return
             settle(wait(under_way, return_when=FIRST_COMPLETED).done)
-    except (KeyboardInterrupt, SystemExit):  # SystemExit is raised by a signal handler
+    except (KeyboardInterrupt, SystemExit):  # a signal handler raises SystemExit
         for future in under_way:
             future.cancel()
         raise

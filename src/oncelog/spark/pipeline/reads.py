@@ -130,7 +130,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
         place = _place(ends[name])
         if place.start:
             begins[name] = Place(place.start, place.ids)
-        else:  # the read had no rows: its start cannot be told from its end
+        else:  # an empty first batch: its line has an end offset but no start
             kept[name] = ReadStart(place, last.batch_id)
     return CheckpointReads(begins, True, last.batch_id, kept, groups=groups, tables=tables)
 

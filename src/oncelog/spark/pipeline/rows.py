@@ -114,7 +114,7 @@ def rows_of(
 def _check_table(one: Pipeline, name: str, rows: DataFrame) -> None:
     """Refuse a table that cannot take the rows before the query starts. Raises OncelogError."""
     options = one.table_sinks[name].parsed(one.mode)
-    with contextlib.suppress(Conflict):  # the server may restart: the first batch waits for it
+    with contextlib.suppress(Conflict):  # the database may be restarting: the first batch will wait for it
         check_table(open_store(options), rows.schema, options)
 
 

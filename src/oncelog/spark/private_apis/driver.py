@@ -13,7 +13,7 @@ from oncelog.spark.private_apis.uses import ApiMissing, private_api
 def java_class(spark: Any, name: str) -> Any:
     """Java's class of this name, as py4j has it. Raises ApiMissing if Java does not know it."""
     found = functools.reduce(getattr, name.split("."), spark.sparkContext._jvm)
-    if type(found).__name__ != "JavaClass":  # py4j takes any unknown name for a package
+    if type(found).__name__ != "JavaClass":  # py4j returns a JavaPackage for an unknown name
         raise ApiMissing(f"no class {name}")
     return found
 

@@ -101,7 +101,7 @@ def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
     of_thread = batch.query_id if batch is not None and batch.batch_id == batch_id else ""
     active = session.sharedState().activeStreamingQueries().elements()
     of_rows, others = [], []
-    while active.hasMoreElements():  # an iteration in Python ends with an exception of Java's, which takes 30 ms
+    while active.hasMoreElements():  # a Python for loop would end with a Java exception, which takes 30 ms
         query = active.nextElement()
         if _is_in(query, session):
             of_rows.append(_described(query))

@@ -55,7 +55,7 @@ def jvm_connection() -> socket.socket | None:
         raise ApiMissing("no main(infile, outfile) of PySpark is on the stack")
     reads = frame.f_locals["infile"]
     if frame.f_globals.get("__name__") != "pyspark.worker" or not stat.S_ISSOCK(os.fstat(reads.fileno()).st_mode):
-        return None  # a worker that plans, or one with Unix domain sockets
+        return None  # this worker plans a query instead of running a task, or uses a Unix domain socket
     found = socket.socket(fileno=os.dup(reads.fileno()))
     if found.family in (socket.AF_INET, socket.AF_INET6):
         return found

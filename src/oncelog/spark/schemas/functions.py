@@ -195,7 +195,7 @@ def _on_arrays(function: Callable[..., pa.Array], kind: DataType, *columns: Colu
     def on_arrays(values: pa.Array, headers: pa.Array) -> pa.Array:
         return function(values, headers)
 
-    define: Any = arrow_udf  # its overloads leave types of structs out
+    define: Any = arrow_udf  # Any, because PySpark's annotations do not accept struct types
     given = [col(column) if isinstance(column, str) else column for column in columns]
     made: Column = define(on_array if len(given) == 1 else on_arrays, kind)(*given)
     return made

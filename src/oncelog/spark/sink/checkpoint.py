@@ -328,7 +328,7 @@ def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: Offs
         planned = checkpoint.planned(number) if number < previous.batch_id else None
         ends = {} if planned is None else offsets_by_source(planned.offsets)
         moved = [name for name in sorted(came & ends.keys()) if not continues(ends[name], now[name])]
-        if moved and number < previous.batch_id - 1:  # otherwise Spark has continued it
+        if moved and number < previous.batch_id - 1:  # Spark itself continues a source that only one batch lacked
             raise CheckpointError(
                 f"Batch {batch.batch_id} of checkpoint {checkpoint.location} is refused: it has source {moved[0]} "
                 f"again, which later batches than {number} did not have, so Spark has forgotten where it was and begun "
@@ -371,7 +371,7 @@ def _file_system(location: str) -> tuple[FileSystem, str]:
     scheme, separator, rest = location.partition(":")
     if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
         return LocalFileSystem(), os.path.abspath(location).rstrip("/")
-    if scheme == "file":  # Hadoop does not percent-decode the rest
+    if scheme == "file":  # the path is taken literally, because Hadoop does not percent-decode it
         return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
     try:
         found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")

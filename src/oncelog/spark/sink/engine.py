@@ -260,7 +260,8 @@ class WriteEngine(Generic[AnyTransaction]):
         found, self._found, self._has_begun = self._found, None, False
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
-            # The clock is read after the marker, so that no marker expires unnoticed in a suspended process
+            # The clock is read after the marker, so that a process that was suspended in between notices an expired
+            # marker
             decision = decide(self._plan, found, self._ports.now_ms(), rows)
         if isinstance(decision, Refuse):
             raise SinkRefused(decision.reason)

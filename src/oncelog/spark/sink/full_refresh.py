@@ -72,7 +72,7 @@ def check_full_refresh(
 def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: OpenCheckpoint) -> EarlierCheckpoint | None:
     for checkpoint in checkpoints_of(flow, number, open_checkpoint):
         last_writes = checkpoint.last_writes()
-        # The records are in the same topic under any prefix
+        # The marker's group may have another prefix: compare only the part after the prefix
         end = marker_group("", checkpoint.query_id(), options.destination, options.sink_name) if last_writes else ""
         found = [one.group for one in last_writes if one.group.endswith(end)]
         if found:

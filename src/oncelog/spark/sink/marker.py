@@ -250,7 +250,8 @@ class BatchPlan:
         names = sorted({name for name in (topic, before.name if before else "") if name})
         ids = dict(ask_ids(names)) if names else {}
         if before is not None and topic == before.name:
-            ids.setdefault(topic, before.id)  # the topic exists: a single answer without it proves nothing
+            # keep the known id: a single answer without the topic does not prove that it was deleted
+            ids.setdefault(topic, before.id)
         return replace(
             self,
             marker_topic=MarkerTopic(topic, ids[topic]) if topic in ids else None,
@@ -450,7 +451,7 @@ def _under_another_name(plan: BatchPlan) -> Decision | None:
     if marker.batch_id >= number:
         return Refuse(f"Batch {number} of query {plan.query_id} is refused: {why}. To continue that, {back}")
     if plan.remembered is not None and plan.remembered.group == plan.group:
-        return None  # the query has written under this name since
+        return None  # the query has written under its present name since then
     refusal = (
         f"Batch {number} of query {plan.query_id} is refused: {why}. If the sink was renamed, {back}; if it "
         f"is another sink, or is to keep its new name, set onMissingMarker to write until a batch has ended"

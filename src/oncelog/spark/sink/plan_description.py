@@ -63,7 +63,7 @@ def is_ours(line: str) -> bool:
 
 def _begin(first: Place) -> Offsets:
     """Where a source's first batch begins; empty if its line does not tell."""
-    # An empty first batch only has an end offset
+    # The line of an empty first batch has an end offset but no start
     return first.start or (first.offsets if first.ids or first.epochs or first.marks else {})
 
 

@@ -153,7 +153,7 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     if options.offsets_retention_ms is not None:
         return
     if cluster.tells_retention is None:
-        cluster.facts(group)  # otherwise an earlier batch has already asked the cluster
+        cluster.facts(group)  # asks the cluster, unless an earlier batch has already done so
     if cluster.tells_retention:
         return
     number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id

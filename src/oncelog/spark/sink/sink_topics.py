@@ -36,7 +36,7 @@ def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int
     apart = [] if marker in (CONSUMER_OFFSETS_TOPIC, *named) else [marker]
     counts = dict(cluster.partition_counts([*named, *apart] if named else None))
     servers = options.bootstrap_servers
-    for topic in apart:  # asked for by name: a list of all topics lacks those that may not be seen
+    for topic in apart:  # asked for by name, because a list of all topics omits topics that the user may not describe
         if topic not in counts and topic not in cluster.partition_counts([topic], wait=True):
             role = f"Topic {topic!r} of option markerTopic"
             raise ConfigError(missing(role, topic, cluster, servers, "or create it with one partition"))

@@ -95,7 +95,7 @@ def commit_outputs(
     through_driver = sum(output.size_bytes for output in outputs)
     if through_driver > options.max_batch_bytes:
         raise _too_large(through_driver, options.max_batch_bytes)
-    # A query with a format has one sink; without a format it is for_each_batch over Spark Connect
+    # A query with format("oncelog") has one sink; for_each_batch over Spark Connect may have several
     siblings = None if options.micro_batch is not None else ()
     pending = plan_write(options, batch_id, siblings)
     carrier = DriverCarrier(

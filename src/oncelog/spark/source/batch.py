@@ -38,7 +38,8 @@ class BatchReader(VersionChecked, DataSourceReader):
         partitions = subscribed_partitions(cluster, options)
         if not partitions:
             return []
-        # The ids first: if a topic is recreated from here on, the tasks' requests do not match it
+        # Topic ids are read before offsets: a topic that is recreated later does not match the ids in the tasks'
+        # requests
         ids = cluster.topic_ids(sorted({partition.topic for partition in partitions}))
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)

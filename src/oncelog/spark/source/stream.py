@@ -126,7 +126,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ends = self._ends(begin, latest.offsets)
         self._report(describe_loss(begin, begin, ends))
         self._report_deleted_while_read(latest)
-        # If a log is shorter than it was, everything from its end on is new
+        # If a log is shorter than at the last batch (it lost records), every record from its new end on counts as new
         end = {
             partition: max(offset, min(begin[partition], ends[partition]))
             for partition, offset in latest.offsets.items()
@@ -271,7 +271,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         for partition, planned in new.items():
             offset, _, now = looks[partition]
             end = found.get(partition, offset)
-            # A newer leader knows its own epoch, unless its records have a format without epochs
+            # A newer leader that does not know the epoch's end has records in a format without epochs
             self._asked_epochs[partition] = looks[partition], offset if end < 0 and now > planned else end
         kept = {partition: self._asked_epochs[partition][1] for partition in looks}
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
@@ -317,7 +317,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def _current_partitions(self) -> list[TopicPartition]:
         if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
-            # Once it runs, a query that tolerates losses tolerates a topic that is missing for a while
+            # With failOnDataLoss=false, a running query tolerates a topic that is missing for a while
             tolerates = self._has_begun and not self._options.fail_on_data_loss
             self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=tolerates)
             self._partitions_asked_s = self._now_s()
@@ -334,14 +334,15 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         :param read: the query's position: the call waits for transactions that are being completed only if there are no
             other records. Empty: it waits in any case.
         """
-        self._current_partitions()  # now and then cached ends are dropped, so that the ids are looked up again
+        self._current_partitions()  # drops cached ends after an interval, so that topic ids are looked up again
         known = self._latest
         while True:
             ends = self._asked_latest(read)
             offsets, epochs = offsets_of_ends(ends), {name: end.leader_epoch for name, end in ends.items()}
             if (offsets, epochs) == (known.offsets, known.epochs):
                 break
-            # Ids are never reused: one that is the same before and after belongs to the topic that answered
+            # Topic ids are never reused: an id that is equal before and after the request belongs to the topic that
+            # answered
             before, known = known, Place(offsets, self._topic_ids(offsets), epochs=epochs)
             if known.ids == before.ids:
                 break
@@ -421,7 +422,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
-        if until.start and start == self._initial:  # a second "latest" would be a later offset
+        # the start that the batch resolved: resolving "latest" again would give a later offset
+        if until.start and start == self._initial:
             place = Place(until.start, until.ids)
         begin = self._batch_begin(place, until)
         ids = self._topic_ids(until.offsets)
@@ -434,8 +436,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ]
         if not wanted:
             return []
-        # The task waits for records that an open transaction holds back: if the range ended before them, they would
-        # never be read
+        # Tasks wait for records that an open transaction holds back: a range that ended before these records would skip
+        # them
         earliest, ends = self._bounds(wanted)
         latest = offsets_of_ends(ends)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)

@@ -179,7 +179,7 @@ def stored(kind: DataType, form: TableFormat) -> DataType:
             return StructType([StructField(f.name, stored(f.dataType, form), True) for f in kind.fields])
         case ByteType() | ShortType() if form is TableFormat.ICEBERG:
             return IntegerType()
-        case StringType():  # CHAR, VARCHAR and collations only matter to readers
+        case StringType():  # CHAR, VARCHAR and collations are stored as strings: only readers apply them
             return StringType()
         case _:
             return kind

@@ -151,7 +151,7 @@ def write_batch(
         except Conflict as error:
             conflict = error
             continue
-        # After a conflict, the batch in the table comes from this run, or from another run of the same plan
+        # After a conflict the batch may be in the table: this run, or another run of the same plan, has committed it
         written = carrier.written is not None and (result.outcome is BatchOutcome.WRITTEN or conflict is not None)
         return (BatchOutcome.WRITTEN, carrier.written or ()) if written else (BatchOutcome.SKIPPED, ())
     raise conflict or InvariantError("a batch was not tried")

@@ -60,7 +60,8 @@ def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> S
     TableRefused if the table refuses a task's rows.
     """
     context = rows.sparkSession.sparkContext
-    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))  # PySpark takes no names with dots here
+    # columns get plain names, because PySpark accepts no names with dots in this call
+    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
     reporter = PartReporter(writer, tuple(rows.columns))
     for _ in range(ATTEMPTS):
         parts: list[WrittenPart] = []

@@ -158,7 +158,7 @@ def _aborted_read(index: HistoryIndex, repeats: Collection[str]) -> Found:
         what = f"{read.reader} was given {read.record!r} (offset {read.offset} of {read.where})"
         reasons = [_why_hidden(index, sent, read) for sent in senders]
         why, *_ = reasons[-1]
-        if all(one[0] for one in reasons):  # the read value might come from any other writer
+        if all(one[0] for one in reasons):  # reported only if every possible writer of the value is ruled out
             proofs = [event for _, proof in reasons for event in proof]
             yield f"{what} {why}", [read, *index.opened(read.reader), *senders, *proofs]
 

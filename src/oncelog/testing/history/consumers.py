@@ -134,7 +134,7 @@ class RecordedConsumer(Recorded):
         if isinstance(offset, int) and offset >= 0:
             self._history.add(Started(self._name, where, offset))
         else:
-            self._rebalanced()  # the client still has to look the offset up
+            self._rebalanced()  # no offset yet: the client still has to look it up
         return result
 
     def seek_to_beginning(self, *partitions: Any) -> Any:

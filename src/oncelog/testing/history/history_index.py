@@ -29,7 +29,8 @@ class PartitionRead:
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
         self.read_all = read_all
-        self.reads = list({(read.offset, read.record): read for read in reads}.values())  # some records are read again
+        # without duplicates, because a client may read some records again
+        self.reads = list({(read.offset, read.record): read for read in reads}.values())
         self.at = {read.offset: read for read in reads}
         self.of: dict[bytes, list[Read]] = defaultdict(list)
         for read in self.reads:

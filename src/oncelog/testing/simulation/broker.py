@@ -130,7 +130,7 @@ class SimulatedMachine(Machine):
         self.keeps = True
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
-        self.syncs_at_once = 1  # the known seeds rely on this
+        self.syncs_at_once = 1  # recorded seeds rely on one sync at a time
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
         """The shortest and longest time from the request for a sync until it is done."""
         self.extra_sync_s = 0.0

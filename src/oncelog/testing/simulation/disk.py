@@ -78,7 +78,8 @@ class FaultyDisk(MemoryDisk):
         self.failing_syncs = 0
         self.torn_appends = 0
         self.on_sync: Callable[[], None] | None = None
-        # Each file's content and the part of it on stable storage, by ``id``; kept, so that no ``id`` is reused.
+        # By ``id`` of a file's content: the content, and the part of it on stable storage. The content is kept, so that
+        # no ``id`` is reused.
         self._synced: dict[int, tuple[bytearray, bytes]] = {}
         self._named: dict[str, _Folder] = {"": _Folder()}
 

@@ -136,7 +136,8 @@ def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """An operator stops the broker and starts it again."""
 
     async def stop() -> None:
-        if world.broker.is_running:  # checked when the task begins: another fault may have ended it
+        # checked here, because another fault may have stopped the broker before the task begins
+        if world.broker.is_running:
             await world.broker.stop()
 
     return in_the_middle(world, chance, lambda: world.keep(world.loop.create_task(stop())), lambda: _start(world))

@@ -118,9 +118,9 @@ class _Replacements:
         state = random.getstate()
         self.stack.callback(random.setstate, state)
         seed = self._rng.getrandbits(64)
-        random.seed(seed)  # for code that imported single functions of the module
+        random.seed(seed)  # seeds the module's own generator for code that imported its functions by name
         own = random.Random(seed)
-        for name in _OF_ONE_GENERATOR:  # other threads use the module's generator meanwhile
+        for name in _OF_ONE_GENERATOR:  # a separate generator, because other threads use the module's own meanwhile
             self.put(random, name, getattr(own, name))
         self.put(os, "urandom", self._rng.randbytes)
         self.put(random, "_urandom", self._rng.randbytes)

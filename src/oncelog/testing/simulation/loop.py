@@ -177,7 +177,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Remove and return all waiting callbacks of a process, in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
-        for index, handle in enumerate(ready):  # changed in place: this iteration relies on the number of handles
+        # replaced in place, because the running iteration of the loop relies on the number of handles
+        for index, handle in enumerate(ready):
             if _is_of(handle, process):
                 found.append(handle)
                 ready[index] = _dead(self)

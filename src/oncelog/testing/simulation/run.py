@@ -91,7 +91,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
     """
     loop, context = simulation.loop, context_of_main()
     collects = gc.isenabled()
-    gc.disable()  # garbage collections would not depend on the seed
+    gc.disable()  # disabled, because the seed does not determine when garbage is collected
     try:
         with guarded(loop, simulation.network, simulation.rng("chance")), warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
@@ -121,7 +121,7 @@ def _end(simulation: Simulation) -> None:
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
     with warnings.catch_warnings():
-        # The ``finally`` block of a dropped coroutine may start work that the closed loop cannot start any more.
+        # The ``finally`` block of a closed coroutine may create coroutines that the closed loop cannot run any more.
         warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
         for task in asyncio.all_tasks(loop):
             _drop(task.get_coro())
@@ -134,7 +134,7 @@ def _drop(coroutine: Any) -> None:
     for _ in range(MAX_FINALLYS):
         try:
             coroutine.close()
-        except RuntimeError:  # the coroutine "ignored GeneratorExit" and now waits elsewhere
+        except RuntimeError:  # "coroutine ignored GeneratorExit": it has reached another await
             continue
         except Exception:  # noqa: BLE001 - raised after the end of the simulation, so it concerns nobody
             return

@@ -146,7 +146,7 @@ def a_generation_of_a_group_that_is_not_there(fixture: Fixture) -> None:
     group = fixture.group()
     producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.add_offsets(group)
-    # Apache Kafka up to 3.9 first creates the group and then does not find the member in it.
+    # Apache Kafka up to 3.9 creates the missing group, does not find the member in it, and answers UNKNOWN_MEMBER_ID.
     expected = ILLEGAL_GENERATION if fixture.connection.is_since("4.0") else UNKNOWN_MEMBER
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m"), [expected])
     same(producer.commit_offsets_once(group, {(topic, 0): 3}), [0])

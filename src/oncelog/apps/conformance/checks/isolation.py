@@ -158,7 +158,7 @@ def an_aborted_transaction_whose_marker_is_segments_later_is_listed(fixture: Fix
     found = connection.fetch(unique_name, 0, isolation=READ_COMMITTED, partition_max_bytes=100)
     same([item.base_offset for item in found.batches], [0])
     same(found.aborted, [(producer.pid, 0)])
-    # Also from the middle: the transaction begins before the fetched range.
+    # A fetch from the middle of the transaction also lists it as aborted.
     same(connection.fetch(unique_name, 7, isolation=READ_COMMITTED).aborted, [(producer.pid, 0)])
     holds(
         b"more of it" not in connection.read_committed(unique_name, 3),

@@ -35,7 +35,8 @@ def init_twice_gives_the_same_pid_and_fences_the_first(fixture: Fixture) -> None
     same((second.pid, second.epoch), (producer.pid, producer.epoch + 1))
     same(producer.end_once(commit=True).error_code, FENCED)
     same(set(producer.add_once((topic, 0)).values()), {FENCED})
-    if not fixture.connection.is_since(VERIFIED):  # a partition learns of the new epoch from the next batch or marker
+    # without this verification a partition learns the new epoch only from the next batch or marker
+    if not fixture.connection.is_since(VERIFIED):
         second.send(topic, b"b")
         second.commit()
     same(producer.send_once(topic, b"z").error, INVALID_EPOCH)

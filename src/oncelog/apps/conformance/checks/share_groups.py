@@ -259,7 +259,7 @@ def topics_and_partitions_that_do_not_exist(fixture: Fixture) -> None:
     error, found = member.fetch_once([0])
     if fixture.connection.is_since("4.4"):
         same((error, found[0].error), (0, Error.UNKNOWN_TOPIC_ID))
-    else:  # the whole request fails
+    else:  # Apache Kafka before 4.4 refuses the whole request
         same((error, found), (Error.UNKNOWN_SERVER_ERROR, {}))
 
 

@@ -161,7 +161,7 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[TimelineStep], bool]
             try:
                 found = None if batch.control is not None else transition(record)
             except (ProtocolError, OncelogError):
-                continue  # a record of an unknown version, which the records page shows undecoded
+                continue  # the record has an unknown version; the records page shows it undecoded
             if found is not None and found[0] == wanted:
                 steps.append(TimelineStep(record.offset, record.timestamp, found[1]))
     return steps, start > first

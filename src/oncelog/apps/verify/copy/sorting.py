@@ -98,7 +98,7 @@ class Runs:
                 block = b"".join(rows)
                 checksum = crc32(block, checksum)
                 file.write(block)
-        for one in some:  # the runs stay: an interrupted comparison starts from them again
+        for one in some:  # the merged files stay: an interrupted comparison starts from them again
             self._merged[one] = self.files.pop(one)
         self.files[name] = checksum
 

@@ -125,7 +125,7 @@ class GroupCoordinator:
         shard = self.runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return refused(shard)
-        if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
+        if request.rebalance_timeout_ms < 0:  # JoinGroup 0 has no rebalance timeout: the session timeout applies
             request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
         more = MEMBER_BYTES + 2 * len(caller.client_id)
         more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
@@ -212,7 +212,8 @@ class GroupCoordinator:
         if isinstance(left, Error):
             return refused(left)
         answer = LeaveGroupResponse(members=left)
-        # The last member's departure is written, so that a restart after the answer does not bring it back.
+        # If the last member leaves, the empty group is written before the answer, so that no restart brings the member
+        # back.
         return shard.write([], now_ms).map(
             lambda error: answer if error is Error.NONE else LeaveGroupResponse(error_code=client_error(error))
         )

@@ -157,7 +157,8 @@ class OffsetRequests:
         if refused is not NONE:
             return Deferred.of(_with_error(answer, refused))
         apply = None
-        if retention_ms == -1:  # otherwise the record has an older version, which cannot hold the whole value
+        # a record with a retention time has an older version that lacks fields, so it is applied as written
+        if retention_ms == -1:
             apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)
         return written.map(lambda error: _with_error(answer, client_error(error)))
@@ -341,7 +342,8 @@ class OffsetRequests:
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
-        if isinstance(group, ConsumerGroup):  # a share group has no offsets, whoever asks
+        # only a consumer group checks the member: a share group has no committed offsets
+        if isinstance(group, ConsumerGroup):
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
             if error is not NONE:
                 return refused(error)

@@ -163,13 +163,14 @@ class GroupShard:
             written: list[CoordinatorRecord] = []
             for group_id in part:
                 group = self.groups.get(group_id)
-                if group is None:  # the group was removed meanwhile, or the shard was unloaded
+                if group is None:  # since the list was made, the group was removed or the shard unloaded
                     continue
                 tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
                 written += tombstones
                 if nothing_left and group.empty and not isinstance(group, ShareGroup):
                     written += self.group_tombstones(group)
-            self._remove(written, now_ms)  # done before the pause, in which a group may be used again
+            # written before the task yields, because another request may then use the group again
+            self._remove(written, now_ms)
             yield
 
     def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:

@@ -141,7 +141,7 @@ class ShareProtocol:
         draft.bump_epoch(always=subscription_changed)
         draft.assign_targets(now_ms, updated)
         after = draft.advance(updated, subscription_changed)
-        if initialized:  # assigned from the next heartbeat on, as in Apache Kafka
+        if initialized:  # initialized partitions are assigned from the next heartbeat on, as in Apache Kafka
             draft.initialized(initialized)
             draft.bump_epoch(always=True)
         written = self._env.write(draft.written, now_ms)

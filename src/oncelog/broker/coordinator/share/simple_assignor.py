@@ -32,12 +32,13 @@ def assign(
     loads = dict.fromkeys(sorted(subscriptions), 0)
     members_of: dict[Place, set[str]] = {place: set() for place in places}
     _keep(subscriptions, now, members_of, loads)
-    for place in places:  # every partition has a reader
+    for place in places:  # give each partition without a member the least loaded subscriber
         if not members_of[place]:
             chosen = min(readers[place[0]], key=lambda member_id: (loads[member_id], member_id))
             members_of[place].add(chosen)
             loads[chosen] += 1
-    for member_id, load in sorted(loads.items()):  # every member has something to read
+    # give each member without a partition the partition with the fewest members
+    for member_id, load in sorted(loads.items()):
         mine = [place for place in places if place[0] in subscriptions[member_id]]
         if not load and mine:
             members_of[min(mine, key=lambda place: (len(members_of[place]), place))].add(member_id)

@@ -156,7 +156,7 @@ def _create_again(state: ShareState, event: Initialize, now_ms: int, max_updates
     if event.state_epoch < state.state_epoch:
         return FENCED_STATE
     if event.start_offset == UNINITIALIZED:
-        return None  # the group has repeated the request after a crash: deliveries since the first request are kept
+        return None  # the group repeats the request after a crash: keep the deliveries since the first request
     return StateSnapshot(_fresh(event, state.snapshot_epoch + 1, now_ms))
 
 
@@ -168,7 +168,8 @@ def _write(state: ShareState, event: WriteState, now_ms: int, max_updates: int) 
     update = Update(
         state.snapshot_epoch, event.leader_epoch, event.start_offset, event.final_count, tuple(event.batches)
     )
-    is_due = state.updates % (max_updates + 1) == max_updates  # again after a snapshot that was too large to be written
+    # due after max_updates updates, and as often again if that snapshot was too large to be written
+    is_due = state.updates % (max_updates + 1) == max_updates
     return _as_snapshot(_updated(state, update, now_ms), now_ms) if is_due else update
 
 

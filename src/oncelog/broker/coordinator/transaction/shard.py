@@ -160,7 +160,7 @@ class TransactionShard:
         """Finish every prepared transaction; open ones continue until their producer or their timeout ends them."""
         self._on_loaded(now_ms)
         for entry in self._entries.values():
-            if entry.txn.start_ms > now_ms:  # written before the wall clock was set back
+            if entry.txn.start_ms > now_ms:  # the wall clock was set back after the record was written
                 entry.txn = entry.txn._replace(start_ms=now_ms)
         for entry in list(self._entries.values()):
             if entry.txn.state in PREPARED:
@@ -248,7 +248,7 @@ class TransactionShard:
                 if size >= TOMBSTONE_BATCH_BYTES:
                     self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
-            # done before the pause, in which an id may be used again
+            # Written before the task yields, because another request may then use an expired id again.
             self._runtime.write(self._partition, batch, now_ms)
             batch, size = [], 0
             yield

@@ -58,7 +58,7 @@ MAY_FOLLOW: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     _S.ONGOING: frozenset({_S.ONGOING, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
     _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
     _S.PREPARE_ABORT: frozenset(
-        # from EMPTY and COMPLETE_*: an abort of nothing, which only bumps the epoch (KIP-890)
+        # from EMPTY and COMPLETE_*, an abort without records only bumps the epoch (KIP-890)
         {_S.ONGOING, _S.PREPARE_EPOCH_FENCE, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}
     ),
     _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),

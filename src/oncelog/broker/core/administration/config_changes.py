@@ -346,7 +346,7 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
     ours = [setting for setting, base in plain.items() if base not in known and setting not in foreign]
     per_listener = [setting for setting in foreign if LISTENER_PREFIX.match(setting)]
     for setting in foreign:
-        # Kafka stores them for plug-ins, and shows them without their values.
+        # Kafka stores unknown settings for plug-ins, and does not show their values.
         logger.warning(
             "%r is stored but has no effect: no broker has such a setting%s", setting, nearest(setting, known)
         )

@@ -122,7 +122,7 @@ class Topics:
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
             for part in in_chunks(range(info.partitions), LED_IN_A_CHUNK):
                 if self._ports.metadata.topic_by_id(info.topic_id) is None:
-                    break  # it was deleted meanwhile
+                    break  # the topic was deleted while its partitions were opened
                 self._coordinators.lead(name, now_ms, part)
                 yield
         finally:
@@ -139,17 +139,18 @@ class Topics:
     ) -> Work[TopicInfo]:
         yield from self._ports.metadata_sync.may_change()
         yield from self._ports.logs.checkpoints.forgetting(name)
-        while name in self._being_closed:  # another request may have created and deleted it meanwhile
+        # another request may have created and deleted a topic of this name since the last step
+        while name in self._being_closed:
             finished(self._being_closed[name])
             yield from self._ports.logs.checkpoints.forgetting(name)
         info = self._ports.metadata.create_topic(name, partitions, overrides, now_ms)
         self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
             info = self._ports.nodes.place(info, replicas)
-            yield  # changing the metadata takes as long as creating a partition's files
+            yield  # a new iteration: the change of the metadata took as long as creating a partition's files
             yield from self._opening(info, range(partitions), now_ms)
         except GeneratorExit:
-            raise  # the broker stops; its next start opens what is missing
+            raise  # the broker stops; its next start opens the partitions that are missing
         except BaseException:
             # Whatever failed: a topic exists completely or not at all.
             if self._ports.metadata.topic_by_id(info.topic_id) is not None:
@@ -223,7 +224,8 @@ class Topics:
         yield from self._coordinators.forgetting_offsets(name, now_ms)
         try:
             yield from self._ports.metadata_sync.settling()
-        except StorageError as error:  # their files stay: it is unknown whether the next start will have the topic
+        except StorageError as error:
+            # the partitions' files stay: it is unknown whether the next start will find the topic
             self._being_closed.pop(name, None)
             for partition in gone:
                 self._ports.flushing.forget(partition)
@@ -234,7 +236,7 @@ class Topics:
             for partition in part:
                 try:
                     self._put_aside(partition, now_ms)
-                except StorageError as error:  # the other partitions are deleted nevertheless
+                except StorageError as error:  # a failure of one partition does not keep the others from being deleted
                     failure = failure or error
             if len(part) == CLOSED_IN_A_CHUNK:
                 yield
@@ -271,7 +273,7 @@ class Topics:
         """Like :meth:`ensure_internal`, in chunks; callers wait for a creation that has begun. Afterwards the topic may
         still be missing."""
         if self._ports.metadata.topic(name) is None and name not in self._being_created:
-            # In a task of its own: the connection that needed the topic first may end.
+            # In a separate task: the connection that first needed the topic may end before the topic is created.
             creating = self._ports.tasks.begin(self._creating_internal(name, now_ms))
             creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
         while name in self._being_created and not self._ports.logs.checkpoints.is_stuck:
@@ -306,11 +308,11 @@ class Topics:
             failures.append(error)
             over.resolve(None)
 
-        # In a task of its own: the connection that named the topic first may end.
+        # In a separate task: the connection that first named the topic may end before the topic is created.
         making = self._ports.tasks.begin(self.creating(name, self._ports.config.num_partitions, overrides, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
-        info = self._ports.metadata.topic(name)  # another request may have created it meanwhile
+        info = self._ports.metadata.topic(name)  # another request may have created the topic at the same time
         if info is not None:
             return info
         error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "it was deleted again")
@@ -323,7 +325,7 @@ class Topics:
     def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
         for part in in_chunks(indexes, PARTITIONS_IN_A_CHUNK):
             if self._ports.metadata.topic_by_id(info.topic_id) is None:
-                return  # it was deleted meanwhile
+                return  # the topic was deleted while its partitions were opened
             self.open(info, self._not_open(info.name, part), now_ms)
             yield
 

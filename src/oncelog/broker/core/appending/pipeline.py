@@ -107,7 +107,8 @@ class AppendPipeline:
         """Ask the transaction coordinator about a batch, unless the partition has an open transaction of this producer
         (KIP-890)."""
         header = batch.header
-        transactional_id = batch.request.transactional_id or ""  # without one, the request was refused as a whole
+        # a request without an id is refused as a whole before its batches are verified
+        transactional_id = batch.request.transactional_id or ""
         producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         operation, now_ms = _supported_operation(batch.version), self._ports.now_ms
         return verify_transaction(

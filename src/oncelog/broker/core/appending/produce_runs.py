@@ -194,11 +194,11 @@ class ProduceRuns:
         partition = self._ports.partition(TopicPartition(name, topic.partition_data[0].index))
         if partition is None or name in INTERNAL_TOPICS or not partition.log.takes_batches_unchanged:
             return
-        # Without its records, which are a view of memory that is reused.
+        # The pattern keeps no records: they are a view of memory that will be reused.
         learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
         request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
         config = partition.log.config
-        # The pattern's first request may have had a plain batch, for which this was not checked.
+        # Checked here, because a first request with a plain batch was not checked for this right.
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         limits = Limits(

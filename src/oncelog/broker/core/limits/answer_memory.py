@@ -100,4 +100,4 @@ class AnswerMemory:
         elif self._waiting:
             self._wake()
         if admitted is not None:
-            admitted.resolve(None)  # to check again, unless the work was cancelled
+            admitted.resolve(None)  # the waiting work then checks the memory again, unless it was cancelled

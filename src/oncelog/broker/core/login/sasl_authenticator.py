@@ -239,7 +239,7 @@ class SaslAuthenticator:
             self._end(channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))
             return
         if self._is_renewal and name != self._name:
-            # Answer the handshake; the next request closes the connection, as in Kafka.
+            # As in Kafka: this handshake is answered, and the next request closes the connection.
             self._wrong_mechanism = f"another SASL mechanism, {name}, to continue a session of {self._name}"
         else:
             self._name = name

@@ -76,7 +76,8 @@ class PlainLogin:
             if not value:
                 raise LoginRefused(f"{name} not specified", f"Authentication failed: {name} not specified")
         known = self._passwords.get(user)
-        # Compared even for an unknown user, so that the duration does not reveal whether the user exists.
+        # The passwords are compared even for an unknown user, so that the duration does not reveal whether the user
+        # exists.
         same = hmac.compare_digest(password.encode(), (known if known is not None else "").encode())
         if known is None or not same:
             raise LoginRefused(
@@ -148,7 +149,7 @@ class Scram:
 
     def _verdict(self, text: str, credential: ScramCredential) -> bytes:
         final = _CLIENT_FINAL.fullmatch(text)
-        # librdkafka before 2.6.1 repeats its own nonce before it; Apache Kafka also compares only the end.
+        # Only the end is compared, as in Apache Kafka: librdkafka before 2.6.1 sends its own nonce twice.
         if final is None or not final["nonce"].endswith(self._nonce):
             raise LoginRefused(f"an invalid last SCRAM message of {self._user!r}")
         if final["without_proof"].split(",", 1)[0] != f"c={self._header}":

@@ -74,7 +74,7 @@ class _Task:
         begun_ns = self.clock() - self.context.work_ns
         try:
             return self.next()
-        finally:  # replaces what the request itself has counted meanwhile
+        finally:  # replaces the time that the request itself has counted during this step
             self.context.work_ns = self.clock() - begun_ns
 
     def _yielded(self, value: Any) -> None:
@@ -148,7 +148,7 @@ class Tasks:
 
     def __bool__(self) -> bool:
         """Whether any task can continue; the server checks this in each iteration."""
-        return bool(self._short.running or self._long.running)  # without one of these, none is in a queue
+        return bool(self._short.running or self._long.running)  # if no task is running, none is queued
 
     def begins_for(self, owner: RequestContext) -> int:
         """Start counting work for a request, until :meth:`ends_for` is called with this result."""
@@ -190,7 +190,8 @@ class Tasks:
 
     def _at_once(self, task: _Task, begun_ns: int) -> bool:
         """Run a new task within the budget of the current iteration; returns True if the task is finished or waits."""
-        most = 1 if self._steps_now else AT_ONCE  # another task's step must not take longer
+        # a task that begins within another task's step gets one step here, so that the outer step stays short
+        most = 1 if self._steps_now else AT_ONCE
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
         while not task.done or (task.done < most and self._work_clock() <= enough):
             if task.advance():

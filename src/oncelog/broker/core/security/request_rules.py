@@ -106,7 +106,8 @@ def refused_request(
     for right in rights:
         error = right(ports, context, request)
         if error is not Error.NONE:
-            from oncelog.broker.core.security.refusals import refusal  # most brokers refuse nothing
+            # imported here: most brokers never refuse a request
+            from oncelog.broker.core.security.refusals import refusal
 
             return refusal(context.api_key, context.api_version, request, error)
     return None

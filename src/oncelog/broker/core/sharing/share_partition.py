@@ -142,7 +142,7 @@ class SharePartition:
             if batch.last < position:
                 continue
             first = max(batch.first, position)
-            if first > position:  # acquired when the state was last written, never acknowledged
+            if first > position:  # records that were acquired when the state was last written, and never acknowledged
                 self._ranges.append(RecordRange(position, first - 1, RecordState.AVAILABLE))
             self._ranges.append(RecordRange(first, batch.last, batch.state, batch.deliveries))
             position = batch.last + 1

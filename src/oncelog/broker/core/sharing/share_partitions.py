@@ -392,7 +392,8 @@ class SharePartitions:
         self.dead_letters.write(together, now_ms).then(partial(self._archive, held, given_up))
 
     def _archive(self, held: Held, given_up: Sequence[StateBatch], _: object) -> None:
-        if self._held.get(held.key) is held:  # else its next use writes the dead letters again
+        # if the state was released meanwhile, its next use writes the dead letters again
+        if self._held.get(held.key) is held:
             self._store_applied(held, held.state.archive(given_up), self._ports.now_ms)
 
     # --- locks

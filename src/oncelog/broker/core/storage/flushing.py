@@ -173,7 +173,8 @@ class Flushing:
             del self._dirty[partition]
             self._early.pop(partition, None)
             if partition.log.failed is not None:
-                partition.flush_failed(partition.log.failed)  # synced by other work, which does not notify the waiters
+                # other work synced the log, failed, and did not notify the waiters
+                partition.flush_failed(partition.log.failed)
                 continue
             try:
                 ticket = partition.log.files.begin_flush()
@@ -211,7 +212,7 @@ class Flushing:
         are lost, and answers keep waiting."""
         if not partitions:
             return
-        if any(partition not in self._held_up for partition in partitions):  # otherwise it was already logged
+        if any(partition not in self._held_up for partition in partitions):  # logged only if a partition begins to wait
             logger.warning("%d partitions wait for their sync: %s", len(partitions), reason)
         self._held_up.update(dict.fromkeys(partitions))
 

@@ -102,7 +102,8 @@ class LogManager:
         if self._metadata is not None:
             self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
         if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
-            # After a kill the checkpoints may contain a deleted topic whose name may soon be used again.
+            # After a kill the checkpoints may still name a deleted topic; a new topic of that name must not use its
+            # offsets.
             self.checkpoints.write_now()
         elif self._lost_clean:
             self._cleaner.write_checkpoint()
@@ -157,7 +158,8 @@ class LogManager:
             if failure is not None:
                 log.fail(str(failure))
                 logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, failure)
-        if self.checkpoints.is_writing:  # a stop does not wait this long: the late write might replace the next one
+        # a stop does not wait longer: a write that hangs might replace checkpoints of the next start
+        if self.checkpoints.is_writing:
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self.checkpoints.write_now()
@@ -166,13 +168,13 @@ class LogManager:
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """Open the log of a partition: recover it if the last run did not end cleanly, create it if it is new."""
-        # Imported for the first log: with its dependencies this takes 16 ms.
+        # Imported when the first log is opened: the import takes 16 ms.
         from oncelog.broker.log.partition_log import PartitionLog
 
         folder = str(topic_partition)
         known = self._known_topic_id(folder)
         if known is not None and known != topic_id:
-            # Left by a deleted topic of the same name; the new topic must not take it over.
+            # A deleted topic of the same name left this folder; the new topic must not use its records.
             self._set_aside(topic_partition, known, now_ms)
             known = None
         is_new = not self.disk.exists(folder)
@@ -211,7 +213,8 @@ class LogManager:
         """Truncate a log (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
         log.trimmer.truncate_to(offset)
-        if self._cleaner.truncated(topic_partition, log.log_end_offset):  # may be below ``offset``
+        # the log's end may be below ``offset``, which can lie inside a batch
+        if self._cleaner.truncated(topic_partition, log.log_end_offset):
             self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:

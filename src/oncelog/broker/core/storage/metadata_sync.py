@@ -117,7 +117,7 @@ class MetadataSync:
         self._store.file.leave_sync_to(self._changed, alone)
         self._store.producer_ids.reserve_next_block()
         self.is_settled = (
-            # The reserved block need not be reported: only answers with one of its ids wait for its sync.
+            # True even if a producer-id block was reserved: only answers with one of its ids wait for its sync.
             True
         )
 

@@ -272,7 +272,7 @@ class Partition:
         other positions are not affected. Each error is logged once."""
         self.failed_reads += 1
         reason = str(error)
-        if reason not in self._refusals:  # readers repeat their requests
+        if reason not in self._refusals:  # logged once per reason, because readers repeat their requests
             if len(self._refusals) >= REFUSALS_KEPT:
                 self._refusals.clear()
             self._refusals.add(reason)

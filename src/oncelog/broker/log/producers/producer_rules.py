@@ -118,7 +118,7 @@ _PLAIN = ProducerRule(
 
 CLIENT_RULES: Final = (
     # A batch with exactly the sequences of a cached one has already been answered as a duplicate.
-    _EPOCH,  # first: the next rule's error is fatal to a client whose transaction merely timed out (KAFKA-19690)
+    _EPOCH,  # before the next rule, whose error is fatal to a client whose transaction merely timed out (KAFKA-19690)
     _VERIFIED,
     ProducerRule(
         "sequence does not start at 0 although none is known (transaction version 2)",

@@ -59,7 +59,8 @@ class ProducerStateManager:
         self.entries: dict[int, ProducerStateEntry] = {}
         self.map_end_offset = 0
         self._verifications: dict[int, VerificationEntry] = {}
-        # Maps first offsets to producer ids, in ascending order: transactions begin at the end of the log.
+        # Producer ids by the first offset of their open transaction; in ascending order, because a transaction begins
+        # at the log's end.
         self._ongoing: dict[int, int] = {}
         self.unstable: dict[int, None] = {}
         """First offsets of the transactions that hold readers back; other classes only read this."""

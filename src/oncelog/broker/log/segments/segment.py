@@ -108,14 +108,16 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
-        # Number of entries of the offset, time and transaction index in their files; None: the file must be replaced.
+        # How many entries of the offset, time and transaction index are in their files; None: the file must be
+        # replaced.
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
-        # With these settings no batch up to this size and timestamp needs a new segment.
+        # Settings, size and timestamp of the last check: no batch up to this size and timestamp needs a new segment.
         self._fit_config: TopicConfig | None = None
         self._fit_size_bytes = 0
         self._fit_timestamp = 0
-        # For the newest batches: position, and the offset after the batch. All batches from _tail_low on are here.
+        # The position of each of the newest batches, and the offset after it. They include every batch from _tail_low
+        # on.
         self._tail_positions = array("q")
         self._tail_next = array("q")
         self._tail_low = base_offset
@@ -462,7 +464,8 @@ class Segment:
                 except StorageError:
                     if read_bytes == HEADER_SIZE_BYTES:
                         raise
-                    read_bytes = HEADER_SIZE_BYTES  # perhaps the disk fails to read only the batches after it
+                    # read the header alone: perhaps the disk fails only on the batches behind it
+                    read_bytes = HEADER_SIZE_BYTES
                     continue
             try:
                 header = read_header(chunk, position - start)
@@ -546,7 +549,7 @@ class Segment:
                     self._read_through(at, at + header.size_bytes)
                 at += header.size_bytes
         except (OutOfDescriptors, CorruptLogError):
-            return  # this does not concern the disk; the next reader at that position reports damage
+            return  # neither error is the disk's; the next reader at that position reports a damaged batch
         except StorageError as error:
             if len(self._unreadable) >= _UNREADABLE_KEPT:
                 self.forgive()
@@ -581,7 +584,7 @@ class Segment:
         if start + limit >= end:
             return end, first_end
         position = max(first_end, self.offset_index.boundary_at_or_before(start + limit))
-        with suppress(CorruptLogError, StorageError):  # the next reader at that position reports it
+        with suppress(CorruptLogError, StorageError):  # the next reader at that position reports the error
             for at, header in self.scan_all(position):
                 if at + header.size_bytes > start + limit:
                     break
@@ -609,7 +612,7 @@ class Segment:
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""
         position = self.position_of(offset)
-        self.forgive()  # the bytes after this point are gone and will be replaced
+        self.forgive()  # unreadable positions no longer count: the bytes from this point on will be replaced
         self._fit_config = None
         self.load_max_timestamp()
         self.offset_index.truncate_to(offset)
@@ -636,7 +639,7 @@ class Segment:
         """Give all files of the segment another temporary suffix, or none."""
         for kind in SEGMENT_SUFFIXES:
             old, new = self.path(kind), f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}"
-            # The log's file may have been renamed before renaming another one failed.
+            # An earlier attempt may have renamed the log file, and failed at a later one.
             if self._disk.exists(old) or (kind == LOG_SUFFIX and not self._disk.exists(new)):
                 self._disk.rename(old, new)
         self.suffix = suffix

@@ -107,11 +107,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
     # --- life
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport is not a subclass
+        # a cast, because uvloop's transport is not a subclass of asyncio.Transport
+        self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.client_host = host_text(str(peer[0])) if peer else "unknown"
         original = transport.get_extra_info("socket")
-        # the socket belongs to the transport, and is detached at the end
+        # This object shares the transport's descriptor, and detaches it at the end instead of closing it.
         self._socket = socket.socket(fileno=original.fileno())
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -333,7 +334,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
             after = position + 4 + size
             if after > end or budget.used >= ITERATION_BUDGET:
                 break
-            api_key = buffer[position + 5] if size > 1 else -1  # of an unknown API above 255, only the low byte
+            # the low byte of the API key is enough: no supported API is above 255
+            api_key = buffer[position + 5] if size > 1 else -1
             if not self._may_start(api_key):
                 break
             slot = order.next_slot
@@ -352,9 +354,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame = memoryview(buffer)[4:after]  # the request owns its buffer
                 self._lent = True
             else:
-                frame = memoryview(buffer[position + 4 : after])  # a copy, whose offsets the log may change
+                frame = memoryview(buffer[position + 4 : after])  # a copy, in which the log may set offsets
             position = after
-            begun_ns = real_time.perf_counter_ns() if after < end else 0  # only requests behind it wait for it
+            # measured only if other requests of the connection wait behind this one
+            begun_ns = real_time.perf_counter_ns() if after < end else 0
             broker.receive(self, slot, frame, now_ms)
             budget.used += REQUEST_COST
             if begun_ns:
@@ -420,7 +423,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def resume_requests(self, slot: int) -> None:
         if slot == self._order.next_slot - 1:
             self._order.only_produce = True
-        self._server.writable[self] = None  # resumes the waiting requests
+        self._server.writable[self] = None  # the end of the iteration continues the requests that wait
 
     def throttle(self, wait_ms: int) -> None:
         """Start no request for a while; of the bytes that arrive meanwhile, only the first are read."""

@@ -41,7 +41,7 @@ class IncomingFrame:
 
     def begin(self, begun: memoryview) -> None:
         """Take over the bytes that have arrived, once the memory for more is counted."""
-        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is taken when more arrives
+        if len(begun) < FIRST_FRAME_BYTES:  # only few bytes: the buffer is allocated when more arrive
             self._buffer = bytearray(begun)
         else:
             self._buffer = self._spare.take(self.capacity)

@@ -127,7 +127,7 @@ class Sending:
                     self._budget.used += ANSWER_PRICE * size
             ready = order.replies.pop(slot, None) if order.replies else None
         self._out_bytes = out_bytes
-        self._server.writable[self] = None  # they are sent at the end of this iteration
+        self._server.writable[self] = None  # the answers are sent at the end of this iteration
 
     def write(self) -> None:
         """Send the answers that are ready; while the socket is full, the loop calls this again."""
@@ -194,7 +194,7 @@ class Sending:
                 if size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
                     break
                 copied += size_bytes
-                part = self._read(part)  # again if the socket does not take it now
+                part = self._read(part)  # read again later if the socket does not take these bytes now
             buffers.append(part)
         if len(buffers) == len(out) and sum(map(len, buffers)) <= COPIED_BYTES:
             whole = b"".join(buffers)
@@ -203,7 +203,7 @@ class Sending:
             if sent < len(whole):
                 out.append(memoryview(whole)[sent:])
             return
-        # More follows: let the kernel put a header and the file after it into one segment.
+        # MSG_MORE lets the kernel put a header and the file that follows it into one segment.
         flags = MSG_MORE if len(buffers) < len(out) else 0
         sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
         for part in buffers:
@@ -255,7 +255,8 @@ class Sending:
         closed."""
         if self._writer is None and self._socket is not None:
             try:
-                self._writer = self._socket.dup()  # only the transport may watch its own descriptor
+                # a duplicate, because asyncio lets only the transport watch its own descriptor
+                self._writer = self._socket.dup()
             except OSError as error:
                 logger.warning("%s does not read its answers and is disconnected: %s", self.client_host, error)
                 self._abort()

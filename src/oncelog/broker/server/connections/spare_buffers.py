@@ -51,5 +51,5 @@ def _is_free(buffer: bytearray) -> bool:
         last = buffer.pop()
     except BufferError:
         return False
-    buffer.append(last)  # into memory that the bytearray has kept
+    buffer.append(last)  # restores the byte without an allocation: a bytearray keeps its memory after pop()
     return True

@@ -130,7 +130,7 @@ class MemoryDisk:
             return
         for name in self._below(path):
             self._files.pop(name, None)
-        # A copy: folders of deleted topics are removed in a thread, while the loop makes new ones.
+        # Iterates over a copy: this thread removes folders of deleted topics while the event loop adds new ones.
         for name in tuple(self._folders):
             if name and (name == path or name.startswith(f"{path}/")):
                 self._folders.discard(name)

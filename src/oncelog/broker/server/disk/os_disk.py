@@ -29,7 +29,7 @@ from oncelog.runtime.ports import Buffer
 
 try:
     import fcntl
-except ImportError:  # Windows, where other functions are missing, too
+except ImportError:  # Windows has no fcntl; other functions used below are also missing there
     fcntl = None  # type: ignore[assignment]
 
 DEFAULT_MAX_DESCRIPTORS = 512
@@ -179,7 +179,7 @@ class OsFile:
                 _write_all(held, b"".join(buffers), written, start)
         except OSError as error:
             self._cut_off(held, start, error)
-        self._unsynced = True  # marked again: a sync may have begun before these bytes were written
+        self._unsynced = True  # set again after the write: a sync may have begun before these bytes were written
         self._size = end
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
@@ -236,9 +236,9 @@ class OsFile:
 
     def complete(self) -> None:
         if self._reserved == RESERVED_FROM_BYTES or (self._descriptor is None and not self._reserved):
-            return  # nothing is reserved, or the file was never used
+            return  # no disk space is reserved, or the file was never used
         self._reserved = RESERVED_FROM_BYTES
-        with suppress(OSError, StorageError):  # only space is lost: the next process releases it
+        with suppress(OSError, StorageError):  # a failure only wastes disk space until the next process releases it
             if self.size() > RESERVED_FROM_BYTES:
                 give_back(self._hold().number)
 
@@ -257,7 +257,7 @@ def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> 
 def _take_oldest(files: weakref.WeakValueDictionary[int, OsFile]) -> OsFile | None:
     while (key := next(iter(files), None)) is not None:
         file = files.pop(key, None)
-        if file is not None:  # another thread may have ended it meanwhile
+        if file is not None:  # another thread may have dropped the file since its key was read
             return file
     return None
 
@@ -347,7 +347,7 @@ class OsDisk:
             if file is None:
                 return False
             try:
-                file.sync()  # a system reports a failed write only while the file is open
+                file.sync()  # synced before closing: the system reports a failed write only while the file is open
             except StorageError as error:
                 file._lost = error
             file._descriptor = None
@@ -372,7 +372,7 @@ class OsDisk:
     def open(self, path: str, *, create: bool = False) -> OsFile:
         """The file; without ``create`` it is opened only when it is first used."""
         file = OsFile(self, path)
-        if create:  # without the lock: no other thread has this file, and creating it can take long
+        if create:  # no lock is needed: no other thread has this file, and creating it can take long
             self._opens(file, os.O_CREAT)
         return file
 
@@ -420,12 +420,13 @@ class OsDisk:
             if sync:
                 sync_names(os.path.dirname(full))
         except OSError as error:
-            with suppress(OSError):  # on a full disk each attempt would leave less space
+            # the temporary file is removed: on a full disk each attempt would otherwise leave less space
+            with suppress(OSError):
                 os.unlink(temporary)
             _refuse("write", path, error, writes=True)
 
     def rename(self, old: str, new: str) -> None:
-        with self._lock:  # a descriptor opened meanwhile finds the file under its old or its new name
+        with self._lock:  # under the lock, a file opened at the same time is found by its old or its new name
             try:
                 os.replace(self._full(old), self._full(new))
             except OSError as error:
@@ -459,7 +460,7 @@ class OsDisk:
         try:
             sync_names(self._full(path))
         except FileNotFoundError:
-            return  # renamed for its removal: there is nothing left to sync
+            return  # the folder was renamed for its removal: nothing is left to sync
         except OSError as error:
             _refuse("sync the folder", path or self.root, error)
 

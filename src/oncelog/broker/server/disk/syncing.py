@@ -82,7 +82,7 @@ class Syncing:
     def iteration_ends(self) -> None:
         """Start a round if answers wait for a sync, or one is due."""
         if not self._under_way and not self._scheduled:
-            # After this iteration of the loop, so that data other connections sent meanwhile shares the sync.
+            # Begins after this iteration of the loop, so that data that other connections have sent shares the sync.
             self._scheduled = True
             self._server.loop.call_soon(self._begin)
 

@@ -162,8 +162,8 @@ class Acceptor:
         own = for_listener(all_of_them, self.listener.name)
         found = {name: value for name, value in own.items() if name.startswith("ssl.")}
         if self.listener.protocol is SecurityProtocol.SASL_SSL:
-            # As in Apache Kafka: the login identifies the client, so a certificate is requested only if the listener's
-            # own setting says so.
+            # SASL identifies the client, so only the listener's own ssl.client.auth requests a certificate, as in
+            # Apache Kafka.
             its_own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
             found["ssl.client.auth"] = all_of_them.get(its_own, "none")
         return TlsSettings(self.listener.name, found)

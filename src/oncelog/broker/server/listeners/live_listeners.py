@@ -128,7 +128,7 @@ class LiveListeners:
                 known = self._acceptors.get(name)
                 if known is None or not _is_same(listener.address, known.listener.address):
                     begun[name] = self._open_acceptor(listener, None)
-        except OncelogError as error:  # at a start another program may be using the port
+        except OncelogError as error:  # for example, another program uses the port
             logger.error("listeners stay as they are: %s", error)
             for acceptor in begun.values():
                 acceptor.close()

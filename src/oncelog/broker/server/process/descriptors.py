@@ -47,7 +47,7 @@ def claim() -> DescriptorLimits | None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
-        except (OSError, ValueError) as error:  # macOS: the kernel's own limit is lower than the hard one
+        except (OSError, ValueError) as error:  # on macOS the kernel's own limit is lower than the hard limit
             logger.info("the limit of open files stays at %d: %s", soft, error)
     if soft == resource.RLIM_INFINITY:
         return None

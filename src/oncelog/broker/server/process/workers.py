@@ -31,7 +31,9 @@ class Worker:
                 error = caught
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(done, error)
-            del error  # its traceback refers to this frame: only the garbage collector would free both
+            # breaks a reference cycle of the error's traceback and this frame, which only the garbage collector would
+            # free
+            del error
 
         self._queue.put(job)
 

@@ -123,7 +123,7 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("create_topics", attempt)
         known = self.cluster.metadata
         if any(name in known.topics or name in known.errors for name in names):
-            await self.cluster.refresh()  # track the earlier set of topics again; others are looked up when used
+            await self.cluster.refresh()  # refresh the topics tracked before this call; others are looked up when used
 
     async def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""

@@ -98,7 +98,7 @@ class TransactionsAdmin(AdminConnection):
             for name, producer in open_here
             if (producer.producer_id, name) not in known
         }
-        # A transaction that ended before its coordinator was asked is unknown there, too: report only those that are
+        # A coordinator also does not know a transaction that ended before it was asked: report only those that are
         # still open.
         return [
             (name, producer)

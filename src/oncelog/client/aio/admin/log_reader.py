@@ -259,8 +259,8 @@ class OutcomeReader:
             if position == before:
                 return found
         if position < end and wanted.keys() - found.keys():
-            # Requested after the records were read: a transaction that is open now and began before a record was open
-            # at it.
+            # Requested after the records were read: if a producer's open transaction began at or before its record, the
+            # record belongs to that transaction.
             states = (await self._admin.describe_producers([self.name]))[self.name]
             starts = {state.producer_id: state.transaction_start_offset for state in states}
             for producer_id, last in wanted.items():
@@ -349,7 +349,7 @@ class Producers:
         if unknown:
             try:
                 listed = await self._admin.list_transactions(producer_ids=unknown)
-            except UnsupportedVersionError:  # before Apache Kafka 3.0 coordinators have no such API
+            except UnsupportedVersionError:  # coordinators before Apache Kafka 3.0 do not support ListTransactions
                 listed = []
             found = {item.producer_id: item.transactional_id for item in listed}
             self._names.update((producer_id, found.get(producer_id)) for producer_id in unknown)

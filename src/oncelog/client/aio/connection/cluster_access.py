@@ -209,7 +209,8 @@ class ClusterAccess:
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
                 while (image := self.metadata.topics.get(name)) is None or not image.partition_count:
-                    error = self.metadata.errors.get(name) if asked else None  # an older refusal may be out of date
+                    # an error from before this call may be out of date
+                    error = self.metadata.errors.get(name) if asked else None
                     if error is not None and not error.retriable:
                         raise topic_error(error, name)
                     unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION

@@ -184,7 +184,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     async def _log_in(self) -> None:
         """Authenticate, and record when the session that the broker grants must be renewed (KIP-368)."""
-        from oncelog.client.aio.connection.sasl import authenticate  # imports hashes, which only a login needs
+        # imported here, because it imports hash functions that only a login needs
+        from oncelog.client.aio.connection.sasl import authenticate
 
         lifetime_ms = await authenticate(self.ask, self._owner.config, lambda: self._owner.tokens.token())
         if lifetime_ms > 0:
@@ -309,9 +310,10 @@ class BrokerConnection(asyncio.BufferedProtocol):
         if transport is None or self._in_flight or transport.is_closing():
             return
         writing = self._under or transport
-        with contextlib.suppress(OSError):  # the broker has closed first, and we are about to be notified
+        with contextlib.suppress(OSError):  # the broker has closed the connection, and the loop has not reported it yet
             if writing is not transport:
-                transport.close()  # TLS's close_notify, after which Apache Kafka waits for TCP's end
+                # sends TLS's close_notify, after which Apache Kafka waits for the end of the TCP connection
+                transport.close()
             end = writing.write_eof if writing.can_write_eof() else writing.close
             end()
 
@@ -503,8 +505,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
         try:
             answer: Any
             if api is API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
-                # In version 0 (KIP-511), or garbled (librdkafka's mock broker). We send the request again in either
-                # case.
+                # The answer has version 0 (KIP-511), or is garbled (librdkafka's mock broker). The request is sent
+                # again in either case.
                 answer = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION)
             else:
                 _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]

@@ -75,7 +75,8 @@ class Network:
     @property
     def tokens(self) -> Tokens:
         """The client's tokens for OAUTHBEARER."""
-        from oncelog.client.aio.connection.tokens import Tokens  # imports an HTTP client, which only OAUTHBEARER needs
+        # Imported here, because it imports an HTTP client that only OAUTHBEARER needs.
+        from oncelog.client.aio.connection.tokens import Tokens
 
         if self._tokens is None:
             self._tokens = Tokens(self.config)
@@ -399,7 +400,7 @@ class Network:
         self._alarm_ms = NEVER_MS
         try:
             self.timers.fire(self.now_ms())
-        finally:  # an exception of one timer must not stop the others
+        finally:  # armed even after an exception: one timer's failure must not stop the others
             next_ms = self.timers.next_ms()
             if next_ms is not None:
                 self.arm(next_ms)

@@ -88,7 +88,8 @@ def _trusting(config: SecurityConfig) -> ssl.SSLContext:
 def _trusted_certificates(path: Path, config: SecurityConfig) -> list[str]:
     password = config.ssl_truststore_password
     if config.ssl_truststore_type == "PKCS12":
-        store = _pkcs12(path, "ssl.truststore", password)  # names the missing extra, so it runs before the import
+        # called before the import below: its error names the extra to install
+        store = _pkcs12(path, "ssl.truststore", password)
 
         from cryptography.hazmat.primitives.serialization import Encoding
 

@@ -231,7 +231,7 @@ class Consumer(Generic[K, V]):
         """Read exactly these partitions."""
         self._subscription.assign(arguments.partitions(partitions))
         if self._loop is None:
-            return  # start() does the rest
+            return  # start() will request the metadata and begin to poll
         self._metadata.set_wanted(sorted({name.topic for name in self._subscription.assigned}))
         self._metadata.request_update()
         self._polling.soon()

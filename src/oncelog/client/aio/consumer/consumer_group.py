@@ -166,7 +166,7 @@ class GroupMembership:
                 await _call_listener(
                     listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions
                 )
-        except GeneratorExit:  # the coroutine is destroyed after its loop has ended: no caller waits for it
+        except GeneratorExit:  # the coroutine is destroyed after the end of its event loop: no caller waits for it
             done = Deferred()
             raise
         finally:

@@ -103,7 +103,8 @@ class RecordReader:
                     raise error from None
                 self._waits.fail(error)
                 break
-            except BaseException:  # the batches may be too large for one table; no record may be skipped
+            except BaseException:
+                # give the batches back, so that no record is skipped: they may be too large for one table
                 self._give_back(found)
                 raise
         return done
@@ -141,7 +142,8 @@ class RecordReader:
                 self._poll_soon()
                 raise
             if first and self._subscription.without_position():
-                self._poll_soon()  # the error may have been raised already; look the positions up again
+                # an earlier call may have raised the error of the lookup: look the positions up again
+                self._poll_soon()
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0 and not first:
                 return found

@@ -82,7 +82,9 @@ def _resolve(
             if not future.done():
                 future.set_exception(error)
                 if isinstance(error, FatalProducerError | AbortableTransactionError):
-                    future.exception()  # the next calls raise it, too, so records do not warn about it
+                    # retrieved here, so that asyncio does not warn for each record: the producer's next calls raise the
+                    # error, too
+                    future.exception()
         return
     topic, partition = name = batch.partition
     kind = 0 if log_append_time == -1 else 1
@@ -102,7 +104,7 @@ def _resolve(
         try:
             future.set_result(outcome)
         except asyncio.InvalidStateError:
-            continue  # cancelled by the program, which will not read the outcome
+            continue  # the program has cancelled this future, and will not read the outcome
 
 
 def _resolve_to_none(batch: ProducerBatch) -> None:

@@ -405,7 +405,8 @@ class Producer(Generic[SentK, SentV]):
 
     def _records_waiting(self) -> int:
         """The number of sent records without an outcome."""
-        return sum(batch.count for batch in list(self._accumulator.incomplete))  # may be called on other threads
+        # iterates over a copy, because other threads may call this
+        return sum(batch.count for batch in list(self._accumulator.incomplete))
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""

@@ -232,7 +232,7 @@ class RecordAppender:
                 else:
                     await self.known_topic(topic)
         finally:
-            self.space_freed()  # wake the next waiter: this one may have been woken and then cancelled
+            self.space_freed()  # wakes the next waiter, because this one may have been woken and then cancelled
 
     # --- whole batches
 

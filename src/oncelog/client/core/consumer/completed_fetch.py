@@ -171,7 +171,8 @@ class Decoder:
 
     def _corrupt(self, item: CompletedFetch, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
-        state.seek(state.position)  # the next call gets the error again: nothing is skipped
+        # positioned at the batch again, so that the next call raises the error, too, and no record is skipped
+        state.seek(state.position)
         state.reported = True
         state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,

@@ -275,7 +275,7 @@ class Fetcher:
     ) -> None:
         from_follower = self._preferred.forget(name)
         if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
-            self._drain_first.add(name)  # hand out earlier records first; a new request will get the same answer
+            self._drain_first.add(name)  # return the buffered records first; a later request will get the same error
             return
         if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
             reset = self._subscription.default_reset
@@ -311,7 +311,8 @@ class Fetcher:
     def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
         """Called when the batch at the fetch position cannot be read."""
         if self._buffered.get(name):
-            self._drain_first.add(name)  # a seek past the batch must not skip records fetched before it
+            # return the buffered records first: a seek past the bad batch must not skip them
+            self._drain_first.add(name)
             return
         self._stop(name, state, error_for(error, f"{name} cannot be read from offset {state.fetch_position} on: {why}"))
 

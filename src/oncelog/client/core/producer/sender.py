@@ -264,7 +264,7 @@ class Sender:
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
             return
-        if answer is None:  # acks=0: it has been sent; there will be no answer
+        if answer is None:  # acks=0: the request has been sent, and no answer follows
             for batch in batches.values():
                 self._settle(batch, PartitionProduceResponse(base_offset=-1), now_ms)
             return

@@ -31,7 +31,8 @@ class OffsetTopics:
         self.replaced: str | None = None
         """A topic that has another id than at first."""
         if not metadata.want(self._names):
-            self._current = self._learn()  # if the ids differ, the cached metadata may be older
+            # False if an id differs from the one read: the cached metadata may be out of date
+            self._current = self._learn()
 
     def look_up(self, known: Callable[[], None]) -> bool:
         """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when the answer has

@@ -381,7 +381,7 @@ class TransactionManager:
             return
         for partition in self._restart:
             if not all(batch.refused for batch in self.book.of(partition).in_flight):
-                return  # a batch that may be stored under its old sequence could be stored twice
+                return  # wait for it: a batch that may be stored under its old sequence could be stored twice
         restart, self._restart = self._restart, {}
         producer_id, epoch = self.producer
         if epoch >= MAX_EPOCH - 1:

@@ -154,7 +154,8 @@ class PostgresTable:
         wanted = _wanted(schema)
         with self._connected() as connection:
             check_names(connection, self._options, schema.names)
-            _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
+            # a lock, because CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
+            _lock(connection, BATCHES)
             place = self._place(connection)
             oid = place.oid
             if oid is None:
@@ -292,7 +293,8 @@ class PostgresTable:
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
             self._move(connection, commit, oid)
-            if _oid(connection, self._name) != oid:  # the inserted rows stay unchanged until the transaction ends
+            # checked after the insert, whose lock keeps the table in place until the transaction ends
+            if _oid(connection, self._name) != oid:
                 raise Conflict(f"{self._options} was replaced by another table after it was read")
             self._check_unchanged(columns_of(connection, oid))
             _identify(connection, place, commit.group, commit.marker)
@@ -363,7 +365,8 @@ class PostgresTable:
             moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
             raise KeyRefused(self._one_key(bool(staged))) from error
-        if not upserts and moved != sum(part.rows for part in commit.parts):  # a trigger or rule may leave rows out
+        # a trigger or a rule may have skipped rows
+        if not upserts and moved != sum(part.rows for part in commit.parts):
             for source, rows in staged.items():
                 self._check_there(rows, int(_one(connection, f"SELECT count(*) FROM {source}", None)))
         for source in staged:

@@ -229,7 +229,8 @@ def check_taken(
     try:
         _explain(connection, insert, options)
     except ConfigError:
-        for field in fields:  # only PostgreSQL's text, in any language, says which column it means
+        # tried for one column at a time: PostgreSQL's localized message alone would not tell which column is wrong
+        for field in fields:
             _explain(connection, _insert(table, [field], found), options, field, found[field.name])
         raise
     if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:

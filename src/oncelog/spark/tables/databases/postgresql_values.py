@@ -410,7 +410,7 @@ def _first_rounded_interval(values: pa.Array, digits: int) -> int | None:
             if text is not None and _microseconds(text) % unit:
                 return index
         except InvalidOperation:
-            continue  # beyond what an interval holds
+            continue  # the value is too large for an interval
     return None
 
 

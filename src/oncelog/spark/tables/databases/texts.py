@@ -43,7 +43,7 @@ def row_of(batch: pa.RecordBatch, index: int) -> str:
     for name, column in list(zip(batch.schema.names, batch.columns, strict=True))[:4]:
         try:
             value = column[index].as_py()
-        except (ValueError, OverflowError):  # not UTF-8, or a year outside Python's range
+        except (ValueError, OverflowError):  # the value is not UTF-8, or its year is outside Python's range
             continue
         found.append(f"{name} = {shown(value, 30)}")
     return ", ".join(found)

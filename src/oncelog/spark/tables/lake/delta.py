@@ -249,7 +249,7 @@ class DeltaTableStore:
             if upserts:
                 before = table.version()
                 self._merge(table, rows, properties)
-                if table.version() == before:  # every row of the table is newer, so the library commits nothing
+                if table.version() == before:  # every row of the table was newer, so delta-rs has committed nothing
                     add_files(table, [], "append", self._options.partition_by, properties)
             else:
                 mode: Literal["append", "overwrite"] = "overwrite" if commit.mode is Mode.COMPLETE else "append"
@@ -320,7 +320,7 @@ class DeltaTableStore:
             details = self._details(table, group, number)
             known = known or str(details.get("fingerprint", f"{plan:016x}..."))
         else:
-            details = {}  # the previous batch is enough: no caller needs an earlier one
+            details = {}  # details of batches before the previous one are not read: no caller needs them
         return Marker(
             query_id=str(details.get("queryId", query_of(group))),
             batch_id=number,

@@ -79,7 +79,7 @@ except ImportError as missing:
 
 try:
     from sqlalchemy.exc import SQLAlchemyError
-except ImportError:  # a catalog of another type than sql
+except ImportError:  # not installed: only a catalog of type sql needs it
 
     class SQLAlchemyError(Exception):  # type: ignore[no-redef]
         """Never raised."""
@@ -89,7 +89,7 @@ try:
     from botocore.exceptions import BotoCoreError, ClientError
 
     _AWS_FAILURES: tuple[type[Exception], ...] = (BotoCoreError, ClientError)
-except ImportError:  # a catalog of another type than glue
+except ImportError:  # not installed: only a catalog of type glue needs it
     _AWS_FAILURES = ()
 
 if TYPE_CHECKING:

@@ -110,7 +110,8 @@ def data_files(metadata: TableMetadata, rows: pa.Table, io: FileIO) -> list[Data
             rows = rows.append_column(column, pa.nulls(rows.num_rows, schema.as_arrow().field(column).type))
     try:
         return list(_dataframe_to_data_files(table_metadata=metadata, df=rows, io=io))
-    except UnicodeEncodeError:  # the library's upper bound of a text with U+D7FF is a lone surrogate
+    except UnicodeEncodeError:
+        # pyiceberg's upper bound for a string with U+D7FF is a lone surrogate: write counts instead of bounds
         properties = {name: value for name, value in metadata.properties.items() if not name.startswith(_METRICS)}
         counting = metadata.model_copy(update={"properties": properties | {f"{_METRICS}default": "counts"}})
         return list(_dataframe_to_data_files(table_metadata=counting, df=rows, io=io))

@@ -188,15 +188,17 @@ def _partition_value(name: str, value: Any) -> str | None:
         case bool():
             return str(value).lower()
         case datetime.datetime():
-            if value.tzinfo is not None:  # without its zone it would be a time of the reader's session
+            if value.tzinfo is not None:  # written as UTC: without a zone a reader would take its session's zone
                 return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat('T', 'microseconds')}Z"
-            return value.isoformat(" ", "microseconds")  # strftime has no leading zeros for years below 1000
+            # not strftime, which writes years below 1000 without leading zeros
+            return value.isoformat(" ", "microseconds")
         case datetime.date():
             return value.isoformat()
         case Decimal():
             return format(value, "f")
         case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Java reads them
+            # the spelling that Java's Double.parseDouble reads
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case _:
             return str(value)
 
@@ -230,7 +232,7 @@ def _statistics(metadata: Any, rows: int) -> str:
         chunks = [metadata.row_group(group).column(number) for group in range(metadata.num_row_groups)]
         name = metadata.schema.column(number)
         if name.path != name.name or "." in name.path:
-            continue  # the field is part of a nested column
+            continue  # not found by name: the field is part of a nested column
         found = [chunk.statistics for chunk in chunks if chunk.statistics is not None]
         if len(found) < len(chunks) or not all(one.has_null_count for one in found):
             continue

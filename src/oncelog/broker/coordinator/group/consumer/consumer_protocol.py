@@ -153,7 +153,7 @@ class ConsumerProtocol:
         updated = _updated(member, request, caller)
         draft.may_describe = caller.may_describe
         if updated.regex and updated.regex != member.regex:
-            LinearRegex(updated.regex)  # refused before anything else is decided
+            LinearRegex(updated.regex)  # raises InvalidRegex before anything else is decided
         changed = self.take_subscription(draft, member, updated, now_ms)
         draft.assign_targets(now_ms)
         return member, draft.reconcile(updated, reported, changed)

@@ -65,7 +65,7 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
         error_code=Error.NONE,
         api_keys=ports.advertised,
         supported_features=[
-            # Clients of versions 0-3 regard a lowest version of 0 as an error (KAFKA-17011).
+            # Clients that use ApiVersions 0-3 refuse a feature whose lowest version is 0 (KAFKA-17011).
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in SUPPORTED.items()
             if context.api_version >= 4 or low > 0

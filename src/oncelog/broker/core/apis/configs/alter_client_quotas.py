@@ -33,7 +33,7 @@ def handle(ports: QuotaPorts, context: RequestContext, request: AlterClientQuota
             continue
         changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
     for entity, done in _change(ports, changes, validate_only=request.validate_only):
-        # The first of several entries of one entity counts, but the answer reports a refusal of the others.
+        # Of several entries for one entity the first is applied, but if another was refused, the answer has that error.
         results.setdefault(entity, done)
     ports.quotas_changed()
     return AlterClientQuotasResponse(

@@ -61,7 +61,7 @@ def _describe_each(
     results: list[DescribeConfigsResult] = []
     unknown_kind = any(resource.resource_type not in KINDS for resource in request.resources)
     for resource in request.resources:
-        if unknown_kind:  # the error applies to every resource
+        if unknown_kind:  # one resource of an unknown type refuses all resources of the request
             results.append(_refused(resource, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST]))
         else:
             results.append((yield from _describe(ports, context, request, resource)))

@@ -58,7 +58,7 @@ def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> F
     answers, is_enough = read_all(ports, context, request, positions, isolation)
     if is_enough or request.max_wait_ms <= 0:
         return _respond(session, answers)
-    request.topics = request.forgotten = ()  # the wait may be long
+    request.topics = request.forgotten = ()  # frees their memory, because the fetch may wait long
     waiting = _ParkedRead(ports, context, request, session, positions, isolation)
     fetch = ParkedFetch(context.channel, waiting.attempt)
     waiting.watch(fetch, answers)
@@ -149,7 +149,7 @@ class _ParkedRead:
         )
         self._total += answer.data.size_bytes - self._sizes[key]
         self._sizes[key] = answer.data.size_bytes
-        failed = answer.data.error_code != NONE  # its topic may have been deleted
+        failed = answer.data.error_code != NONE  # for example, the topic was deleted during the wait
         if not failed and not answer.at_once and self._total < request.min_bytes:
             return None
         return [answer] if len(self._positions) == 1 else self._read_all()

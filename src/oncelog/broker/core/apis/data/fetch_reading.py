@@ -99,7 +99,8 @@ def read_partition(
     _, epoch, offset, last_fetched_epoch, _, limit = position
     error = partition.check_leader_epoch(epoch) if epoch >= 0 else NONE  # a negative epoch asks for no check
     if error is NONE and request.replica_id >= 0:
-        error = Error.NOT_LEADER_OR_FOLLOWER  # always: no node replicates another one's log by Fetch
+        # every follower's fetch is refused: no node replicates another node's log by Fetch
+        error = Error.NOT_LEADER_OR_FOLLOWER
     if error is not NONE:
         leader = context.session.node_id or ports.node.node_id, partition.leader_epoch
         has_leader = error in SENT_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS

@@ -89,7 +89,8 @@ def _look_up_each(
         for asked in topic.partitions:
             if is_first(topic, asked):
                 found.append(answer(topic, asked))
-                if asked.timestamp >= 0:  # these offsets are looked up in files
+                # a lookup by timestamp reads index files, so other work may run between two of them
+                if asked.timestamp >= 0:
                     yield
         if found:
             topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))

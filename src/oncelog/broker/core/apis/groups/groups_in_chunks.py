@@ -62,7 +62,7 @@ def of_each_group(
         if memory_of is not None and answer.succeeded:
             yield from ports.answer_memory.grow(context, *memory_of(answer.value))
         if answer.succeeded and answers and answers[-1].succeeded:
-            answers[-1].value.extend(answer.value)  # so that the last step merges only a few answers
+            answers[-1].value.extend(answer.value)  # merged here, so that the last step has only a few answers to merge
         else:
             answers.append(answer.map(list))
         yield

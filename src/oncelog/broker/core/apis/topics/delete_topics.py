@@ -99,7 +99,7 @@ def _delete_all(
     for topic_id, name in found.items():
         yield
         info = ports.metadata.topic_by_id(topic_id)
-        if info is None:  # another request was faster, and may have created a new one
+        if info is None:  # another request has deleted the topic, and may have created a new one of its name
             unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
             results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
             continue
@@ -108,7 +108,7 @@ def _delete_all(
             continue
         try:
             yield from ports.topics.deleting(name, ports.now_ms)
-        except KafkaError as error:  # another request was faster
+        except KafkaError as error:  # another request has deleted the topic
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:
             results.append(_result(name, topic_id, Error.KAFKA_STORAGE_ERROR, str(error)))

@@ -142,7 +142,8 @@ def _each_topic(
 
 
 def _if_visible(ports: TopicPorts, context: RequestContext, info: TopicInfo) -> Work[MetadataResponseTopic | None]:
-    is_there = ports.metadata.topic_by_id(info.topic_id) is not None  # it may have been deleted meanwhile
+    # the topic may have been deleted since the list was made
+    is_there = ports.metadata.topic_by_id(info.topic_id) is not None
     if not is_there or not allows(ports, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
         return None
     return (yield from _described(ports, info))

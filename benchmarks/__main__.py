@@ -1,4 +1,4 @@
-"""Throughput, latency, memory and CPU: ours beside Apache Kafka, Tansu and Spark's own connector, in one run.
+"""Measures throughput, latency, memory and CPU of oncelog, Apache Kafka, Tansu and Spark's own connector, in one run.
 
     python -m benchmarks [--quick] [--only NAME]... [--rounds N] [--json FILE]
 
@@ -50,11 +50,11 @@ ALONE = {
     "kills": "Spark's driver killed",
 }
 LONG = {"soak": "an hour of clients that come and go"}
-"""Run only if ``--only`` names them."""
+"""Benchmarks that run only if ``--only`` names them."""
 
 
 class Run:
-    """Collects figures of all rounds."""
+    """Collects the figures of all rounds, by server."""
 
     def __init__(self, size: Size, rounds: int) -> None:
         self.size = size
@@ -74,7 +74,7 @@ SERVERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka, 
 
 
 def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
-    """All servers run, and one of them at a time is under load."""
+    """Run these benchmarks on all wanted servers in turn; all servers stay up, and only one at a time is under load."""
     if "requests" in names:
         try:
             raw_client()
@@ -97,7 +97,8 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
 
 
 def flush_policies(run: Run) -> None:
-    """The cost of a sync before each acknowledgement, with and without transactions."""
+    """Measure production, latency and transactions with each flush policy: the cost of a sync before each
+    acknowledgement."""
     with ExitStack() as stack:
         policies = [Oncelog("commit"), Oncelog("interval"), Oncelog("none")]
         servers = [stack.enter_context(running(server)) for server in policies]
@@ -108,7 +109,8 @@ def flush_policies(run: Run) -> None:
 
 
 def recoveries(run: Run) -> None:
-    """Measure recoveries without a sync before each commit, as Apache Kafka runs by default."""
+    """Measure starts after kill -9, of oncelog with flush policy ``none`` and of Apache Kafka: neither syncs before it
+    acknowledges."""
     for work in (recovery, recovery_of_small_batches, recovery_of_many_partitions):
         for server in (Oncelog("none"), Kafka()):
             with running(server):

@@ -1,10 +1,11 @@
-"""Outbox with its relay, and inbox: rows and records a second, with SQLite and PostgreSQL.
+"""Measures the outbox with its relay, and the inbox, in rows and records a second, with SQLite and with PostgreSQL.
 
     python -m benchmarks.atomic [--records N] [--size BYTES]
 
-An embedded broker and clients in one process. The outbox is written in transactions of 100 records and relayed in
-batches of 1,000; the inbox reads the records that the relay has sent, up to 500 in a transaction, and writes each as a
-row. PostgreSQL's programs must be there, as for the tests; it runs without fsync, SQLite with ``synchronous = NORMAL``.
+The embedded broker and its clients share one process. The outbox is written in transactions of 100 records and relayed
+in batches of 1,000; the inbox reads the records that the relay has sent, up to 500 in a transaction, and writes each as
+a row. PostgreSQL's programs must be installed, as for the tests. PostgreSQL runs without fsync, SQLite with
+``synchronous = NORMAL``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Avro values to columns in Spark: ``from_registry``, Spark's own ``from_avro``, and fastavro in a function.
+"""Compares ways to turn Avro values into Spark columns: ``from_registry``, Spark's own ``from_avro``, and fastavro in a
+Python UDF.
 
     python -m benchmarks.avro [--rows N] [--rounds N]
 
-All read the same values from the same cached DataFrame and discard every column; the first round is a warm-up, and
-medians of the others, rows a second, are printed as JSON. Spark's own function has its jar from Maven Central and is
-given the schema; it ignores the id.
+All ways decode values of the same cached DataFrame (the UDF a twentieth of them, because it is slow) into a sink that
+drops the rows. The first round is a warm-up; the medians of the other rounds, in rows a second, are printed as JSON.
+The jar of ``from_avro`` comes from Maven Central; this function gets the schema as an argument and ignores the schema
+id in the values.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def main() -> None:
 
 
 def measured(spark: SparkSession, url: str, shape: str, rows: int, rounds: int) -> dict[str, int]:
-    """Rows a second of each way."""
+    """Rows a second that each way of decoding reaches, by the way's name."""
     schema, columns = SHAPES[shape]
     subject = f"{schema['name']}-value"
     row = struct(*(expr(column) for column in columns))
@@ -120,7 +122,7 @@ def _from_avro(schema: dict[str, Any]) -> Column:
 
 
 def _fastavro(schema: dict[str, Any], values: DataFrame, url: str, subject: str) -> Column:
-    """A function for each row, as the web's examples have it."""
+    """The column decoded by a Python UDF that calls fastavro for each row, as examples on the web do."""
     kind = values.select(from_registry("value", url, subject=subject).alias("r")).schema["r"].dataType
 
     import fastavro

@@ -1,8 +1,9 @@
-"""Clients that come and go: a broker that keeps something of each of them would grow. The load of ``soak``.
+"""The load of ``soak``: short-lived clients. The memory of a broker that keeps something of each gone client would
+grow.
 
-Transactional producers under 220 ids, idempotent producers, groups of both protocols under 120 ids, five topics that
-are created, written, read and deleted every two seconds, admins, and a topic whose oldest segments retention removes.
-Each kind has a thread of its own.
+The clients are transactional producers under 220 ids, idempotent producers, groups of both protocols under 120 ids,
+five topics that are created, written, read and deleted every two seconds, admins, and writers of a topic whose oldest
+segments retention removes. Each kind has a thread of its own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from oncelog.errors import OncelogError
 
 TRANSACTIONAL_IDS, GROUP_IDS, TOPICS_AT_ONCE, PAUSE_S = 220, 120, 5, 2.0
 STAYS, SHORT = "stays", "short"
-"""A topic that short-lived clients use, and a topic whose segments retention removes."""
+"""The name of a topic that exists during the whole run, and of a topic whose oldest segments retention removes."""
 PARTITIONS = 6
 
 
 class Churn:
-    """Short-lived clients of one broker, until :meth:`stop`.
+    """Runs short-lived clients of one broker, from :meth:`start` to :meth:`stop`.
 
     :ivar done: how often each kind of client has done each action.
     """
@@ -49,7 +50,7 @@ class Churn:
             thread.start()
 
     def stop(self) -> None:
-        """Return when every client has ended."""
+        """Stop; returns when every client has ended."""
         self._over.set()
         for thread in self._threads:
             thread.join()
@@ -119,7 +120,7 @@ class Churn:
 
 @contextmanager
 def churning(bootstrap_servers: str) -> Iterator[Churn]:
-    """Clients that come and go until the block ends."""
+    """Run short-lived clients until the block ends."""
     churn = Churn(bootstrap_servers)
     churn.start()
     try:

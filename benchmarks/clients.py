@@ -3,11 +3,12 @@
     python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only PATTERNS]
 
 Each figure comes from a separate client process; the clients take turns, so that other load on the machine affects all
-of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process,
-work before the first record (imports, connecting, the topic) left out of time and CPU. aiokafka and kafka-python run
-with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and confluent-kafka fill
-batches of 128 KiB; all others have their defaults. "create topic", "first send" and "join" are what a program does
-once: 1,000 / (records a second) is what each takes in ms.
+of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process;
+time and CPU do not include the work before the first record (imports, connecting, creating the topic). aiokafka and
+kafka-python run with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and
+confluent-kafka fill batches of 128 KiB; all others have their defaults. A program creates a topic, sends its first
+record and joins a group once: for "create topic", "first send" and "join", 1,000 / (records a second) is the duration
+in ms.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Task(NamedTuple):
 
 
 class Clock:
-    """Time and CPU between ``begin`` and ``end``."""
+    """Measures the time and the CPU time between ``begin`` and ``end``."""
 
     def begin(self) -> None:
         self._at, self._cpu = time.perf_counter(), time.process_time()
@@ -440,7 +441,7 @@ class Case(NamedTuple):
     work: Work
     partitions: int = 1
     share: int = 1
-    """A slow client sends one record for this many records of the others."""
+    """The number of records is divided by this for a slow client, so that all clients take about as long."""
 
 
 CASES = [
@@ -492,7 +493,7 @@ async def _awaited(result: Any) -> None:
 
 
 def measure(case: Case, task: Task) -> tuple[float, float, int]:
-    """Seconds, CPU seconds and KiB of memory."""
+    """Run a case in a separate process; returns its seconds, CPU seconds and largest resident memory in KiB."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=_timed, args=(CASES.index(case), task, theirs))
     process.start()
@@ -560,7 +561,7 @@ def run(
     only: str,
     found: dict[tuple[str, int, str, str], list[tuple[float, float, float]]],
 ) -> None:
-    """Every client in turn on one server."""
+    """Measure every selected client in turn on one server, and add the results to ``found``."""
     filled = f"bench-{uuid.uuid4().hex[:8]}"
     with Admin(bootstrap_servers=server.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(filled, 1, 1)])

@@ -1,11 +1,11 @@
-"""The console's first view of a cluster with 1,000 topics, in a headless Chromium that has seen the console before.
+"""Measures the console's first view of a cluster with 1,000 topics, in a browser that has seen the console before.
 
     python -m benchmarks.console [--loads N]
 
-"document" is the time from the request to the last byte of the page, "drawn" to the first contentful paint, each in ms;
-"empty" is a picture of three rectangles from the same console, the least time that this browser takes for any page. The
-loads of both take turns, in a tab that is open. "script", "layout" and "style" are the browser's own durations of one
-load.
+The browser is a headless Chromium. "document" is the time in ms from the request to the last byte of the page, "drawn"
+the time to the first contentful paint. "empty" loads an image of three rectangles from the same console: the least time
+that this browser needs for any page. Loads of the view and of the image take turns in one open tab. "script", "layout"
+and "style" are the browser's own durations of one load.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Writing from a standalone Spark cluster: oncelog's executors compared with Spark's own connector, on both brokers.
+"""Compares writes of oncelog's executors with writes of Spark's own connector on a standalone Spark cluster, to both
+brokers.
 
     python -m benchmarks --only executors                          all of it: some minutes
     python -m benchmarks.executors --executors 1 2 4 --rounds 2    the table, some twelve minutes
     python -m benchmarks.executors --executors 2 [--broker kafka] [--rows COUNT]    one count, one broker, other rows
     python -m benchmarks.executors --large GIGABYTES [--broker kafka]
 
-The last shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of
-the executors' Python workers, and what goes through the driver.
+The last command shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python
+and of the executors' Python workers, and the bytes that go through the driver.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ Add = Callable[[str, Figures], None]
 PARTITIONS = 8
 ROWS = 3_000_000
 WARM_UPS = 2
-"""Rounds that are not counted: Java's compiler is at work in the whole of the first, and in ours in the second too."""
+"""Rounds that are not counted: Java's JIT compiler is busy during the whole first round, and for oncelog during the
+second too."""
 BROKERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka}
 TUNED = {
     "kafka.compression.type": "lz4",
@@ -58,9 +60,8 @@ def speeds(
     brokers: Sequence[str] = ("oncelog", "kafka"),
     rows: int = ROWS,
 ) -> None:
-    """Measure each count of executors; every contender writes the same rows in each round, and the first rounds warm
-    up.
-    """
+    """Measure with each number of executors. In each round every contender writes the same rows; the first rounds are
+    warm-ups."""
     rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:
@@ -125,7 +126,7 @@ class _SparkUsage:
 
 
 class _Memory(threading.Thread):
-    """Watches resident memory: its value at the beginning, and its maximum."""
+    """Samples the resident memory of driver and workers: the value at the beginning, and the maximum."""
 
     def __init__(self, cluster: SparkCluster, job: Job) -> None:
         super().__init__(daemon=True)

@@ -44,7 +44,8 @@ BROKER = "import oncelog; broker = oncelog.Broker(); broker.start(); broker.stop
 
 
 def _needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> Iterator[Distribution]:
-    """A distribution and its requirements, each once for each set of extras."""
+    """The installed distribution of this name and, recursively, those that it requires: each once for each set of
+    extras."""
     key = name.lower().replace("_", "-"), extras
     if key in seen:
         return
@@ -62,7 +63,8 @@ def _needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[st
 
 
 def _size(found: Distribution) -> int:
-    """Bytes of the package's files; for oncelog, which is installed editable, those of a wheel."""
+    """The size of a distribution's files in bytes; for oncelog, which is installed editable, of the files that a wheel
+    would contain."""
     if found.name == "oncelog":
         package = Path(oncelog.__file__).parent
         held = (path for path in package.rglob("*") if path.suffix not in (".pyc", ".pyx", ".pxd") and path.is_file())
@@ -72,7 +74,8 @@ def _size(found: Distribution) -> int:
 
 
 def install_size(package: str) -> tuple[int, int]:
-    """Bytes and number of distributions, its own among them."""
+    """The size in bytes of a package with all distributions that it requires, and the number of all these
+    distributions."""
     asked = Requirement(package)
     found = {item.name: item for item in _needed(asked.name, frozenset(asked.extras), set())}
     return sum(map(_size, found.values())), len(found)
@@ -99,7 +102,8 @@ def _least_ms(work: Callable[[int], None], rounds: int) -> float:
 
 
 def first_answer(rounds: int) -> tuple[float, float]:
-    """``oncelog serve`` with a new data folder: milliseconds to its first answer, and its memory in MB by then."""
+    """Measure ``oncelog serve`` with a new data folder: milliseconds until its first answer, and its memory in MB at
+    that time."""
     taken, held = [], []
     for _ in range(rounds + 1):  # in the first run Python compiles the modules
         server = Oncelog()

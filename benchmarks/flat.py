@@ -1,10 +1,10 @@
-"""Does one produce or fetch cost more if the broker holds much data? Counted in instructions, in one process:
+"""Checks whether one produce or fetch costs more when the broker holds much data, by counting instructions:
 
     python -m benchmarks.flat [partitions|producers|connections ...]
 
-Valgrind's callgrind counts what the broker executes for one connection's requests, one after the other, before the
-broker is filled and after: the least of seven rounds of a hundred. No load on the machine changes that. ``limits``
-takes memory and time.
+Valgrind's callgrind counts the instructions that the broker executes for a hundred requests of one connection, one
+after the other, before the broker is filled and after; the minimum of seven rounds counts. Other load on the machine
+does not change these counts. ``limits`` measures memory and time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COUNTED, ROUNDS, AT_ONCE = 100, 7, 100
 PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
 FIRST_PRODUCER = 1_000_000
 LONG_LOG = 6_000
-"""How many batches are appended in advance: in a longer log a fetch has to look up where a batch ends."""
+"""How many batches are appended in advance, because only in a long log a fetch has to look up where a batch ends."""
 SETTLED = 20_000_000
 """A broker that executes fewer instructions than this in 2 s without a request has settled."""
 FILLINGS = ("partitions", "producers", "connections")
@@ -58,7 +58,8 @@ class Dumped(Counted):
         return max(int(number) for path in new for number in TOTAL.findall(path.read_text()))
 
     def least(self, work: Callable[[], None]) -> int:
-        """The minimum of some rounds: the broker's background work only adds to a round."""
+        """The minimum number of instructions over some rounds: background work of the broker can only add to a
+        round."""
         return min(self.counted(work) for _ in range(ROUNDS))
 
     def settle(self) -> None:
@@ -79,7 +80,7 @@ def partitions(server: Dumped, caller: Caller, topic: str) -> None:
 
 
 def producers(server: Dumped, caller: Caller, topic: str) -> None:
-    """Add ``PRODUCERS`` producers to the state of the measured partition: each writes a batch there."""
+    """Add ``PRODUCERS`` producers to the state of the measured partition: each of them writes one batch there."""
     write_many(caller, topic, [{"pid": FIRST_PRODUCER + n, "epoch": 0, "sequence": 0} for n in range(PRODUCERS)])
 
 
@@ -98,7 +99,7 @@ def write_many(caller: Caller, topic: str, producers: Sequence[Mapping[str, int]
 
 @contextlib.contextmanager
 def connected(caller: Caller) -> Iterator[None]:
-    """Measure with many more connections, each of which has sent one request."""
+    """Hold many more connections open during the block, each of which has sent one request."""
     with contextlib.ExitStack() as stack:
         question = encode(ApiVersionsRequest(), 0)
         for _ in range(CONNECTIONS):

@@ -1,11 +1,10 @@
-"""Sends one hostile request after the other, and measures the effect of each on another client: the table of the limits
-page.
+"""Sends one hostile request after the other, and measures the effect of each on another client.
 
     python -m benchmarks.hostile [--kafka] [WORD ...]
 
-For each row: how long the attack took, the longest time that the other client waited for the acknowledgement of a small
-record (``acks=all``), and by how much the broker's resident memory grew. A broker that does not answer its neighbour
-within a minute is started again for the next row.
+``docs/reference/limits.md`` shows the table. For each row: how long the attack took, the longest time that the other
+client waited for the acknowledgement of a small record (``acks=all``), and by how much the broker's resident memory
+grew. A broker that does not answer the other client within a minute is started again for the next row.
 """
 
 from __future__ import annotations
@@ -46,7 +45,8 @@ Attack = Callable[[str], None]
 
 
 def wide(name: str) -> Attack:
-    """Prepare an attack before it begins."""
+    """A preparation of an attack, which creates topics of 1,000 partitions, :data:`PARTITIONS` in all; their names
+    begin with ``name``."""
 
     def make(address: str) -> None:
         with RawConnection(address, timeout_s=TIMEOUT_S) as client:
@@ -87,7 +87,8 @@ def subscribed_regex(address: str) -> None:
 
 
 def isolation_level(address: str) -> None:
-    """A request with isolation level 7, and one with a name that is too long for its field."""
+    """Fetches with isolation level 7, which does not exist, and a request with a group name that is too long for its
+    field."""
     for _ in range(50):
         with RawConnection(address, timeout_s=TIMEOUT_S) as client:
             client.fetch_all({("plain", 0): RawFetchPosition(0, 1000)}, isolation=7)
@@ -96,7 +97,7 @@ def isolation_level(address: str) -> None:
 
 
 def metadata(address: str) -> None:
-    """8 KB of pipelined requests for all topics."""
+    """8 KB of pipelined Metadata requests, each for all topics."""
     with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         request = MetadataRequest(topics=None)
         for _ in range(300):
@@ -106,7 +107,7 @@ def metadata(address: str) -> None:
 
 
 def keys(address: str) -> None:
-    """4 MB of keys."""
+    """A FindCoordinator request with 4 MB of keys."""
     with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[f"k{n}" for n in range(KEYS)]), 4)
 
@@ -123,7 +124,7 @@ def delete(address: str) -> None:
 
 
 def produce_wide(address: str) -> None:
-    """One request to 1,000 partitions that were never written."""
+    """One Produce request to 1,000 partitions that were never written."""
     with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.produce_all({("many0", index): batch(b"v") for index in range(1000)})
 
@@ -167,7 +168,7 @@ ROWS: dict[str, tuple[Attack, Attack | None]] = {
 
 
 class Unreachable(Exception):
-    """The broker does not answer its neighbour any more."""
+    """The broker no longer answers the client that is not attacking."""
 
 
 def acknowledge(client: RawConnection) -> None:
@@ -180,7 +181,8 @@ def acknowledge(client: RawConnection) -> None:
 
 
 def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
-    """Seconds of the attack, the longest wait of the neighbour in ms, and by how much memory grew at most, in MB."""
+    """Seconds that the attack took, the longest wait of the other client in ms, and the largest growth of the broker's
+    memory in MB."""
     enemy = multiprocessing.get_context("spawn").Process(target=neighbour.once, args=(attack, address), daemon=True)
     before = most = memory_mb(pid)
     longest = 0.0

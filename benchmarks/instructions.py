@@ -1,9 +1,9 @@
 """Counts the instructions of a raw request: ``python -m benchmarks.instructions "1 KB, 4 x 5"``.
 
-The count is by valgrind's callgrind, outside of the kernel, in the broker's process only: unlike times, it is nearly
-the same in each run, even on a busy machine. The cells are those of ``requests``; counting begins when their
+Valgrind's callgrind counts the instructions of the broker's process outside of the kernel. Unlike times, counts are
+nearly the same in each run, even on a busy machine. The cells are those of ``requests``; counting begins when their
 connections are open. ``--before FOLDER`` counts the broker of another checkout, too: counts differ with the machine and
-its Python, so both come from one run.
+its Python, so both counts must come from the same run.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from benchmarks.servers import Oncelog, running
 
 TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 NOTABLE_PERCENT = 5.0
-"""Two counts of the same build differ by less than this."""
+"""A change of this many percent is shown as notable: two counts of the same build differ by less."""
 FEWEST_OF_A_CONNECTION = 100
-"""The first request takes the general path, whose cost must not affect the figure."""
+"""Fewest requests of each connection: the first one takes the general code path, whose cost must not affect the
+figure."""
 
 
 class Cell(NamedTuple):
-    """Instructions a request; ``before``: of another checkout's broker, if one was counted."""
+    """Instructions per request: ``now`` of this broker, ``before`` of the broker of another checkout, None if it was
+    not counted."""
 
     name: str
     now: float
@@ -39,7 +41,7 @@ class Cell(NamedTuple):
 
     @property
     def percent(self) -> float | None:
-        """By how much it has grown."""
+        """The growth from ``before`` to ``now`` in percent; None without ``before``."""
         return (self.now / self.before - 1) * 100 if self.before else None
 
     @property
@@ -72,9 +74,8 @@ class Counted(Oncelog):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
 
     def instructions(self) -> tuple[int, Path]:
-        """How many instructions were counted, once the process has ended, and the file in which callgrind divides
-        them among functions.
-        """
+        """The number of counted instructions, and callgrind's file that divides them among functions; call it after the
+        process has ended."""
         path = max(self.folder.glob("callgrind.out*"), key=lambda path: path.stat().st_size)
         return max((int(number) for number in TOTAL.findall(path.read_text())), default=0), path
 
@@ -98,7 +99,8 @@ def count(
         states = iter((False, False, True, False))
 
         def switch() -> float:
-            """Called when the connections of a load are open, and when it is over."""
+            """Switch counting on, then off: the load generator calls this when all connections are open, and when the
+            load is over."""
             server.count(on=next(states))
             return 0.0
 
@@ -162,7 +164,7 @@ def main() -> int:
 
 
 def table(cells: Sequence[Cell]) -> str:
-    """Rows of Markdown; those that have changed notably are bold."""
+    """The cells as rows of a Markdown table; notable changes are bold."""
     rows = ["| cell | thousand instructions | before | change |", "|---|---:|---:|---:|"]
     for cell in cells:
         change = "" if cell.percent is None else f"{cell.percent:+.1f} %"

@@ -1,16 +1,16 @@
-"""The longest iteration of the broker's loop: how long one client's request keeps all others waiting.
+"""Measures the longest iteration of the broker's event loop: how long one client's request keeps all others waiting.
 
     python -m benchmarks.iterations [WORD ...]
 
 One client sends the largest requests that are allowed to a broker in a separate process, which measures the CPU time of
 each iteration; meanwhile another client, the neighbour, writes one record after another. First, each API with each
 array of its request is measured (``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000
-partitions, topics or names, and with the most that is allowed; then requests whose cost grows with the broker's state.
-Shown are the CPU time of the longest iteration (the median of a few requests; iterations that only read a client's
-bytes count too), the longest time that the neighbour waited, and what the request was answered with: a refusal may be a
-short iteration. The limits of elements (``registry``) follow from the CPU time. The exit code is 1 if an iteration
-takes more than 100 ms for 5,000 elements or 400 ms for the most that is allowed. Other load on the machine lengthens
-the neighbour's waits; they are shown for a silent client too.
+partitions, topics or names, and with the largest number that the broker allows; then requests whose cost grows with the
+broker's state. Shown are the CPU time of the longest iteration (the median of a few requests; iterations that only read
+a client's bytes count too), the longest time that the neighbour waited, and the answer to the request, because a
+refusal may take only a short iteration. The limits of elements (``registry``) follow from the CPU time. The exit code
+is 1 if an iteration takes more than 100 ms for 5,000 elements or 400 ms for the largest allowed number. Other load on
+the machine lengthens the neighbour's waits; they are shown for a silent client too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ from tests.support.wide_requests import WIDE, Shape, World, build, max_entries, 
 
 PARTITIONS, FEW_ELEMENTS = 10_000, 5000
 FEW_MS, MAX_MS = 100, 400
-"""Bounds of an iteration: of a request of :data:`FEW_ELEMENTS`, and of the most that is allowed."""
+"""Upper bounds of one iteration in ms: for a request of :data:`FEW_ELEMENTS` elements, and for the largest allowed
+request."""
 TOPICS, WIDEST, GROUPS = 2000, PARTITIONS, 2000
 ROUNDS = 3
 PAUSE_S, SETTLED_S = 0.002, 0.02
@@ -77,7 +78,8 @@ Case = Callable[[RawConnection], Any]
 
 
 def serve(folder: str, pipe: Pipe) -> None:
-    """In the broker's process: times every iteration; on request it sends the longest since the last request."""
+    """Run the broker in its own process and time every iteration; for each message on ``pipe``, send the longest
+    iteration since the last message, in ms."""
     sys.modules["uvloop"] = None  # type: ignore[assignment]  # its iterations cannot be timed
     longest = [0.0]
     run_once = asyncio.SelectorEventLoop._run_once  # type: ignore[attr-defined]
@@ -163,9 +165,8 @@ CASES: dict[str, Case] = {
 
 
 def neighbour(address: str, pipe: Pipe) -> None:
-    """Runs in a separate process: writes one record after another; on request it sends the longest wait since the last
-    request, in milliseconds.
-    """
+    """Runs in a separate process: writes one record after another; for each message on its pipe, it sends the longest
+    wait since the last message, in ms."""
     one, longest = batch(b"v" * 100), 0.0
     with RawConnection(address, timeout_s=600) as client:
         while True:
@@ -181,14 +182,18 @@ def neighbour(address: str, pipe: Pipe) -> None:
 
 
 class Measured(NamedTuple):
-    """:ivar cpu_ms: of the longest iteration; ``waited_ms``: the neighbour, at most."""
+    """The effect of one or several requests.
+
+    :ivar cpu_ms: CPU time of the longest iteration of the broker's loop.
+    :ivar waited_ms: longest time that the neighbour waited for an acknowledgement.
+    """
 
     cpu_ms: float
     waited_ms: float
 
     @classmethod
     def of(cls, rounds: Sequence[Measured]) -> Measured:
-        """Of several rounds: the median of the longest iterations, and the longest wait."""
+        """The result of several rounds: the median of the longest iterations, and the longest wait of all rounds."""
         return cls(median(one.cpu_ms for one in rounds), max(one.waited_ms for one in rounds))
 
     def show(self, label: str, count: int | None, answered: str = "") -> None:
@@ -207,7 +212,7 @@ class Meter:
         self._pipes = (broker, beside)
 
     def longest(self) -> Measured:
-        """The longest iteration, and the neighbour's longest wait, since the last call."""
+        """The longest iteration and the neighbour's longest wait since the last call of this method."""
         for pipe in self._pipes:
             pipe.send(True)
         return Measured(*(float(pipe.recv()) for pipe in self._pipes))

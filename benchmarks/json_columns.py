@@ -1,9 +1,11 @@
-"""Ten columns written as JSON and read back into columns, by our connector and by Spark's own, on Apache Kafka.
+"""Measures ten columns that are written as JSON and read back into columns, with oncelog's connector and with Spark's
+own, on Apache Kafka.
 
     python -m benchmarks --only json-columns [--quick]
 
-``to_json`` of ten columns that are cached, and ``from_json`` of every record, to a sink that drops the rows. The same
-queries without a source or sink show the cost of Spark's own work on JSON, which is the same for every connector.
+One query writes ``to_json`` of ten cached columns; the other applies ``from_json`` to every record and drops the rows.
+The same queries without a source or sink show the cost of Spark's own work on JSON, which is the same for every
+connector.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ NAMES = {
 }
 READERS = ("noop", "kafka", "oncelog")
 WARM_UPS = 2
-"""Rounds that are not counted: Java's compiler is at work."""
+"""Rounds that are not counted, because Java's JIT compiler is still busy."""
 
 
 def speeds(rounds: int, add: Add, *, quick: bool) -> None:
-    """Rows a second, and CPU seconds of all of Spark (``local[2]``) for a million rows; contenders take turns."""
+    """Measure rows a second, and CPU seconds of all Spark processes (``local[2]``) for a million rows; contenders take
+    turns."""
     rows = 50_000 if quick else 500_000
     warm_ups = 0 if quick else WARM_UPS
     with running(Kafka()) as server:

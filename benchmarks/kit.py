@@ -1,10 +1,10 @@
-"""Measures the cost of faults and nodes for a broker that uses neither: the broker as it is, and one whose code has no
-checks for them.
+"""Measures the cost of faults and nodes for a broker that uses neither, by comparing the normal broker with one whose
+code has no checks for them.
 
     python -m benchmarks --only kit [--quick]
 
-The other broker is the same code, with the checks on a request's path removed from the source before it is compiled.
-``serve --faults`` without active faults is measured too: there the kit may cost something.
+The second broker runs the same code, but its checks on a request's path are removed from the source before it is
+compiled. ``serve --faults`` without active faults is measured too, where the checks may cost something.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ main()
 
 
 class Kitless(Oncelog):
-    """Without the questions."""
+    """The broker without the checks in :data:`QUESTIONS`."""
 
     def __init__(self) -> None:
         super().__init__("none")
@@ -57,7 +57,7 @@ class Kitless(Oncelog):
 
 
 class Kitted(Oncelog):
-    """A server with options of the kit."""
+    """``oncelog serve`` with these further options, for example ``--faults``."""
 
     def __init__(self, name: str, *options: str) -> None:
         super().__init__("none")
@@ -69,9 +69,8 @@ class Kitted(Oncelog):
 
 
 def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:
-    """Measure a short cell on all servers in each round, in turning order: a drift of the machine affects each of
-    them.
-    """
+    """Measure short cells on all servers in each round, in rotating order, so that a drift of the machine's speed
+    affects all of them."""
     kitless, plain = Kitless(), Kitted("as it is")
     servers = [kitless, plain, Kitted("serve --faults", "--faults", f"127.0.0.1:{free_port()}")]
     seconds, turns = (0.5, 2) if quick else (1.0, 8)

@@ -6,11 +6,11 @@ partitions, connections, transactional ids, producers of one partition, groups a
 
 Single requests are measured twice in each run, before the broker is filled and after, so that they can be compared.
 
-``holes`` are gigabytes that take next to no disk: batches of zeros, whose pages the files do not have. The broker's own
-log code appends them while no broker runs; readers cannot distinguish them from a client's batches.
+``holes`` are gigabytes of log that take next to no disk space: batches of zeros in sparse files. The broker's own log
+code appends them while no broker runs; readers cannot distinguish them from a client's batches.
 
-Figures of the broker's process: CPU time (user and system) where it says CPU, which other load on the machine changes
-little, else the time that passed.
+Figures named CPU are the CPU time (user and system) of the broker's process, which other load on the machine changes
+little; all other times are elapsed times.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ REQUESTS, ROUNDS, PIPELINED = 2000, 4, 200
 LOG_PARTITIONS, LOG_BATCH_BYTES = 20, 900_000
 PAGE_BYTES = 4096
 SETTLED_S, LONGEST_S = 0.02, 240.0
-"""The broker's CPU time per second below which it has settled: created data is synced in the background (flush policy
-``interval``).
-"""
+"""A broker that uses less CPU time per second than this has settled: created data is synced in the background (flush
+policy ``interval``). The second number limits the wait for that, in seconds."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid: int, *, loop: bool = False) -> float:
-    """User and system time of a process in seconds; with ``loop`` only that of the thread that serves requests."""
+    """User and system CPU time of a process in seconds; with ``loop`` only of its main thread, which serves
+    requests."""
     stat = f"/proc/{pid}/task/{pid}/stat" if loop else f"/proc/{pid}/stat"
     fields = Path(stat).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
@@ -110,7 +110,10 @@ def show(label: str, value: float, unit: str) -> None:
 
 
 def settle(node: ServeProcess) -> None:
-    """Wait until the broker has nothing left to do."""
+    """Wait until the broker has no background work left.
+
+    :raises RuntimeError: the broker is still busy after :data:`LONGEST_S`.
+    """
     deadline = time.monotonic() + LONGEST_S
     while time.monotonic() < deadline:
         before = cpu_s(node.pid)
@@ -121,7 +124,8 @@ def settle(node: ServeProcess) -> None:
 
 
 def single_requests(node: ServeProcess, client: RawConnection, when: str) -> None:
-    """CPU time of requests to a topic with one partition that is separate from the data that fills the broker."""
+    """Show the CPU time of single requests to a topic with one partition, which is separate from the data that fills
+    the broker."""
     settle(node)
     one = batch(b"v" * 100)
     show(f"produce, CPU a request, {when}", per_request_us(node, lambda _: client.produce("one", one)), "us")
@@ -209,7 +213,8 @@ def transactional_ids(count: int) -> None:
 
 
 def producers(count: int) -> None:
-    """Idempotent producers that each wrote once to the partition that single requests are of."""
+    """Measure a broker to whose partition ``count`` idempotent producers have each written once, in the partition of
+    the single requests."""
     with serving() as (node, client):
         single_requests(node, client, "empty")
         before = cpu_s(node.pid)

@@ -1,4 +1,4 @@
-"""The load generators, built when they are first needed.
+"""The two load generators, compiled from C when they are first needed.
 
 `client.c` drives the librdkafka that comes inside confluent-kafka; `requests.c` sends encoded requests.
 """
@@ -25,13 +25,12 @@ _UINT32 = Struct("=I")
 
 
 class BenchmarkError(Exception):
-    """A benchmark cannot be measured here; the text says what is missing or what failed."""
+    """A benchmark cannot be run here; the text says which program is missing or what failed."""
 
 
 class Frame(NamedTuple):
-    """An encoded request, and the position of the error code in its answer (after the size); 0 if its answer has no
-    error code.
-    """
+    """An encoded request, and the position of the error code in its answer, counted after the size field; 0 if the
+    answer has no error code."""
 
     data: bytes
     error_at: int = 0
@@ -93,9 +92,10 @@ def run_raw(
 ) -> dict[str, float]:
     """Send frames as fast as they are answered; returns the measurements, in seconds and microseconds.
 
-    :param watched: only connections with one of this many first scripts count, one request at a time; 0: all count.
-    :param cpu_s: what the server has used; the result's ``cpu_s`` is what it used for the load, without taking
-        connections in and letting them go.
+    :param watched: only connections with one of the first ``watched`` scripts count, and they send one request at a
+        time; 0: all connections count.
+    :param cpu_s: the CPU time that the server has used so far. The result's ``cpu_s`` is the part used for the load,
+        without accepting and closing connections.
     """
     with tempfile.NamedTemporaryFile(suffix=".frames") as file:
         file.write(_UINT32.pack(len(scripts)))
@@ -117,7 +117,8 @@ def run_raw(
 
 
 def _watched(run: subprocess.Popen[str], cpu_s: Callable[[], float]) -> dict[str, float]:
-    """What the running load generator measured, as it prints it at its end."""
+    """The measurements that the running load generator prints at its end, and ``cpu_s``, the server's CPU time during
+    the load."""
     if run.stdin is None or run.stdout is None or run.stderr is None:
         raise BenchmarkError("the load generator was started without pipes")
     if run.stdout.readline():

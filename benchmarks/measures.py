@@ -1,4 +1,5 @@
-"""The measurements of one server. Each function returns figures by name; `__main__` computes medians of several rounds.
+"""The measurements of one server. Each function returns its figures by name; `__main__` computes the medians of several
+rounds.
 
 Figures that end in `_per_s` are better when higher, all others when lower.
 """
@@ -31,7 +32,7 @@ class Size(NamedTuple):
     bytes_before_requests: int
     """The amount of memory that is touched and released before each cell of raw requests."""
     cell: str = ""
-    """For raw requests: only cells whose name contains this text."""
+    """Only cells of raw requests whose name contains this text are measured."""
 
 
 FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4, 6_000_000_000)
@@ -43,7 +44,7 @@ _topics = 0
 
 
 def new_topic(server: Server, partitions: int) -> str:
-    """A topic of its own for each measurement; returns when it can be written."""
+    """Create a topic for one measurement; returns its name when all partitions have leaders."""
     global _topics
     _topics += 1
     name = f"bench-{time.time_ns()}-{_topics}"
@@ -96,7 +97,7 @@ def throughput(server: Server, size: Size) -> Figures:
 
 
 def produce_only(server: Server, size: Size) -> Figures:
-    """The measurements of `throughput` in which flush policies differ."""
+    """Measure producing only, the part of `throughput` in which flush policies differ."""
     figures: Figures = {}
     for partitions in (1, 8):
         for size_bytes, records in ((100, size.small_records), (1000, size.large_records)):
@@ -117,7 +118,7 @@ def latency(server: Server, size: Size) -> Figures:
 
 
 def transactions(server: Server, size: Size, records: int) -> Figures:
-    """Measure transactions one after the other; the first few determine how many fit into the time."""
+    """Measure transactions, one after the other; the duration of a trial determines how many fit into the time."""
     topic = new_topic(server, 1)
     work = ("transactions", server.bootstrap_servers, topic, 1, 100, records)
     trial = run_client(*work, 20)
@@ -140,7 +141,7 @@ def both_transactions(server: Server, size: Size) -> Figures:
 
 
 def start_up(server: Server, size: Size) -> Figures:
-    """Measure a clean stop and a start with the existing data; then memory at rest."""
+    """Measure a start with the existing data after a clean stop, and then the idle memory."""
     del size
     server.stop()
     seconds = server.start()
@@ -149,7 +150,7 @@ def start_up(server: Server, size: Size) -> Figures:
 
 
 def produce_one_by_one(server: Server, records: int) -> str:
-    """Records of 1 KB, each a batch of its own; answers the topic."""
+    """Produce records of 1 KB to a new topic, each in a batch of its own; returns the topic's name."""
     topic = new_topic(server, 1)
     settings = {"bootstrap.servers": server.bootstrap_servers, "enable.idempotence": True, "batch.num.messages": 1}
     producer = Producer({**settings, "queue.buffering.max.messages": 100_000, "log_level": 3})
@@ -174,14 +175,14 @@ def recovery(server: Server, size: Size) -> Figures:
 
 
 def recovery_of_small_batches(server: Server, size: Size) -> Figures:
-    """The same where each record is a batch of its own."""
+    """Like `recovery`, with each record in a batch of its own."""
     records = size.megabytes_not_flushed * 100
     topic = produce_one_by_one(server, records)
     return _recovery(server, topic, records, f"{size.megabytes_not_flushed // 10} MB in batches of 1 KB")
 
 
 def recovery_of_many_partitions(server: Server, size: Size) -> Figures:
-    """Measures, with partitions of one record each, a start after kill -9, a stop, and the next start."""
+    """Fill many partitions with one record each; measures a start after kill -9, then a stop and the next start."""
     topics = [new_topic(server, PARTITIONS_OF_A_TOPIC) for _ in range(size.megabytes_not_flushed // 50)]
     count = len(topics) * PARTITIONS_OF_A_TOPIC
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 3})

@@ -1,4 +1,4 @@
-"""Measures the cost of metrics: a broker with them and one without, in turns; a scrape of many partitions; and clients
+"""Measures the cost of metrics: a broker with and without metrics, in turns; a scrape of many partitions; and clients
 with and without their own metrics.
 
     python -m benchmarks --only metrics [--quick]
@@ -76,7 +76,7 @@ def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> N
 
 
 def _scrapes(server: Observed, caller: Caller) -> Figures:
-    """The duration of a scrape, and the latency of other requests meanwhile."""
+    """Measure the duration of a scrape, and the latency of other requests during scrapes."""
     server.scrape()
     quiet = max(_waits(caller, time.perf_counter() + 1))
     took: list[float] = []
@@ -124,7 +124,7 @@ COUNTS = (
     (ConsumerMetrics, "polled"),
     (Sample, "add"),
 )
-"""All that a client does for its metrics while it works."""
+"""The methods with which a client counts while it works; they are replaced to measure a client without metrics."""
 
 
 async def _sends(servers: str) -> float:

@@ -1,13 +1,13 @@
-"""Micro-batches of 1, 200 and 20,000 rows: ours beside Spark's own connector and the floors, on Apache Kafka.
+"""Measures micro-batches of 1, 200 and 20,000 rows on Apache Kafka: oncelog, Spark's own connector, and floors.
 
     python -m benchmarks --only micro-batches [--quick]
     python -m benchmarks.micro_batches [--rounds N] [--rows N]... [--table FILE]    the tables of the reference
 
 One Spark session (``local[2]``) runs the queries in short turns of a few batches, in reversed order in every other
 round, so that other load on the machine affects all of them. Two queries are compared by their times in the same round.
-The times are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a
-transaction are those that the sink tells. Batches follow one another without a pause. The last figures are those of
-queries that find nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
+Times come from Spark's progress reports, jobs from Spark's status store, and the steps of a transaction from the sink's
+own reports. Batches follow one another without a pause. The last figures belong to idle queries: CPU seconds a second
+of Spark's driver (JVM and Python) and of the broker.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ BATCHES = 12
 SKIPPED = 8
 """How many batches at the start of a turn are not counted, because the query is still starting."""
 WARM_UPS = 1
-"""Rounds that are not counted: Java's compiler is busy."""
+"""Rounds that are not counted, because Java's JIT compiler is still busy."""
 
 RATE = "Spark's rate source"
 FORMAT, EACH, OWN = "`format` sink", "`for_each_batch`", "Spark's own sink"
 WRITE = ("kafka", "kafka-each", "format", "each")
 """The sinks that write to a topic."""
 PLAIN = "checkpoint as in pipelines"
-"""The suffix of a sink's name whose session has the pipelines' setting for local checkpoints."""
+"""The suffix of a sink's name if its session uses the setting for local checkpoints that pipelines use."""
 READY = "a Python source whose rows are there already"
 CHAINS: dict[tuple[str, str], str] = {
     ("rate", "noop"): f"{RATE} to `noop`",
@@ -90,8 +90,8 @@ BESIDE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
     (("oncelog", "format-plain"), ("kafka", "kafka-plain")),
     (("oncelog", "each-plain"), ("kafka", "kafka-plain")),
 )
-"""The compared variants: oncelog's, Spark's own, and the floor, which does the same work and writes or reads nothing.
-"""
+"""The pairs of chains whose times are compared: oncelog's, Spark's own, and floors, which do the same work but write or
+read nothing."""
 WHOLE = "whole trigger"
 PARTS = (
     "offsets asked for (`latestOffset`)",
@@ -113,7 +113,7 @@ CPU = "CPU of the driver"
 
 
 def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) -> None:
-    """All chains in each round, with batches of each size."""
+    """Measure all chains in each round, with batches of each size."""
     rows = (200,) if quick else tuple(rows)
     order = list(CHAINS)
     numbers = range(0 if quick else -WARM_UPS, rounds)
@@ -137,7 +137,7 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
 
 
 def _take_turns(job: Job, turns: Sequence[tuple[int, int, tuple[str, str]]], add: Add) -> None:
-    """The figures of each batch, and for each round the ratio of the times of two chains."""
+    """Add the figures of each batch, and for each round the ratio of the times of two chains."""
     took: dict[tuple[int, int, tuple[str, str]], float] = {}
     for number, count, chain in turns:
         found = job.line()
@@ -170,9 +170,8 @@ def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
 
 
 def _filled(server: Server, rows: int, batches: int) -> str:
-    """A topic with this many batches; batches of one row are in one partition, because Spark's source reads a row from
-    each partition.
-    """
+    """Create a topic that contains this many batches of rows. For batches of one row it has one partition, because
+    Spark's source reads at least a row from each partition."""
     topic, partitions, records = new_topic(server, min(PARTITIONS, rows)), min(PARTITIONS, rows), rows * batches
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "queue.buffering.max.messages": 1_000_000})
     for number in range(records):
@@ -184,7 +183,7 @@ def _filled(server: Server, rows: int, batches: int) -> str:
 
 
 def _parts(batch: Mapping[str, Any]) -> dict[str, float]:
-    """The durations of a micro-batch in ms, by :data:`PARTS`."""
+    """The durations of the parts of one micro-batch in ms; :data:`PARTS` has their names."""
     durations, steps = batch["durations"], batch["steps"]
     offsets, end = durations.get("latestOffset", 0), durations.get("commitOffsets", 0)
     plan, wal = durations.get("queryPlanning", 0) + durations.get("getBatch", 0), durations.get("walCommit", 0)

@@ -1,13 +1,12 @@
-"""A bad neighbour: one process sends the worst requests that one client can send while other clients work. How are they
-affected?
+"""Measures how clients are affected while a bad neighbour, one other process, sends the worst requests.
 
     python -m benchmarks.neighbour [--seconds N] [--attack NAME ...] [--each] [--kafka]
 
-A confluent-kafka producer sends one record after the other and a confluent-kafka consumer in a process of its own reads
-them all the while, first quiet and then under fire, with all attacks in turn or each on its own. Shown are the times
-to a record's acknowledgement and to its arrival at the consumer, with the ratio of the 99th percentile to its quiet
-value. One attack sends the fuzzer's most expensive requests: the slowest requests of its corpus and of some
-thousand new ones; ``--attack spin`` sends nothing, for comparison. The broker's memory is its largest resident size.
+A confluent-kafka producer sends one record after the other, and a confluent-kafka consumer in a separate process reads
+them: first without attacks (quiet), then during all attacks in turn or each attack alone. Shown are the times to a
+record's acknowledgement and to its arrival at the consumer, with the ratio of the 99th percentile to its quiet value.
+One attack sends the fuzzer's most expensive requests: the slowest requests of its corpus and of some thousand new ones;
+``--attack spin`` sends nothing, for comparison. Memory is the largest resident size of the broker.
 
 The exit code is 1 if our broker breaks a bound: a ratio above 5, memory of 512 MB or more, or a record that is lost.
 """
@@ -49,16 +48,16 @@ MB = 1024 * 1024
 PAUSE_S = 0.005
 MAX_RATIO, MAX_MB = 5.0, 512
 SLOWEST, TRIED, SEED = 50, 2000, "neighbour"
-"""The number of the fuzzer's inputs that are sent, and the number tried to find them."""
+"""The number of the fuzzer's inputs that are sent, the number of inputs tried to find the slowest, and the seed."""
 SENT, FILLING = struct.Struct(">d"), b"x" * 92
-"""A record: when it was sent, and the rest of 100 bytes."""
+"""The layout of a record's value: the time when it was sent, and bytes that fill it to 100."""
 Attack = Callable[[str], None]
 Started = Callable[[], AbstractContextManager[tuple[str, int]]]
-"""Starts a broker; its address and its process."""
+"""A function that starts a broker for a block; its context is the broker's address and process id."""
 
 
 def bomb(address: str) -> None:
-    """8 M tiny records in a few KB, on a compacted topic."""
+    """One batch of a few KB that unpacks to 8 million tiny records, for a compacted topic."""
     count = 8_000_000
     packed = zstandard.compress(record(None) * count)
     with RawConnection(address, timeout_s=60) as client:
@@ -66,9 +65,8 @@ def bomb(address: str) -> None:
 
 
 def dense(address: str) -> None:
-    """As many records as a batch may unpack to; the broker checks all of them, because none has the key that its topic
-    requires.
-    """
+    """One batch with as many records as a batch may unpack to. The broker checks all of them, because none has a key,
+    which the compacted topic requires."""
     count = 16 * MB // 7 - 1
     packed = zstandard.compress(record(None) * count)
     with RawConnection(address, timeout_s=60) as client:
@@ -76,7 +74,7 @@ def dense(address: str) -> None:
 
 
 def future(address: str) -> None:
-    """Timestamps of next year in as many records as are unpacked."""
+    """One batch of four million small records, all with timestamps of next year."""
     count = 4_000_000
     packed = zstandard.compress(record(b"", b"k") * count)
     later = int(time.time() * 1000) + 31_536_000_000
@@ -85,7 +83,7 @@ def future(address: str) -> None:
 
 
 def announce(address: str) -> None:
-    """Twenty announced requests of 100 MB that never arrive."""
+    """Twenty connections that each announce a request of 100 MB and never send the rest."""
     with contextlib.ExitStack() as stack:
         for _ in range(20):
             stack.enter_context(RawConnection(address, timeout_s=60)).send_bytes(
@@ -95,7 +93,7 @@ def announce(address: str) -> None:
 
 
 def metadata(address: str) -> None:
-    """Many requests for all topics at once."""
+    """200 pipelined Metadata requests, each for all topics."""
     with RawConnection(address, timeout_s=60) as client:
         request = MetadataRequest(topics=None)
         for _ in range(200):
@@ -105,7 +103,7 @@ def metadata(address: str) -> None:
 
 
 def keys(address: str) -> None:
-    """Thousands of groups that do not exist."""
+    """A request about thousands of groups that do not exist."""
     names = [f"g{number}" for number in range(20_000)]
     with RawConnection(address, timeout_s=60) as client:
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=names), 4)
@@ -113,7 +111,7 @@ def keys(address: str) -> None:
 
 
 def waiting(address: str) -> None:
-    """Fetches of all partitions that wait for more records than will ever arrive."""
+    """Fetches of all partitions that wait for more bytes than will ever arrive."""
     with contextlib.ExitStack() as stack:
         for _ in range(10):
             client = stack.enter_context(RawConnection(address, timeout_s=60))
@@ -123,7 +121,7 @@ def waiting(address: str) -> None:
 
 
 def expression(address: str) -> None:
-    """Expressions that backtrack forever."""
+    """Regular expressions on which a backtracking engine would run practically forever."""
     with RawConnection(address, timeout_s=60) as client:
         for pattern in ("(((){1000}){1000}){1000}", "(a+)+b", "(\\w?){900}!"):
             request = ListTransactionsRequest(
@@ -133,7 +131,7 @@ def expression(address: str) -> None:
 
 
 def flood(address: str) -> None:
-    """Connections that come and go, and bytes that are not requests."""
+    """Connections that come and go, each of which sends random bytes instead of a request."""
     for _ in range(100):
         with RawConnection(address, timeout_s=60) as client:
             client.send_bytes(os.urandom(200))
@@ -178,7 +176,8 @@ def fuzzed(address: str) -> None:
 
 
 def spin(address: str) -> None:
-    """Compute, and send nothing: for comparison, what one more busy process does to neighbours on this machine."""
+    """Compute and send nothing: shows, for comparison, what one more busy process costs the neighbours on this
+    machine."""
     end = time.monotonic() + 0.2
     while time.monotonic() < end:
         sum(range(1000))
@@ -190,7 +189,7 @@ COMPARED: tuple[Attack, ...] = (*ATTACKS, spin)
 
 
 def once(attack: Attack, address: str) -> None:
-    """An attack; the broker is expected to end its connection."""
+    """Carry out an attack once; the broker may close its connection."""
     with contextlib.suppress(ConnectionClosed, OSError):
         attack(address)
 
@@ -231,9 +230,8 @@ def latencies(address: str, seconds: float) -> list[float]:
 
 
 def read(address: str, results: Connected, ends: Event) -> None:
-    """Read all records from the start, until their number is the one that ``results`` finally names; returns when each
-    was sent, and how many milliseconds later it arrived.
-    """
+    """Read all records from the start until their number, which ``results`` sends at the end, is reached; sends back
+    when each record was sent, and how many milliseconds later it arrived."""
     consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.auto.commit": False})
     consumer.assign([TopicPartition("work", 0, OFFSET_BEGINNING)])
     arrivals: list[tuple[float, float]] = []
@@ -262,7 +260,8 @@ def largest_mb(pid: int) -> float:
 
 @contextlib.contextmanager
 def neighbours(address: str) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
-    """A reader in a process of its own: it gets the number of records, and returns what it has read."""
+    """Run a reader in a separate process. The yielded function gets the number of sent records and returns the arrivals
+    that the reader has seen."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     ends = context.Event()
@@ -300,7 +299,7 @@ def under_fire(address: str, names: Sequence[str]) -> Iterator[None]:
 
 
 def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence[str]) -> list[str]:
-    """Show the effect of these attacks on the neighbours; returns the bounds that were exceeded."""
+    """Measure and show the effect of these attacks on the neighbours; returns the exceeded bounds as text."""
     for attack in COMPARED:
         if attack.__name__ in attacks:
             once(attack, address)  # what a broker does only once, such as importing an API, is not measured
@@ -344,7 +343,7 @@ def make_topics(address: str) -> None:
 
 
 def each_on_its_own(name: str, start: Started, seconds: float, rounds: Sequence[Sequence[str]]) -> list[str]:
-    """A separate broker for each round, so that its memory and its end affect only that round."""
+    """Start a separate broker for each round, so that its memory or a crash affects only that round."""
     broken = []
     for attacks in rounds:
         with start() as (address, pid):

@@ -32,7 +32,7 @@ from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20
 VALUE = os.urandom(900 * 1000)
-"""One record per batch, because files are measured and not records."""
+"""The value of each batch's only record: files are measured here, not records."""
 TIMEOUT_S = 900
 _LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTILINE)
 

@@ -1,6 +1,6 @@
-"""One plain connection that sends a request and waits for its answer, and the encoded requests of raw loads.
+"""A plain connection that sends one request at a time and waits for its answer, and the encoded requests of raw loads.
 
-Used by ``requests`` (loads of ``requests.c``) and ``reach`` (what is measured with connections of Python's own).
+Used by ``requests`` (loads of ``requests.c``) and ``reach`` (measurements over Python's own connections).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ CLIENT_ID = "bench"
 FETCH_VERSION = 12
 _KEY_AND_VERSION = Struct(">hh")
 RETRIED = (3, 6, 14, 15, 16, 51)
-"""Partition or leader not there yet; coordinator loading, not available, moved; a transaction that is being ended."""
+"""Error codes that are retried: a partition or leader that does not exist yet; a coordinator that is loading, not
+available or moved; a transaction that is being ended."""
 
 
 class Caller:
@@ -48,7 +49,7 @@ class Caller:
         self._socket.close()
 
     def send(self, frame: bytes) -> bytes:
-        """The answer, preceded by its size."""
+        """Send a request and return its answer, including the size field."""
         self.post(frame)
         return self.receive()
 
@@ -93,13 +94,14 @@ class Caller:
         return body + next(at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new)
 
     def receive_as(self, request: type[Message], version: int) -> Any:
-        """The decoded answer to a request of this kind that was posted."""
+        """Receive the answer to a posted request of this kind, and decode it."""
         answer = self.receive()
         _, body = decode_response_header(memoryview(answer)[4:], request.API_KEY, version)
         return response_type(request.API_KEY).decode(answer, version, 4 + body)
 
     def ask(self, request: Message, version: int) -> Message:
-        """Ask again while the coordinator is not ready."""
+        """Send a request and return the decoded answer; repeats it for up to 30 s while the error is in
+        :data:`RETRIED`."""
         frame = encode(request, version)
         deadline = time.monotonic() + 30
         while True:
@@ -112,7 +114,7 @@ class Caller:
 
 
 def holders_of_errors(part: Fields) -> Iterator[Any]:
-    """All parts of an answer with an error code, the innermost first."""
+    """All parts of an answer that have an error code, the innermost first."""
     for name in part.__slots__:
         value = getattr(part, name)
         if isinstance(value, list) and value and isinstance(value[0], Fields):
@@ -135,7 +137,7 @@ def batch(
     txn: bool = False,
     codec: Compression = Compression.NONE,
 ) -> bytes:
-    """About this many bytes before compression, in records of :data:`RECORD_BYTES`."""
+    """An encoded batch of about this size before compression, with records of :data:`RECORD_BYTES`."""
     count = max(1, (size_bytes - HEADER_SIZE_BYTES) // RECORD_BYTES)
     now_ms = time.time_ns() // 1_000_000
     values = random.Random(1)  # words that compress to about half their size

@@ -31,13 +31,13 @@ BEATS = 10
 QUIET_MS = 500
 IDLE = 1_000
 JOIN, SYNC, BEAT = 3, 2, 2
-"""Versions: the newest that Tansu supports, too, or the newest that does not require a member id first."""
+"""Versions of JoinGroup, SyncGroup and Heartbeat: the newest that Tansu also supports, or the newest that does not
+require a member id first."""
 
 
 def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures:
-    """1,000 consumers wait, each on a partition of its own: measures the cost of that, and of an append to one of the
-    partitions.
-    """
+    """Measures the cost of 1,000 consumers that wait, each on a partition of its own, and of an append to one of these
+    partitions."""
     topic = new_topic(server, WAITING)
     with ExitStack() as stack:
         consumers = [stack.enter_context(closing(Caller(server))) for _ in range(WAITING)]
@@ -108,7 +108,7 @@ def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:
 
 
 def _joined(members: Sequence[Caller], group: str, ids: Sequence[str], metadata: bytes) -> tuple[list[str], int]:
-    """All members in one generation, each with an assignment: their ids, and the generation's number.
+    """Bring all members into one generation, each with an assignment; returns their ids and the generation.
 
     A member that is answered while others still wait joins again: a server may begin with the first members.
     """

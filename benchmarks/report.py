@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 Results = Mapping[str, Mapping[str, list[float]]]
-"""Figures of each round, by server and by name of the figure."""
+"""Lists of one figure per round, by server and by name of the figure."""
 
 
 def medians(results: Results) -> dict[str, dict[str, float]]:
@@ -43,7 +43,7 @@ def _text(value: float | None) -> str:
 
 
 def write_json(results: Results, path: Path) -> None:
-    """Medians and every round, with the information needed to judge them."""
+    """Write medians and all rounds as JSON, with the machine and its load, which are needed to judge them."""
     path.write_text(
         json.dumps(
             {
@@ -78,7 +78,7 @@ def _cell(figures: Mapping[str, float], cell: str) -> str:
 
 
 def _rounded(value: float) -> str:
-    """The value with three digits, or with two if it is below 1."""
+    """The value with three digits, or with two if it is below 1, as text."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 

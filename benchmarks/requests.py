@@ -1,8 +1,9 @@
-"""Raw requests: where a server ends, not its client. Each cell is a script of encoded requests for `requests.c`.
+"""Raw requests measure where the server reaches its limit, not its client. Each cell is a script of encoded requests
+for `requests.c`.
 
-Called by `__main__` for `--only requests`. Topics and producer ids that a cell needs are requested over one plain
-connection with the project's own codec. Each cell first sends a request of each script slowly and reads the answer: the
-answer must contain no error, and the load generator checks the position of the error code in all later answers.
+Called by `__main__` for `--only requests`. A plain connection with oncelog's codec creates the topics and producer ids
+that a cell needs. Each cell first sends a request of each script slowly and reads the answer: the answer must contain
+no error, and the load generator checks the position of the error code in all later answers.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ Script = Sequence[bytes]
 
 @dataclass(frozen=True)
 class Load:
-    """``seconds`` of requests over this many connections; ``per`` requests count as one.
+    """A load of ``seconds`` over this many connections; ``per`` requests count as one.
 
-    Without ``repeat``, the first ``per`` requests of each script are the slow round, and the load continues after them.
-    If ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one request at a time
-    each.
+    Without ``repeat``, the first ``per`` requests of each script are the slow round of checks, and the load continues
+    with the next ones. If ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one
+    request at a time each.
     """
 
     connections: int
@@ -77,13 +78,13 @@ def beside_large(server: Server, caller: Caller, seconds: float) -> Load:
 
 
 def with_many_partitions(server: Server, caller: Caller, seconds: float) -> Load:
-    """The cell of 1 KB beside a topic of 5,000 partitions."""
+    """Produce 1 KB as in ``plain``, on a broker that also holds a topic of 5,000 partitions."""
     new_topic(server, 5_000)
     return plain(1024, 4, 5)(server, caller, seconds)
 
 
 def with_many_producers(server: Server, caller: Caller, seconds: float) -> Load:
-    """The cell of 1 KB in partitions that know 100,000 producer ids."""
+    """Produce 1 KB as in ``plain``, to partitions whose state holds 100,000 producer ids in all."""
     topic = new_topic(server, PARTITIONS)
     scripts = [
         [
@@ -98,7 +99,8 @@ def with_many_producers(server: Server, caller: Caller, seconds: float) -> Load:
 
 
 def idempotent(server: Server, caller: Caller, seconds: float) -> Load:
-    """Produce 1 KB with sequences, 4 connections with 5 in flight; as many as a fast broker takes in the time."""
+    """Produce 1 KB with sequences over 4 connections with 5 requests in flight; the scripts suffice for a fast
+    broker."""
     topic = new_topic(server, PARTITIONS)
     scripts = []
     for index in range(PARTITIONS):
@@ -113,7 +115,8 @@ def idempotent(server: Server, caller: Caller, seconds: float) -> Load:
 
 
 def transactions(connections: int) -> Callable[[Server, Caller, float], Load]:
-    """KIP-890: Produce 12 adds the partition, EndTxn 5 begins a new epoch; each connection one after the other."""
+    """Transactions of one record (KIP-890): Produce 12 adds the partition, EndTxn 5 raises the epoch. Each connection
+    runs one transaction after the other."""
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)
@@ -169,7 +172,7 @@ def waiting_fetch(connections: int) -> Callable[[Server, Caller, float], Load]:
 
 
 def offset_commits(connections: int, in_flight: int) -> Callable[[Server, Caller, float], Load]:
-    """OffsetCommit of one partition, a group for each connection."""
+    """OffsetCommit of one partition; each connection has a group of its own."""
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)
@@ -223,13 +226,14 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "OffsetCommit, 16 x 1": offset_commits(16, 1),
     "OffsetCommit, 64 x 1": offset_commits(64, 1),
 }
-"""Each cell's name (connections x in flight), and the function that makes its load."""
+"""The function that makes the load of each cell, by the cell's name (connections x requests in flight)."""
 
 WARM_S = 1.0
 
 
 def cells(size: Size) -> dict[str, Callable[[Server, Size], Figures]]:
-    """The cells by name. Servers take turns in each cell, because the machine's speed may change within a round."""
+    """The selected cells by name. Servers take turns in each cell, because the machine's speed may change within a
+    round."""
     works: dict[str, Callable[[Server, Caller, float], Figures]] = {
         name: partial(cell, name=name, make=make) for name, make in CELLS.items()
     }
@@ -267,7 +271,10 @@ def touch_memory(max_bytes: int) -> None:
 def cell(
     server: Server, caller: Caller, seconds: float, name: str, make: Callable[[Server, Caller, float], Load]
 ) -> Figures:
-    """Warm up and measure; BenchmarkError where the server refuses."""
+    """Warm up and measure one cell.
+
+    :raises BenchmarkError: the server refuses a request.
+    """
     load = make(server, caller, seconds)
     scripts = [checked(caller, script, load) for script in load.scripts]
     if load.repeat:
@@ -301,7 +308,7 @@ def cell(
 
 
 def checked(caller: Caller, script: Script, load: Load) -> list[Frame]:
-    """The frames that the load sends, after a slow round with the first frames."""
+    """Send the first frames slowly and check their answers; returns the frames of the load."""
     first = script[: load.per]
     errors_at = [caller.check(frame) for frame in first]
     rest = script if load.repeat else script[load.per :]

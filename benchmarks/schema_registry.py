@@ -1,9 +1,11 @@
-"""The schema registry: how many registrations and lookups it answers, and what it adds to a broker's start and memory.
+"""Measures the schema registry: registrations and lookups a second, and what it adds to a broker's start time and
+memory.
 
     python -m benchmarks --only schema-registry [--quick]
 
-Requests go over kept connections to ``oncelog serve --schema-registry``, a process each for broker and registry. The
-start time is that of ``oncelog.Broker()`` in new Python processes, alternately with and without a registry.
+Requests go over persistent connections to ``oncelog serve --schema-registry``; broker and registry are separate
+processes. The start time is that of ``oncelog.Broker()`` in new Python processes, alternately with and without a
+registry.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def _start(with_registry: bool) -> Figures:
 
 @contextmanager
 def _registry() -> Iterator[str]:
-    """HOST:PORT of a registry beside a broker, both in memory."""
+    """Run a broker with a registry, both in memory, for the block; yields the registry's HOST:PORT."""
     command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--json"]
     with subprocess.Popen([*command, "--schema-registry", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -82,7 +84,8 @@ def _registry() -> Iterator[str]:
 
 
 def _rates(address: str, connections: int, seconds: float) -> Iterator[tuple[str, float]]:
-    """Registrations of new schemas in new subjects and in one, of known ones, and the two kinds of lookups."""
+    """Requests a second, by name: registrations of a new schema in a subject of its own, repeated registrations, and
+    lookups by schema, by id and of the latest version."""
     mark = f"c{connections}"
     # before it accepts a write, the registry becomes the primary
     _rate(address, 1, 0.1, lambda n: _register("first", "0"))
@@ -110,7 +113,8 @@ def _post(path: str, number: str) -> Request:
 
 
 def _rate(address: str, connections: int, seconds: float, request_of: Callable[[str], Request]) -> float:
-    """Requests a second; ``request_of`` takes the number of connection and request, such as ``3-17``."""
+    """Requests a second. ``request_of`` makes each request from the numbers of connection and request, such as
+    ``3-17``."""
     counts, problems = [0] * connections, []
     end = time.perf_counter() + seconds
 

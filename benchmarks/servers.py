@@ -25,11 +25,11 @@ from tests.support.apache_kafka import KAFKA_VERSION, ApacheKafka
 from tests.support.children import ends_with_us
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-"""ApiVersions v0 with a null client id, its size before it."""
+"""An ApiVersions v0 request with a null client id, preceded by its size."""
 
 
 def answers(port: int) -> bool:
-    """Whether somebody on this port answers ApiVersions now."""
+    """Whether a Kafka server on this port answers ApiVersions now."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(API_VERSIONS)
@@ -138,7 +138,7 @@ class OwnProcess:
 
 
 class Oncelog(OwnProcess):
-    """``oncelog serve`` with a data folder."""
+    """oncelog's broker: ``oncelog serve``, with a data folder or in memory."""
 
     def __init__(
         self, policy: str = "interval", *, memory: bool = False, properties: Mapping[str, str] | None = None

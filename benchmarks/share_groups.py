@@ -1,7 +1,6 @@
-"""One member of a share group takes records and acknowledges them: each in a request of its own, and in batches of 500
-within its next fetch. The member is a Python client and equally slow with each server; the servers differ in the
-broker's CPU time.
-"""
+"""Measures one member of a share group that takes records and acknowledges them: each in a request of its own, or 500
+at a time within its next fetch. The member is a Python client that is equally slow with each server; the servers differ
+in the broker's CPU time."""
 
 from __future__ import annotations
 
@@ -20,7 +19,8 @@ from oncelog.protocol.generated.metadata_request import MetadataRequest, Metadat
 
 TAKEN_AT_ONCE = 500
 BATCHES_FOR_EACH = 20
-"""How many records are sent in batches for each record that is sent alone, so that both take about as long."""
+"""How many records are sent in batches for each record that is sent alone, so that both measurements take about as
+long."""
 
 
 def share_groups(server: Server, size: Size) -> Figures:

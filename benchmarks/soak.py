@@ -1,10 +1,10 @@
-"""Runs clients that come and go for hours, and measures what a broker keeps of those that are gone.
+"""Runs short-lived clients for hours, and measures what a broker keeps of clients that are gone.
 
     python -m benchmarks --only soak [--quick] [--chart FILE]
 
-``oncelog serve`` under the load of ``churn``. Its memory and its descriptors are read from ``/proc`` again and again;
-after a quarter of an hour both should be flat. Descriptors of deleted files, whose disk space is not free before they
-are closed, should be gone when ``file.delete.delay.ms`` and a minute have passed.
+``churn`` is the load of ``oncelog serve``, whose memory and descriptors are read from ``/proc`` repeatedly; after a
+quarter of an hour both should be flat. A descriptor of a deleted file keeps the file's disk space; no such descriptor
+should be left when ``file.delete.delay.ms`` and a minute have passed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.servers import Oncelog, running
 
 HOUR_S = 3600.0
 SETTLED_PART = 0.25
-"""The first part of the run, in which caches still fill."""
+"""The first part of the run, as a fraction, is not judged: caches still fill."""
 SAMPLES = 60
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -32,8 +32,8 @@ SETTINGS = {
     "producer.id.expiration.ms": "120000",
     "producer.id.expiration.check.interval.ms": "10000",
 }
-"""As in Apache Kafka, each partition knows a producer for a day after its last batch; here for two minutes, so that
-memory can be flat."""
+"""Broker settings of the run. A partition forgets a producer two minutes after its last batch, not after a day as by
+default, so that memory can become flat."""
 DELAY = "log.segment.delete.delay.ms"
 DEFAULT_DELAY_S, GRACE_S = 60.0, 60.0
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 900, 260, 60
@@ -41,7 +41,7 @@ COLOURS = {"memory_mb": "#1f6f5c", "descriptors": "#b5533c", "deleted": "#5b6abf
 
 
 class Sample(NamedTuple):
-    """The broker's state, this many seconds after the load began."""
+    """The broker's state ``at_s`` seconds after the load began."""
 
     at_s: float
     memory_mb: float
@@ -73,7 +73,7 @@ def watch(pid: int, seconds: float) -> list[Sample]:
 
 
 def await_closed(pid: int, seconds: float) -> int:
-    """Wait until no descriptor of a deleted file is left; returns how many are left when the time is over."""
+    """Wait until no descriptor of a deleted file is left; returns how many are left, 0 unless the time is over."""
     deadline = time.monotonic() + seconds
     while (left := look(pid).deleted) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -81,7 +81,7 @@ def await_closed(pid: int, seconds: float) -> int:
 
 
 def growth(samples: Sequence[Sample]) -> float:
-    """By how many percent of its memory the broker grows in an hour, once it has settled (least squares)."""
+    """By how many percent an hour the broker's memory grows once it has settled (least squares)."""
     settled = [sample for sample in samples if sample.at_s >= samples[-1].at_s * SETTLED_PART]
     at_s = sum(sample.at_s for sample in settled) / len(settled)
     memory_mb = sum(sample.memory_mb for sample in settled) / len(settled)

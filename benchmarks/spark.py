@@ -30,7 +30,7 @@ NAMES = {"kafka": "Spark's connector", "oncelog": "oncelog's"}
 
 
 class Job:
-    """One run of `spark_job.py`; the end of its block kills it."""
+    """One run of `spark_job.py` in a separate process, which is killed at the end of the block."""
 
     def __init__(
         self, steps: list[dict[str, Any]], *, master: str | None = None, settings: dict[str, str] | None = None
@@ -62,7 +62,7 @@ class Job:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kills the driver's Python and its JVM, at once, if it still runs; its Python workers end with them."""
+        """Kill the driver's Python and its JVM with SIGKILL if they still run; their Python workers end with them."""
         for pid in self.pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -94,9 +94,8 @@ def speeds(rounds: int, add: Add, *, quick: bool) -> None:
 
 
 def kills(add: Add, *, quick: bool) -> None:
-    """A query copies a topic in micro-batches while its driver is killed again and again; returns what readers see in
-    the end.
-    """
+    """Copy a topic in micro-batches while the query's driver is killed repeatedly; adds the numbers of duplicate and
+    missing records in the end."""
     records, batches, times = (4_000, 8, 1) if quick else (100_000, 40, 4)
     for server in (Oncelog(), Kafka()):
         with running(server):
@@ -150,7 +149,7 @@ def _end(consumer: Consumer, topic: str) -> int:
 
 
 def _committed(server: Server, topic: str) -> Counter[bytes]:
-    """The number of times that a read_committed reader sees each record."""
+    """How often a read_committed reader sees each record."""
     settings = {"bootstrap.servers": server.bootstrap_servers, "group.id": "count", "enable.partition.eof": True}
     consumer = Consumer({**settings, "isolation.level": "read_committed", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, n, 0) for n in range(PARTITIONS)])

@@ -1,5 +1,5 @@
-"""Spark's side of the benchmarks, a separate program: one session, steps given as JSON, one line of JSON as the result
-of each step.
+"""Spark's side of the benchmarks, a separate program with one session: it gets steps as JSON, and prints the result of
+each step as one line of JSON.
 
 Each step has a kind of work and a format: `oncelog` or `kafka`, which is Spark's own connector.
 """
@@ -24,7 +24,7 @@ ROW_BYTES = 110
 
 
 def write(spark: SparkSession, step: dict[str, Any]) -> None:
-    """Rows made by Spark, defaults of the sink; `oncelog` writes them in one transaction."""
+    """Write rows made by Spark, with the sink's default settings; `oncelog` writes them in one transaction."""
     value = f"lpad(cast(id as string), {ROW_BYTES}, 'x')"
     rows = spark.range(0, step["rows"], 1, 2).selectExpr("cast(id as string) as key", f"{value} as value")
     writer = rows.write.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
@@ -32,7 +32,8 @@ def write(spark: SparkSession, step: dict[str, Any]) -> None:
 
 
 def write_json(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Write small JSON objects, half of each a digest, with a connector or with `executors`; returns the counts."""
+    """Write small JSON objects, a large part of each a digest, with a connector or with `executors`; the latter returns
+    its path and byte counts."""
     value = (
         """concat('{"number": ', id, ', "name": "', md5(cast(id as string)), '", "text": "some words of a text"}')"""
     )
@@ -57,7 +58,7 @@ def result_bytes(spark: SparkSession) -> int:
 
 
 def read(spark: SparkSession, step: dict[str, Any]) -> None:
-    """All columns of every record, to a sink that drops them."""
+    """Read all columns of every record into a sink that drops them."""
     reader = spark.read.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
     rows = reader.option("subscribe", step["topic"]).option("startingOffsets", "earliest").load()
     rows.write.format("noop").mode("overwrite").save()
@@ -78,16 +79,15 @@ TEN_COLUMNS = (
 
 
 def _ten_columns(spark: SparkSession, rows: int) -> DataFrame:
-    """Cache the rows, so that the next step does not compute them."""
+    """Rows of ten columns, cached and already computed, so that the next step does not compute them."""
     columns = spark.range(0, rows, 1, 2).selectExpr(*TEN_COLUMNS).cache()
     columns.write.format("noop").mode("overwrite").save()
     return columns
 
 
 def write_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Write ten columns as JSON, with a connector, with `executors` (our `write`) or to `noop`; the time does not
-    include computing the rows.
-    """
+    """Write ten columns as JSON, with a connector, with `executors` (our `write`) or to `noop`. The measured time does
+    not include computing the rows."""
     columns = _ten_columns(spark, step["rows"])
     rows = columns.selectExpr("cast(id as string) as key", "to_json(struct(*)) as value")
     options = {"kafka.bootstrap.servers": step["servers"], "topic": step["topic"]}
@@ -100,7 +100,8 @@ def write_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Every record's JSON as ten columns, to a sink that drops them; with `noop`, JSON that is cached."""
+    """Parse every record's JSON into ten columns for a sink that drops them; `noop` parses cached JSON instead of
+    records."""
     columns = _ten_columns(spark, step["rows"])
     if step["format"] == "noop":
         values = columns.selectExpr("to_json(struct(*)) as value").cache()
@@ -114,7 +115,7 @@ def read_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _timed(work: Callable[[], object]) -> dict[str, Any]:
-    """Seconds that ``work`` took, and CPU seconds of this process and all below it."""
+    """Run ``work``; returns its seconds, and the CPU seconds of this process and its descendants."""
     begin, before = time.monotonic(), spark_streams.cpu_s(os.getpid())
     work()
     seconds = time.monotonic() - begin
@@ -122,7 +123,7 @@ def _timed(work: Callable[[], object]) -> dict[str, Any]:
 
 
 def copy(spark: SparkSession, step: dict[str, Any]) -> None:
-    """A streaming query from one topic to another in micro-batches, until all is copied."""
+    """Run a streaming query that copies one topic to another in micro-batches, until all records are copied."""
     reader = spark.readStream.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
     reader = reader.option("subscribe", step["topic"]).option("startingOffsets", "earliest")
     rows = reader.option("maxOffsetsPerTrigger", step["batch_rows"]).load().select("key", "value")

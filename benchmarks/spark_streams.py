@@ -1,8 +1,8 @@
 """Spark's side of the benchmark of micro-batches: a query for each step, and what Spark and the sink report about it.
 
-Called by :mod:`benchmarks.spark_job` for :mod:`benchmarks.micro_batches`. Here are also the floors: a Python source
-whose plan is empty or whose rows are there already, a Python sink that does nothing, and functions of ``foreachBatch``
-that do nothing, collect the rows, or write them with Spark's own connector.
+Called by :mod:`benchmarks.spark_job` for :mod:`benchmarks.micro_batches`. The floors, which do no work of a connector,
+are defined here too: a Python source whose plan is empty or whose rows are there already, a Python sink that does
+nothing, and functions of ``foreachBatch`` that do nothing, collect the rows, or write them with Spark's own connector.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _FLOOR, _NOTHING = "python-floor", "python-nothing"
 
 
 class FloorReader(DataSourceStreamReader):
-    """A source with rows in each batch: no partition, or two with this many prepared rows in all."""
+    """A source that has a new batch whenever it is asked: without partitions, or with two that yield this many prepared
+    rows in all."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
@@ -60,7 +61,7 @@ class FloorReader(DataSourceStreamReader):
 
 
 class NoWriter(DataSourceStreamArrowWriter):
-    """Reads the source's rows and drops them."""
+    """A sink that reads its rows and drops them."""
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         for _ in iterator:
@@ -93,7 +94,7 @@ class NothingSink(DataSource):
 
 
 class Steps:
-    """Writes down when each step of a batch was reached, in a file: the sink's steps are in two processes."""
+    """Records in a file when each step of a batch was reached, because the sink's steps run in two processes."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -104,7 +105,7 @@ class Steps:
 
 
 class TimedSource(OncelogDataSource):
-    """``format("oncelog")`` whose steps are written down."""
+    """``format("oncelog")`` that records the times of its steps."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         own = {name: value for name, value in options.items() if name.lower() != "benchmarksteps"}
@@ -120,7 +121,7 @@ class TimedSource(OncelogDataSource):
 
 
 def _source(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
-    """Rows with key and value, this many in each batch."""
+    """A stream of rows with key and value, this many in each batch, from the source that the step names."""
     if step["source"] == "rate":
         rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", step["rows"])
         return (
@@ -169,7 +170,7 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
 
 
 def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Run a query for this many batches; returns the times of each counted batch in ms, and CPU seconds of one
+    """Run a query for this many batches; returns the times of each counted batch in ms, and the CPU seconds per
     batch."""
     _register(spark)
     with tempfile.TemporaryDirectory() as folder:
@@ -193,9 +194,8 @@ def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Run a query that finds nothing; returns CPU seconds a second of Spark's driver, with all below it, and of the
-    broker.
-    """
+    """Run a query that finds no rows; returns the CPU seconds a second of Spark's driver, including its descendants,
+    and of the broker."""
     _register(spark)
     with tempfile.TemporaryDirectory() as folder:
         query = _start(spark, step, folder)
@@ -233,7 +233,7 @@ def _await(query: Any, done: Callable[[], bool]) -> None:
 
 
 def _jobs(spark: SparkSession, run_id: str) -> dict[int, list[tuple[int, int]]]:
-    """Stages and ms of each job, by micro-batch."""
+    """The number of stages and the duration in ms of each job, by micro-batch."""
     store = spark.sparkContext._jsc.sc().statusStore()
     found: dict[int, list[tuple[int, int]]] = {}
     for number in spark.sparkContext.statusTracker().getJobIdsForGroup(run_id):
@@ -248,7 +248,7 @@ def _jobs(spark: SparkSession, run_id: str) -> dict[int, list[tuple[int, int]]]:
 
 
 def _steps(path: Path) -> dict[int, dict[str, float]]:
-    """When each step was reached, by micro-batch."""
+    """The time in ms at which each step was reached, by micro-batch."""
     found: dict[int, dict[str, float]] = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         batch, step, at_ms = json.loads(line)

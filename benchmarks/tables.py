@@ -1,10 +1,10 @@
-"""Sinks that are tables: Delta beside delta-spark, PostgreSQL beside JDBC, Iceberg and SQLite alone.
+"""Measures sinks that are tables: Delta compared with delta-spark, PostgreSQL with JDBC; Iceberg and SQLite alone.
 
     python -m benchmarks.tables [--rows N...] [--rounds N] [--only delta|postgresql|iceberg|sqlite...]
 
-One micro-batch of N rows with six columns, read from Parquet by a streaming query with AvailableNow, in one session of
-two cores; writers take turns, the first round is a warm-up. Delta needs the PySpark that delta-spark is made for, 4.0:
-with another one Delta is not measured. PostgreSQL's programs must be there, as for the tests.
+A streaming query with AvailableNow reads N rows of six columns from Parquet and writes them as one micro-batch, in a
+session with two cores. Writers take turns; the first round is a warm-up. Delta is only measured with PySpark 4.0, for
+which delta-spark is made. PostgreSQL's programs must be installed, as for the tests.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ EXTENSIONS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 Write = Callable[["DataFrame", str], float]
-"""Writes one batch with a checkpoint at this place; returns its seconds."""
+"""Writes one batch in a query with its checkpoint at this path; returns the seconds."""
 
 
 def seconds_of(rows: DataFrame, checkpoint: str, write: Callable[[DataFrame, int], None]) -> float:
@@ -71,7 +71,7 @@ def seconds_of(rows: DataFrame, checkpoint: str, write: Callable[[DataFrame, int
 
 
 class Tables:
-    """New tables for each run: files below a folder, PostgreSQL's in one database."""
+    """Makes a new table for each run: files below a folder, or a table in one PostgreSQL database."""
 
     def __init__(self, folder: Path, postgres: Postgres) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The price of TLS: the same records through a plain and an encrypted listener of one broker, beside Apache Kafka.
+"""Measures the price of TLS: the same records through a plain and a TLS listener of oncelog and of Apache Kafka.
 
     python -m benchmarks.tls [--megabytes N] [--only oncelog|kafka]
 
@@ -103,7 +103,7 @@ def connect(servers: str, authority: Path | None) -> None:
 
 
 def measured(served: Served, work: Callable[[], None]) -> tuple[float, float]:
-    """Seconds of the broker's CPU, and of the clock."""
+    """The broker's CPU seconds, and the elapsed seconds, while ``work`` runs."""
     cpu, clock = limits.cpu_s(served.pid), time.perf_counter()
     work()
     return limits.cpu_s(served.pid) - cpu, time.perf_counter() - clock

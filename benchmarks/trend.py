@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 OURS: Final = "oncelog (interval)"
-"""The name of our broker with its default flush policy in a run's figures."""
+"""The name of oncelog's broker with its default flush policy in a run's figures."""
 THEIRS: Final = "Apache Kafka "
 INTRODUCTION: Final = """\
 # Benchmarks over time
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
     @property
     def ratios(self) -> dict[str, float]:
-        """Our figure divided by Apache Kafka's, by name; only figures that both have."""
+        """oncelog's figure divided by Apache Kafka's, by name; only figures that both have."""
         ours = self.medians.get(OURS, {})
         theirs = next((found for server, found in self.medians.items() if server.startswith(THEIRS)), {})
         return {name: value / theirs[name] for name, value in ours.items() if theirs.get(name)}

@@ -1,10 +1,10 @@
-"""``oncelog verify`` on large topics: records a second, CPU and memory.
+"""Measures ``oncelog verify`` on large topics: records a second, CPU and memory.
 
     python -m benchmarks --only verify [--quick]
 
-Two topics of four partitions hold the same records, in transactions of 250,000. ``verify log`` reads one, ``verify
-copy`` compares both; each is a process of its own beside ``oncelog serve`` with its data on disk, whose CPU is not
-counted. ``VERIFY_RECORDS`` in the environment is their number.
+Two topics of four partitions hold the same records, in transactions of 250,000. ``verify log`` reads one topic,
+``verify copy`` compares both. Each runs in a separate process; the CPU of ``oncelog serve``, whose data is on disk, is
+not counted. The environment variable ``VERIFY_RECORDS`` sets the number of records.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""A process between this one and the measured one, because the peak memory of a child process starts at that of its
-parent.
-"""
+"""A program that runs the measured command and prints its status, CPU and peak memory. The peak memory of a child
+process starts at that of its parent, so a small process has to start it."""
 
 
 def speeds(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:

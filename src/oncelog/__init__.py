@@ -8,7 +8,8 @@ loaded when its name is first used.
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""Replaces typing's: importing typing would take most of the time during which a command cannot handle Ctrl-C yet."""
+"""Type checkers take this for ``typing.TYPE_CHECKING``. Importing ``typing`` would be most of the time during which a
+starting command cannot yet handle Ctrl-C."""
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,8 +1,8 @@
 """aiokafka 0.14's names, signatures and defaults on oncelog's client: users only change the import.
 
-Differences are listed in ``docs/how-to/from-aiokafka.md``; ``tests/integration/aiokafka`` walks aiokafka's own public
-names. New programs should use :mod:`oncelog.client.aio`, whose defaults are Kafka's: an idempotent producer that waits
-for all replicas.
+Differences are listed in ``docs/how-to/from-aiokafka.md``; ``tests/integration/aiokafka`` compares every public name of
+aiokafka. New programs should use :mod:`oncelog.client.aio`, whose defaults are Kafka's: an idempotent producer that
+waits for all replicas.
 """
 
 from oncelog.aiokafka.abc import ConsumerRebalanceListener

@@ -21,7 +21,8 @@ from oncelog.runtime.chance import random
 
 
 def warn_of_no_effect(**arguments: object) -> None:
-    """Warn about deprecated arguments, as aiokafka does: the loop is the running one, versions are negotiated."""
+    """Warn about deprecated arguments that have no effect, as aiokafka does: the client uses the running loop and
+    negotiates versions."""
     for name, value in arguments.items():
         if value is not None:
             warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
@@ -36,7 +37,7 @@ def check_security(
 ) -> None:
     """Refuse the combinations of arguments that aiokafka refuses.
 
-    :raises ConfigError: one of these; also a ValueError.
+    :raises ConfigError: the arguments are such a combination. A ConfigError is also a ValueError.
     """
     if security_protocol not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
         raise ConfigError(
@@ -64,7 +65,7 @@ class ClusterView:
         return {BrokerMetadata(node, *address) for node, address in self._metadata.nodes.items()}
 
     def broker_metadata(self, broker_id: int) -> BrokerMetadata | None:
-        """One broker; None if it is not known."""
+        """The broker with this node id; None if it is not known."""
         address = self._metadata.nodes.get(broker_id)
         return None if address is None else BrokerMetadata(broker_id, *address)
 
@@ -146,7 +147,7 @@ class AIOKafkaClient:
 
     @classmethod
     def of(cls, cluster: ClusterAccess) -> Self:
-        """A view of the cluster that a producer or consumer is connected to."""
+        """The view of the cluster to which a producer or consumer is connected."""
         client = cls.__new__(cls)
         client._cluster = cluster
         return client

@@ -246,7 +246,8 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
 
 
 class NoSuchPartition(UnknownPartition, KafkaTimeoutError):
-    """aiokafka waits for a missing partition and then raises a timeout; this is raised at once and caught as either."""
+    """Raised at once for a partition that does not exist. aiokafka waits for the partition and then raises
+    KafkaTimeoutError, so the class is also one of these."""
 
 
 async def _found(offsets: Awaitable[T]) -> T:

@@ -1,8 +1,7 @@
-"""``aiokafka.errors``: its names for the errors that this client raises, and names for some it never raises.
+"""``aiokafka.errors``: aiokafka's names for the errors that this client raises, and for some that it never raises.
 
-The classes defined below stand for situations that do not arise here, because the client handles them itself (it
-retries, reconnects, looks up the coordinator) or raises another class for them. They exist so that an ``except`` clause
-can name them.
+Most classes defined below are never raised, because the client handles the situation itself (it retries, reconnects,
+looks up the coordinator) or raises another class. They exist so that an ``except`` clause can name them.
 """
 
 from __future__ import annotations
@@ -20,87 +19,92 @@ class IllegalArgumentError(KafkaError):
 
 
 class KafkaConfigurationError(KafkaError):
-    """Never raised: ``oncelog.errors.ConfigError``, a ValueError, is raised instead, before anything is sent."""
+    """Never raised: contradictory settings raise ``oncelog.errors.ConfigError``, which is a ValueError, before anything
+    is sent."""
 
 
 class NoBrokersAvailable(KafkaError):
-    """Never raised: see KafkaConnectionError."""
+    """Never raised: a client that reaches no broker raises KafkaConnectionError."""
 
     retriable = True
     invalid_metadata = True
 
 
 class KafkaUnavailableError(KafkaError):
-    """Never raised: see KafkaConnectionError."""
+    """Never raised: a client that reaches no broker raises KafkaConnectionError."""
 
 
 class NodeNotReadyError(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: a request waits until the connection to its node is ready."""
 
     retriable = True
 
 
 class KafkaProtocolError(KafkaError):
-    """Never raised: the connection is closed with a KafkaConnectionError."""
+    """Never raised: an answer that violates the protocol ends its connection, and its requests fail with
+    KafkaConnectionError or are repeated."""
 
     retriable = True
 
 
 class CorrelationIdError(KafkaProtocolError):
-    """The client handles this case itself."""
+    """Never raised: an answer with a wrong correlation id ends its connection, and its requests fail with
+    KafkaConnectionError or are repeated."""
 
 
 class Cancelled(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: the requests of a lost connection fail with KafkaConnectionError or are repeated."""
 
     retriable = True
 
 
 class TooManyInFlightRequests(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: a request waits while too many others are in flight."""
 
     retriable = True
 
 
 class StaleMetadata(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: the client fetches new metadata and repeats the request."""
 
     retriable = True
     invalid_metadata = True
 
 
 class MetadataEmptyBrokerList(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: the client requests the metadata again."""
 
     retriable = True
 
 
 class UnrecognizedBrokerVersion(KafkaError):
-    """Never raised: see UnsupportedVersionError, which names the request."""
+    """Never raised: UnsupportedVersionError, which names the request, is raised instead."""
 
 
 class IncompatibleBrokerVersion(KafkaError):
-    """No version in use offers the requested feature; see UnsupportedVersionError, too."""
+    """The broker's versions lack a requested feature. For a request that a broker does not serve,
+    UnsupportedVersionError is raised."""
 
 
 class AuthenticationMethodNotSupported(KafkaError):
-    """Never raised: see UnsupportedSaslMechanismError."""
+    """Never raised: UnsupportedSaslMechanismError is raised instead."""
 
 
 class AuthenticationFailedError(KafkaError):
-    """Never raised: see SaslAuthenticationFailed."""
+    """Never raised: SaslAuthenticationFailed is raised instead."""
 
 
 class UnsupportedCodecError(KafkaError):
-    """A batch is compressed with a codec that is not installed; oncelog comes with all of Kafka's."""
+    """Never raised: a batch cannot be compressed with a codec that is missing, because oncelog comes with all codecs of
+    Kafka."""
 
 
 class QuotaViolationError(KafkaError):
-    """The client handles this case itself."""
+    """Never raised: the client waits for the throttle time that a broker demands."""
 
 
 class StaleLeaderEpochCodeError(BrokerResponseError):
-    """Code 13, which brokers have never sent under this name."""
+    """aiokafka's name for error code 13, which is NETWORK_EXCEPTION in Apache Kafka."""
 
     default = Error.NETWORK_EXCEPTION
     retriable = False
@@ -113,9 +117,9 @@ kafka_errors: dict[int, type[BrokerResponseError]] = {
     for kind in list(globals().values())
     if isinstance(kind, type) and issubclass(kind, BrokerResponseError) and BrokerResponseError in kind.__bases__
 }
-"""The exception classes by their error codes."""
+"""The exception class of each error code that brokers send."""
 
 
 def for_code(error_code: int) -> type[BrokerResponseError]:
-    """The class for an error code from a broker; UnknownError for a code that has none of its own."""
+    """The class for an error code from a broker; UnknownError for a code that has no class of its own."""
     return kafka_errors.get(error_code, UnknownError)

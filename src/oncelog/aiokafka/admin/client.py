@@ -41,8 +41,8 @@ _SOURCE_CODES = {name: code for code, name in CONFIG_SOURCES.items()}
 
 
 class AIOKafkaAdminClient:
-    """aiokafka's admin client. The methods' ``timeout_ms`` has no effect: ``request_timeout_ms`` applies. Nor has
-    ``group_coordinator_id``: each group's coordinator is looked up."""
+    """aiokafka's admin client. Two arguments of its methods have no effect: ``timeout_ms``, because
+    ``request_timeout_ms`` applies, and ``group_coordinator_id``, because each group's coordinator is looked up."""
 
     def __init__(
         self,
@@ -246,7 +246,8 @@ class AIOKafkaAdminClient:
     ) -> list[DescribeGroupsResponse]:
         """State and members of groups.
 
-        :raises IncompatibleBrokerVersion: ``include_authorized_operations``, as with aiokafka and an older broker.
+        :raises IncompatibleBrokerVersion: ``include_authorized_operations`` is true, which is not supported; aiokafka
+            raises the same for an older broker.
         """
         if include_authorized_operations:
             raise IncompatibleBrokerVersion(

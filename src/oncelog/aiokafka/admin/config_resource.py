@@ -9,14 +9,14 @@ from oncelog.client.core.arguments import misfit
 
 
 class ConfigResourceType(IntEnum):
-    """What kind of resource has the settings."""
+    """The kind of a resource that has settings: broker or topic."""
 
     BROKER = 4
     TOPIC = 2
 
 
 class ConfigResource:
-    """A topic or a broker, with the settings to ask for or to set."""
+    """A topic or a broker, with the names of the settings to read or the values to set."""
 
     def __init__(
         self, resource_type: ConfigResourceType | str, name: str | int, configs: Mapping[str, str] | None = None

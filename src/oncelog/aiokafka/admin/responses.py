@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 TopicError = tuple[str, int, str | None]
 ConfigRow = tuple[str, str | None, bool, int, bool, list[tuple[str, str | None, int]]]
-"""Name, value, read only, source, sensitive, synonyms."""
+"""One setting: its name, its value, whether it is read-only, its source, whether it is sensitive, and its synonyms."""
 ResourceConfigs = tuple[int, str | None, int, str, list[ConfigRow]]
-"""Error code, error message, type and name of the resource, settings."""
+"""The settings of one resource: error code, error message, type and name of the resource, settings."""
 Group = tuple[int, str, str, str, str, list[tuple[str, str | None, str, str, list[tuple[str, int]]]]]
-"""Error code, name, state, protocol type, assignor, members: id, instance, client, host, partitions."""
+"""One group: error code, name, state, protocol type, assignor and members. A member is its id, its instance id, its
+client id, its host and its partitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Where aiokafka keeps its assignors."""
+"""aiokafka's package that contains its assignors, under the same name."""

@@ -23,9 +23,9 @@ _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_na
 def config_of(
     client: str, kind: type[C], misplaced: Sequence[object], config: object, settings: Mapping[str, object]
 ) -> C:
-    """The configuration passed to a client's constructor: ready, or as keywords.
+    """The configuration of a client: the one passed as ``config``, or one made from keyword arguments.
 
-    :param misplaced: positional arguments, as in confluent-kafka, which takes a dictionary.
+    :param misplaced: positional arguments of the constructor, which are refused; confluent-kafka takes its settings so.
     :raises TypeError: positional arguments were passed, or ``config`` is not a configuration of this client.
     """
     for value in (*misplaced, config):
@@ -48,7 +48,8 @@ def config_of(
 
 
 def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
-    """The settings alone; ``bootstrap_servers`` may be one string and may leave out the port 9092."""
+    """The keyword arguments that are settings, without those that have no effect. ``bootstrap_servers`` may be one
+    string, and may leave out the port 9092."""
     kept: dict[str, Any] = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
     for name in sorted(_NOT_OFFERED & kept.keys()):
         if kept.pop(name) not in (None, "kafka"):

@@ -54,8 +54,8 @@ _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 
 
 class MemberEpochChanged(KafkaError):
-    """The member's epoch changed during the request. Unlike the error codes, this is retriable: the membership
-    continues."""
+    """The member's epoch changed during the request. Unlike STALE_MEMBER_EPOCH from a broker, this error is retriable:
+    the member is still in the group."""
 
     retriable = True
 
@@ -141,7 +141,7 @@ async def epoch_ends(cluster: ClusterAccess, epochs: Mapping[TopicPartition, int
 
 
 class OffsetLookups:
-    """Committed positions of one group."""
+    """Fetches and commits the offsets of one group."""
 
     def __init__(self, cluster: ClusterAccess, finder: CoordinatorFinder, group_id: str) -> None:
         self._cluster = cluster
@@ -204,7 +204,7 @@ class OffsetLookups:
         return build
 
     def _read_commit(self, answer: Any, left: dict[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
-        """Remove accepted partitions from ``left``; returns the retriable error of the rest."""
+        """Remove the accepted partitions from ``left``; returns a retriable error of the remaining ones, or None."""
         last: KafkaError | None = None
         for topic in answer.topics:
             for item in topic.partitions:

@@ -62,7 +62,7 @@ class Polling:
 def running_loop() -> asyncio.AbstractEventLoop:
     """The event loop that a client starts on.
 
-    :raises IllegalStateError: something else than asyncio runs the coroutine.
+    :raises IllegalStateError: no asyncio loop runs the coroutine, but for example trio.
     """
     try:
         return asyncio.get_running_loop()
@@ -90,9 +90,9 @@ def unclosed(
     closings: Iterable[Callable[[], None]],
     close: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Warn of a client that was dropped without being stopped, and close what it left open.
+    """Warn that a client was dropped without being stopped, and close its resources on its loop.
 
-    :param closings: called first; neither they nor ``close`` may refer to the client.
+    :param closings: functions that are called before ``close``. Neither they nor ``close`` may refer to the client.
     """
 
     async def close_all() -> None:

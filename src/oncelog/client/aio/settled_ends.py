@@ -4,9 +4,10 @@ ending transactions.
 Called by readers of a topic up to its end: the admin client, and through it exports, mirrors and commands, and Spark.
 
 A coordinator acknowledges the end of a transaction as soon as its own log has it, and writes the markers to the
-partitions afterwards (KIP-98). So the last stable offset may lag behind a commit that its producer knows of. The
-coordinator tells whether a transaction is really open or is being completed (ListTransactions, KIP-664, from Apache
-Kafka 3.0 on, with DESCRIBE on the transactional id); where it does not, the last stable offset gets a moment to move.
+partitions afterwards (KIP-98). So the last stable offset may lag behind a commit that its producer knows of.
+Coordinators report whether a transaction is still open or is being completed (ListTransactions, KIP-664, from Apache
+Kafka 3.0 on, with DESCRIBE on the transactional id). If none reports it, the reader waits ``WAIT_FOR_UNKNOWN_S`` for
+the last stable offset to move.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from oncelog.errors import Error, KafkaError
 log = logging.getLogger(__name__)
 
 WAIT_FOR_MARKERS_S = 30.0
-"""How long to wait for the markers of a transaction that is being ended: a partition may have no leader meanwhile."""
+"""How long to wait for the markers of a transaction that is being ended; meanwhile a partition may have no leader."""
 WAIT_FOR_UNKNOWN_S = 1.0
 """How long to wait for a transaction whose state no coordinator reports to this client."""
 LOOKUP_S = 5.0
@@ -44,11 +45,11 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class SettledEnds:
-    """The ends of partitions of one cluster.
+    """Finds the ends of one cluster's partitions for read_committed readers.
 
-    It remembers which transaction holds an end back, and for which it has waited in vain, so that a caller that asks
-    again and again, such as a streaming query, waits only once for each. It also remembers the ends that nothing held
-    back: while a log ends there, under the same leader epoch, one request suffices.
+    The object keeps which transaction holds an end back and which has been awaited in vain, so that a caller that asks
+    repeatedly, such as a streaming query, waits only once for each transaction. It also keeps the ends that no
+    transaction held back: while a log still ends there under the same leader epoch, one request suffices.
     """
 
     def __init__(self, cluster: ClusterAccess) -> None:
@@ -64,14 +65,16 @@ class SettledEnds:
         read: Offsets | None = None,
         wait_for_unknown_s: float = GIVE_UP_ON_UNKNOWN_SECONDS,
     ) -> dict[TopicPartition, FoundOffset]:
-        """Last stable offsets behind each transaction whose end was acknowledged before this call.
+        """The last stable offset of each partition, after the markers of all transactions whose end was acknowledged
+        before this call.
 
         A transaction that is open is not waited for. A transaction that is being ended is awaited for
         ``WAIT_FOR_MARKERS_S``; a transaction whose state no coordinator reports, for ``WAIT_FOR_UNKNOWN_S``. If no
-        transaction holds an end back, this takes as long as one request, or two after another if this object knew an
+        transaction holds an end back, this takes as long as one request, or two in sequence if this object knew an
         earlier end.
 
-        :param read: how far the caller has read: it does not wait while there is something to read beyond.
+        :param read: the offsets up to which the caller has read; there is no waiting while a partition can be read
+            beyond them.
         :raises KafkaError: as :func:`~oncelog.client.aio.offset_lookups.list_offsets`.
         """
         names = list(partitions)
@@ -129,7 +132,7 @@ class SettledEnds:
                 )
 
     async def _waits(self, behind: Offsets) -> dict[TopicPartition, float]:
-        """How long to wait for the transaction at each last stable offset; 0: not at all."""
+        """How long to wait for the transaction at each last stable offset, in seconds; 0 for not at all."""
         asked = {name: offset for name, offset in behind.items() if self._in_vain.get(name) != offset}
         states: Mapping[TopicPartition, str | None] = {}
         try:
@@ -144,7 +147,7 @@ class SettledEnds:
         return {name: _wait_s(states.get(name)) if name in asked else 0.0 for name in behind}
 
     async def _states(self, asked: Offsets) -> dict[TopicPartition, str | None]:
-        """The state of the transaction that begins at each of these offsets, as its coordinator has it."""
+        """The state of the transaction that begins at each of these offsets, as its coordinator reports it."""
         unknown = [name for name, offset in asked.items() if self._holders.get(name, (-1, -1))[0] != offset]
         for name, producers in (await describe_producers(self._cluster, unknown)).items():
             first = [one for one in producers if 0 <= one.transaction_start_offset <= asked[name]]
@@ -164,7 +167,8 @@ class SettledEnds:
 
 
 def _wait_s(state: str | None) -> float:
-    """A transaction that is complete has its markers; what still holds the offset back is replication, or it hangs."""
+    """How long to wait for a transaction in this state, in seconds. A complete one already has its markers, so
+    replication holds the offset back, or the transaction hangs."""
     if state in _OPEN:
         return 0.0
     return WAIT_FOR_MARKERS_S if state in _BEING_ENDED else WAIT_FOR_UNKNOWN_S

@@ -21,7 +21,7 @@ from oncelog.types import by_topic
 
 LIST_TRANSACTIONS = Api(ApiKey.LIST_TRANSACTIONS, 0, 2)
 LIST_TRANSACTIONS_BY_AGE = Api(ApiKey.LIST_TRANSACTIONS, 1, 2)
-"""Version 0 has no filter by age (KIP-994)."""
+"""ListTransactions with a filter by age (KIP-994), which version 0 lacks."""
 DESCRIBE_PRODUCERS = Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
 
 

@@ -1,5 +1,5 @@
-"""``aiokafka.coordinator.assignors``: classes that stand for assignors; the rules are in
-``client.core.group.assignors``."""
+"""``aiokafka.coordinator.assignors``: a class for each assignor, which only carries its name.
+``client.core.group.assignors`` implements the assignors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class AbstractPartitionAssignor:
-    """Names an assignor for ``partition_assignment_strategy``. Assignors of one's own are not supported."""
+    """Names an assignor for ``partition_assignment_strategy``. Assignors written by users are not supported."""
 
     name: ClassVar[str]
 

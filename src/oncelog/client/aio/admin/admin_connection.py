@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class AdminConnection:
-    """A connected admin client without its operations."""
+    """The connection of an admin client: its settings, its start and its end, without any administrative operation."""
 
     def __init__(
         self,

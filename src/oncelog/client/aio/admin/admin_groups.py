@@ -37,12 +37,13 @@ OFFSET_DELETE = Api(ApiKey.OFFSET_DELETE, 0, 0)
 
 
 class GroupsAdmin(AdminConnection):
-    """Each call goes to the group's coordinator."""
+    """The admin client's methods for groups. Each request about a group goes to the group's coordinator."""
 
     async def list_consumer_groups(
         self, *, states: Sequence[str] = (), types: Sequence[str] = ()
     ) -> list[GroupListing]:
-        """All groups, share groups too, by name; with ``states`` or ``types`` only those of one of them."""
+        """All groups, including share groups, sorted by name; with ``states`` or ``types``, only groups in one of these
+        states or of one of these types."""
 
         wanted = arguments.names(states, "states")
         of_types = arguments.names(types, "types")
@@ -123,7 +124,7 @@ class GroupsAdmin(AdminConnection):
         return GroupDescription(group_id, "share", group.group_state, "share", group.assignor_name, node, members)
 
     async def _describe_by_id(self, node: int, api: Api, request: Message) -> Any:
-        """The requested group; None if the node knows no group of this type and name."""
+        """The description of a group; None if the node knows no group of this type and name."""
         try:
             answer = await self.cluster.ask(node, api, request)
         except UnsupportedVersionError:

@@ -37,9 +37,9 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 
 class ReplicasAdmin(AdminConnection):
-    """A call that names several partitions tries all of them and raises the first refusal at the end; the refusal that
-    there was no move to cancel has the lowest priority.
-    """
+    """The admin client's methods for replicas and leaders. A call that names several partitions tries all of them and
+    then raises the first refusal. A cancelled move that did not exist (NO_REASSIGNMENT_IN_PROGRESS) is raised only if
+    nothing else was refused."""
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         """Move a partition to these nodes, the preferred leader first; None cancels a move that is under way.

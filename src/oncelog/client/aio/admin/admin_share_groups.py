@@ -1,4 +1,5 @@
-"""The offsets of share groups (KIP-932): one part of the admin client. Otherwise they are ordinary groups."""
+"""The offsets of share groups (KIP-932): one part of the admin client. ``admin_groups`` lists, describes and deletes
+share groups."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ DELETE = Api(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, 0)
 
 
 class ShareGroupsAdmin(AdminConnection):
-    """Each call goes to the group's coordinator. Changes are refused while the group has members."""
+    """The admin client's methods for the offsets of share groups. Each call goes to the group's coordinator, which
+    refuses changes while the group has members."""
 
     async def list_share_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None
@@ -54,7 +56,7 @@ class ShareGroupsAdmin(AdminConnection):
         return await self._at_group(group_id, ask)
 
     async def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Deliver from these offsets on, whatever was delivered before."""
+        """Set the group's start offsets: its next deliveries begin there, and earlier deliveries are forgotten."""
         given = arguments.by_partition(offsets, "offsets")
         wanted = {name: arguments.whole(offset, f"the offset for {name}", 64) for name, offset in given.items()}
         topics = [

@@ -72,7 +72,8 @@ _SET, _DELETE = 0, 1
 
 
 class TopicsAdmin(AdminConnection):
-    """A call that names several topics tries all of them and raises the first refusal at the end."""
+    """The admin client's methods for topics, configurations, offsets and the cluster. A call that names several topics
+    tries all of them and then raises the first refusal."""
 
     async def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
         """Create topics, and return when their leaders are known.
@@ -328,7 +329,7 @@ class TopicsAdmin(AdminConnection):
         return by_node
 
     async def _ask(self, node: int | None, api: Api, request: Message) -> Any:
-        """Ask a node, or any node for None."""
+        """The answer of this node, or of any node if it is None."""
         return await (self.cluster.ask_any(api, request) if node is None else self.cluster.ask(node, api, request))
 
     # --- records
@@ -377,8 +378,9 @@ class TopicsAdmin(AdminConnection):
     async def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
         """The end of each partition for a read_committed reader that must read everything.
 
-        A last stable offset may lag behind a commit that a producer has just seen: this waits for transactions that are
-        being completed, and not for open transactions (:class:`~oncelog.client.aio.settled_ends.SettledEnds`)
+        A last stable offset may lag behind a commit that a producer has just seen. So this method waits for
+        transactions that are being completed, but not for open transactions
+        (:class:`~oncelog.client.aio.settled_ends.SettledEnds`).
         """
         return await SettledEnds(self.cluster).of(arguments.partitions(partitions), wait_for_unknown_s=0)
 

@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
 WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
-"""Version 1 ends a transaction by the older rules, which allow a marker with the epoch of the transaction in the
-partition.
-"""
+"""Version 1 of WriteTxnMarkers, whose older rules accept a marker with the epoch that the open transaction has in the
+partition."""
 
 
 class TransactionsAdmin(AdminConnection):
-    """Coordinators identify transactions by transactional id, partitions by producer id."""
+    """The admin client's methods for transactions. Coordinators identify a transaction by its transactional id,
+    partitions by its producer id."""
 
     async def _at_transaction_coordinator(self, name: str, ask: Callable[[int], Awaitable[T]]) -> T:
         finder = self.cluster.finder(CoordinatorType.TRANSACTION, name)
@@ -86,7 +86,8 @@ class TransactionsAdmin(AdminConnection):
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
         """Transactions that are open in a partition but unknown to every coordinator: they hold back the last stable
-        offset forever, unless :meth:`abort_transaction` ends them. One that ends during the search is not listed."""
+        offset forever, unless :meth:`abort_transaction` ends them. Transactions that end during the search are not
+        listed."""
         open_here = await self._open_in(partitions)
         known: set[tuple[int, TopicPartition]] = set()
         wanted = sorted({producer.producer_id for _, producer in open_here})

@@ -1,7 +1,7 @@
 """Positions of groups: committed offsets, lag, and the targets of a reset.
 
-Called by the command line and the console. There are two lags: to the last stable offset, where a read_committed reader
-stops, and to the end.
+Called by the command line and the console. A group's lag is given both to the last stable offset, where a
+read_committed reader stops, and to the high watermark.
 """
 
 from __future__ import annotations
@@ -29,8 +29,13 @@ class GroupRefused(OncelogError):
 
 
 class PartitionPosition(NamedTuple):
-    """A partition that a group reads; ``committed`` is None without a position; the other offsets are None if the topic
-    is gone or the partition has no leader. ``marker``: what a Spark sink keeps there instead of a position.
+    """The position of a group in one partition, with the last stable offset (``stable``) and the high watermark
+    (``end``).
+
+    :ivar committed: the committed offset; None if the group has none here.
+    :ivar stable: None, like ``end``, if the topic is gone or the partition has no leader.
+    :ivar member: the member that reads the partition, if there is one.
+    :ivar marker: the marker that a Spark sink keeps here instead of a position.
     """
 
     name: TopicPartition
@@ -51,10 +56,11 @@ class PartitionPosition(NamedTuple):
 
 
 class SharePosition(NamedTuple):
-    """A partition that a share group reads or has read: everything before ``start`` is delivered for good.
+    """The position of a share group in one partition: every record before ``start`` is delivered for good.
 
-    ``start`` is None until a member has fetched from it; ``end``, the high watermark, if the topic is gone or the
-    partition has no leader. ``lag``: the records up to there that are not delivered for good, as the broker counts.
+    ``start`` is None until a member has fetched from the partition. ``end`` is the high watermark, None if the topic is
+    gone or the partition has no leader. ``lag`` is the broker's count of records up to ``end`` that are not delivered
+    for good.
     """
 
     name: TopicPartition
@@ -64,7 +70,8 @@ class SharePosition(NamedTuple):
 
 
 class GroupWithPositions(NamedTuple):
-    """A group with all its positions, sorted; a share group has ``shared`` in their place."""
+    """A group with its positions in all partitions, sorted. For a share group they are in ``shared``, and ``positions``
+    is empty."""
 
     group: GroupDescription
     positions: list[PartitionPosition]
@@ -72,7 +79,7 @@ class GroupWithPositions(NamedTuple):
 
 
 class PositionChange(NamedTuple):
-    """The effect of a reset on one position; ``before`` is None if there was no position."""
+    """A group's position in one partition before and after a reset; ``before`` is None if there was no position."""
 
     before: int | None
     after: int
@@ -95,8 +102,11 @@ async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, Gr
 
 
 class GroupCommits(NamedTuple):
-    """The committed offsets of a group, by partition: positions, and markers of Spark sinks. For a share group: its
-    start offsets, and ``shared``, also in partitions that no member has fetched from yet.
+    """The offsets of a group by partition.
+
+    :ivar positions: committed offsets, or the start offsets of a share group.
+    :ivar markers: the markers of Spark sinks.
+    :ivar shared: the details of a share group, also in partitions from which no member has fetched yet.
     """
 
     positions: dict[TopicPartition, int]
@@ -113,7 +123,7 @@ async def _offsets_of(admin: Admin, group: GroupDescription) -> GroupCommits:
 
 
 async def group_offsets(admin: Admin, group: str) -> GroupCommits:
-    """The committed offsets of a group; empty for one that does not exist."""
+    """The committed offsets of a group; empty if the group does not exist."""
     offsets = await admin.list_consumer_group_offsets(group, negative=True)
     found = {name: SinkMarker.of(group, name, committed.metadata) for name, committed in offsets.items()}
     markers = {name: marker for name, marker in found.items() if marker is not None}
@@ -122,9 +132,8 @@ async def group_offsets(admin: Admin, group: str) -> GroupCommits:
 
 
 async def sink_markers(admin: Admin, groups: Iterable[GroupListing]) -> dict[str, SinkMarker]:
-    """The marker of each group that belongs to a Spark sink, if the user may read it. Groups of consumers are not
-    requested.
-    """
+    """The marker of each of these groups that belongs to a Spark sink, if the user may read the group. Groups of
+    consumers are skipped without a request."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def one(group: str) -> SinkMarker | None:
@@ -179,7 +188,7 @@ async def _share_positions(admin: Admin, offsets: Mapping[TopicPartition, ShareG
 
 
 async def _led(admin: Admin, names: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """The partitions that exist and have a leader."""
+    """Those of these partitions that exist and have a leader."""
     there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
     led = {
         TopicPartition(topic.name, item.partition)
@@ -249,7 +258,7 @@ def _shifted(
 
 
 async def move(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Carry out moves of a group without members, as :func:`planned_moves` plans them.
+    """Set the offsets of a group without members, as :func:`planned_moves` has planned them.
 
     :raises GroupRefused: the group has members.
     """

@@ -30,7 +30,8 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class RecordOutcome(Enum):
-    """The outcome of a record's transaction, in the words shown to users."""
+    """The outcome of a record's transaction, or the kind of a control record; the values are the words that users
+    see."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -41,7 +42,7 @@ class RecordOutcome(Enum):
     COMMIT_MARKER = "commit marker"
     ABORT_MARKER = "abort marker"
     CONTROL = "control"
-    """A control record of another kind."""
+    """A control record that is no transaction marker."""
 
 
 class StoredBatch(NamedTuple):
@@ -243,7 +244,8 @@ class OutcomeReader:
         )
 
     async def _outcomes_after(self, tail: Sequence[StoredBatch], end: int) -> dict[int, RecordOutcome]:
-        """Later outcomes, by producer id, of the transactions that no marker in ``tail`` ends."""
+        """How the transactions that no marker in ``tail`` ends have ended later, by producer id; reads at most
+        ``look_ahead_bytes`` further."""
         wanted = _unended(tail)
         found: dict[int, RecordOutcome] = {}
         position, left = self.position, self._look_ahead_bytes or 0
@@ -269,12 +271,13 @@ class OutcomeReader:
         return found
 
     def _move_past(self, batches: list[StoredBatch], end: int) -> None:
-        """Move past the batches; to ``end`` if compaction has left nothing up to there."""
+        """Continue after these batches, or at ``end`` if compaction has left no batch before it."""
         self.position = batches[-1].header.next_offset if batches else end
 
 
 def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
-    """Producers whose transaction no marker in ``batches`` ends, with their last offset there."""
+    """Producers with records of a transaction that no marker in ``batches`` ends, and the offset of their last such
+    record."""
     found: dict[int, int] = {}
     for header, _, control in batches:
         if control in _OUTCOMES:
@@ -285,7 +288,8 @@ def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
 
 
 def decided_outcomes(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[DecidedBatch]:
-    """Outcomes below the last stable offset, where every transaction is over."""
+    """The outcomes of batches below the last stable offset, where every transaction has ended; ``aborted`` is the
+    broker's list of aborted transactions."""
     transactions = AbortedFilter(aborted)
     for batch in batches:
         header, _, control = batch
@@ -302,9 +306,11 @@ def decided_outcomes(batches: list[StoredBatch], aborted: list[Aborted]) -> Iter
 def outcomes_by_markers(
     batches: list[StoredBatch], later: Mapping[int, RecordOutcome] | None = None
 ) -> Iterator[DecidedBatch]:
-    """Outcomes above the last stable offset, up to the high watermark: by the next marker of the same producer.
+    """The outcomes of batches above the last stable offset, up to the high watermark: the next marker of the same
+    producer decides.
 
-    :param later: outcomes by producer id for transactions that no marker in ``batches`` ends; without it they are open.
+    :param later: outcomes, by producer id, of transactions that no marker in ``batches`` ends; a transaction that is
+        missing here is open.
     """
     outcomes: list[RecordOutcome] = []
     ended = dict(later or {})
@@ -325,9 +331,9 @@ _OUTCOMES = {ControlType.COMMIT: RecordOutcome.COMMITTED, ControlType.ABORT: Rec
 
 
 class Producers:
-    """Transactional ids by producer id, looked up when a producer first appears.
+    """Looks up the transactional ids of producer ids, each when its producer first appears.
 
-    Coordinators forget old ones, and old brokers do not report any.
+    Coordinators forget old transactional ids, and old brokers report none.
     """
 
     def __init__(self, admin: Admin) -> None:

@@ -1,9 +1,9 @@
 """Recognises the markers that the Spark sink commits in groups; a marker names the last batch of a query in the
 cluster.
 
-Called by the command line and the console, for any cluster. A marker is the metadata of an offset of -1, which is no
-position, so its group is not a consumer that could be behind. The sink itself reads its marker elsewhere
-(``oncelog.spark.sink.marker``); this module only knows enough to show a marker.
+Called by the command line and the console, for any cluster. A marker is the metadata of a committed offset of -1, which
+is no position, so its group has no lag. The sink reads its own marker with ``oncelog.spark.sink.marker``; this module
+decodes only as much as is shown.
 """
 
 from __future__ import annotations

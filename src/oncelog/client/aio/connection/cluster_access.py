@@ -370,7 +370,8 @@ class ClusterAccess:
 
 
 class UnknownPartition(UnknownTopicOrPartitionError):
-    """A partition named by the caller does not exist. Unlike the error code, this is not retriable."""
+    """The caller named a partition that does not exist. Unlike an UNKNOWN_TOPIC_OR_PARTITION from a broker, this error
+    is not retriable."""
 
     retriable = False
 

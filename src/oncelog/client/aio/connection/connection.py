@@ -78,7 +78,7 @@ class Request:
         self.expect_answer = expect_answer
         self.version = -1
         self.abandoned = False
-        """No caller waits for it any more: it is not sent."""
+        """Whether the caller has stopped waiting; an abandoned request is not sent any more."""
 
 
 class ConnectionOwner(Protocol):
@@ -111,7 +111,7 @@ class ConnectionOwner(Protocol):
 
 
 class BrokerConnection(asyncio.BufferedProtocol):
-    """One socket to one node."""
+    """One connection to one node."""
 
     def __init__(self, owner: ConnectionOwner, node: int, host: str, port: int, ssl_context: Any) -> None:
         self._owner = owner
@@ -121,7 +121,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._ssl_context = ssl_context
         self._transport: asyncio.Transport | None = None
         self._under: asyncio.Transport | None = None
-        """With TLS, the connection that carries it."""
+        """The transport of the TCP connection below TLS; None without TLS."""
         self._client_id = owner.config.client_id
         self._metrics = owner.metrics
         self._traffic = owner.metrics.node(node)
@@ -129,9 +129,9 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._in_flight: deque[tuple[int, Request]] = deque()
         self._queued: list[Request] = []
         self._unwritten: list[Request] = []
-        """Requests that get no answer, until the operating system has accepted their bytes."""
+        """Requests without an answer whose bytes the operating system has not yet accepted."""
         self.unheard = False
-        """Whether requests that get no answer were written, so that nothing shows how far the broker has read."""
+        """Whether requests without an answer were written, for which nothing shows how far the broker has read."""
         self._over: asyncio.Future[None] | None = None
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
@@ -152,7 +152,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     @property
     def load(self) -> int:
-        """Requests that wait for an answer, or to be written."""
+        """The number of requests that wait for an answer, or to be written."""
         return len(self._in_flight) + len(self._queued) + len(self._unwritten)
 
     # --- opening and closing

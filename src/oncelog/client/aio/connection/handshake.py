@@ -30,10 +30,10 @@ def looks_like_tls(data: bytes | bytearray | memoryview) -> bool:
 
 
 def silence(greeted: bool, what: str, timeout_ms: int) -> str:
-    """Why a connection with a silent peer is given up; the text continues a sentence after the
+    """The reason for closing a connection whose peer does not answer, as the end of a sentence that begins with the
     address.
 
-    :param greeted: whether it has answered ApiVersions.
+    :param greeted: whether the peer has answered ApiVersions.
     """
     limit = f"within request.timeout.ms={timeout_ms}"
     if greeted:

@@ -57,7 +57,7 @@ class Network:
         self._bootstrap = list(self._addresses)
         self._connections: dict[tuple[int, int], BrokerConnection] = {}
         self._waiting: dict[tuple[int, int], list[Request]] = {}
-        """Requests to nodes that must not be tried again yet."""
+        """Requests by node and channel that wait until the backoff allows another connection attempt."""
         self._failures: dict[tuple[int, int], int] = {}
         self._not_before: dict[tuple[int, int], int] = {}
         self._why: dict[str, str] = {}
@@ -253,7 +253,7 @@ class Network:
             self._connect(node, channel)[0].send(request)
 
     def _waited(self, key: tuple[int, int]) -> None:
-        """Called when the backoff is over, or the client was closed."""
+        """Send the requests that waited for a backoff; called when it is over, or when the client is closed."""
         for request in self._waiting.pop(key, ()):
             self._send(*key, request)
 
@@ -321,11 +321,12 @@ class Network:
                 self.call_soon(observer)
 
     def refused(self, error: KafkaError) -> None:
-        """A broker will never accept us (wrong credentials, no common version)."""
+        """Record that the brokers will never accept this client (wrong credentials, no common version)."""
         self._refused = error
 
     def learn_features(self, answer: ApiVersionsResponse) -> None:
-        """Record the finalized ``transaction.version`` (KIP-584); at level 0 it is not in the answer."""
+        """Record the level of the finalized feature ``transaction.version`` (KIP-584), which an answer leaves out at
+        level 0."""
         if answer.finalized_features_epoch >= self._features_epoch:
             self._features_epoch = answer.finalized_features_epoch
             levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}

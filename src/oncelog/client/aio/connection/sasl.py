@@ -30,7 +30,7 @@ Ask = Callable[[Api, Message, int], Awaitable[Any]]
 
 
 async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Awaitable[str]]) -> int:
-    """Log in; returns the session's lifetime in ms, 0 for that of the connection.
+    """Log in; returns the lifetime of the session in ms, or 0 if the session lasts as long as the connection.
 
     :raises KafkaError: the mechanism or the credentials were refused.
     """
@@ -66,7 +66,7 @@ async def _bearer(ask: Ask, token: str, extensions: Mapping[str, str]) -> int:
 
 
 class Answered(NamedTuple):
-    """A broker's answer to one step."""
+    """A broker's answer to one step of the login."""
 
     auth_bytes: bytes
     session_lifetime_ms: int

@@ -32,11 +32,13 @@ class Identity(NamedTuple):
 
 
 def ssl_context(config: SecurityConfig) -> ssl.SSLContext:
-    """Raises ConfigError naming the setting that cannot be used.
+    """The TLS context for these settings.
 
-    Chains are accepted as Java accepts them, in any Python: without the extensions that Python 3.13 began to require
-    (``VERIFY_X509_STRICT``), which many private authorities leave out, and up to any trusted certificate, even if it is
-    not a root.
+    Certificate chains are accepted as Java accepts them, with any Python: without the extensions that many private
+    authorities leave out and Python 3.13 requires (``VERIFY_X509_STRICT``), and up to any trusted certificate, even if
+    it is not a root.
+
+    :raises ConfigError: a setting cannot be used; the text names it.
     """
     context = _trusting(config)
     context.verify_flags = (context.verify_flags & ~ssl.VERIFY_X509_STRICT) | ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -1,7 +1,7 @@
-"""Records that the program fetched together but that count as handed out one by one.
+"""Keeps track of records that the program fetched together, but that count as handed out one by one.
 
 Called by the blocking consumer, whose threads must not wait for the event loop at each record. A rebalance or a seek
-invalidates records that are still held.
+invalidates records that the program has not taken yet.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, Topic
 
 
 class _PartitionProgress:
-    """The program's progress in the records of one partition."""
+    """The offset of the next record of one partition that the program will take."""
 
     __slots__ = ("next_offset", "state", "version")
 
@@ -24,7 +24,7 @@ class _PartitionProgress:
 
 
 class BufferedRecords:
-    """How far each partition's records have been handed out."""
+    """Records that were fetched for the program but not all handed out: how far each partition has been handed out."""
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
@@ -33,11 +33,11 @@ class BufferedRecords:
         """Whether a record was handed out since this was last set to False."""
 
     def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord[object, object]]]) -> None:
-        """Hold these records, and no others."""
+        """Hold these records instead of all held before."""
         self.hold_from({name: records[0].offset for name, records in found.items()})
 
     def hold_from(self, first_offsets: Mapping[TopicPartition, int]) -> None:
-        """Hold the records fetched from these offsets on, and no others."""
+        """Hold the records fetched from these offsets on, instead of all held before."""
         self._held.clear()
         for name, offset in first_offsets.items():
             state = self._subscription.assigned.get(name)
@@ -45,7 +45,7 @@ class BufferedRecords:
                 self._held[name] = _PartitionProgress(state, state.version, offset)
 
     def names(self) -> list[TopicPartition]:
-        """The partitions with records that are or were held."""
+        """The partitions of the records that were held last, even if all have been handed out."""
         return list(self._held)
 
     def clear(self) -> None:
@@ -69,7 +69,7 @@ class BufferedRecords:
         return True
 
     def first(self, name: TopicPartition) -> int | None:
-        """The first offset of a partition that is still held."""
+        """The first offset of the partition's held records; None if it has none, or they are invalid."""
         held = self._held.get(name)
         if held is None or held.state is not self._subscription.assigned.get(name):
             return None
@@ -84,7 +84,7 @@ class BufferedRecords:
         return state.position if held is None else held
 
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions to commit."""
+        """The positions to commit: in each assigned partition, the offset after the last record handed out."""
         found: dict[TopicPartition, OffsetAndMetadata] = {}
         for name, state in self._subscription.assigned.items():
             offset = self.position(name)

@@ -158,9 +158,11 @@ class Consumer(Generic[K, V]):
         self._polling.soon()
 
     async def stop(self, *, timeout_ms: int | None = None) -> None:
-        """Commit if that is automatic, leave the group, close the connections. May be called twice.
+        """Stop: commit if ``enable_auto_commit`` is set, leave the group, and close the connections. May be called
+        twice.
 
-        :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
+        :param timeout_ms: give up after this time if the cluster does not answer; None: wait as long as the settings
+            allow.
         """
         check_timeout(timeout_ms)
         if self._closed:
@@ -223,7 +225,8 @@ class Consumer(Generic[K, V]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match; the group assigns partitions; without a group all are read."""
+        """Read these topics, or those whose names match the pattern. With a group, its coordinator or leader assigns
+        the partitions; without a group, this consumer reads all of them."""
         self._subscription.subscribe(topics, pattern, listener)
         self._subscribed("the subscription has changed")
 
@@ -237,7 +240,7 @@ class Consumer(Generic[K, V]):
         self._polling.soon()
 
     def unsubscribe(self) -> None:
-        """Read nothing, and leave the group."""
+        """Read nothing any more, and leave the group."""
         group = self._group if self._subscription.by_group else None
         if group is not None:
             group.membership.leave()
@@ -295,7 +298,7 @@ class Consumer(Generic[K, V]):
     async def _hold_many(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """Like :meth:`getmany`, but the records count as handed out only once ``_held`` records that."""
+        """Like :meth:`getmany`, but a record counts as handed out only when ``_held`` has marked it."""
         found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         self._held.hold(found)
         return found

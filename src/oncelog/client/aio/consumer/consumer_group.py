@@ -79,12 +79,12 @@ class GroupMembership:
     # --- life
 
     def start_commits(self) -> None:
-        """Begin periodic commits, if commits are automatic."""
+        """Begin periodic commits if ``enable_auto_commit`` is set."""
         if self._config.enable_auto_commit:
             self._commit_task = asyncio.get_running_loop().create_task(self._commit_periodically())
 
     async def leave(self) -> None:
-        """Commit if that is automatic, and leave the group."""
+        """Commit if ``enable_auto_commit`` is set, and leave the group."""
         if self._commit_task is not None:
             self._commit_task.cancel()
             await self._commit_quietly(self._subscription.assigned)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class RecordReader:
-    """The reading side of one consumer.
+    """Reads records for one consumer's program.
 
     :param check: raises if the consumer is not open.
     :param polled: called whenever the program requests records.
@@ -110,7 +110,7 @@ class RecordReader:
         return done
 
     def _give_back(self, found: Mapping[TopicPartition, list[Chunk]]) -> None:
-        """Have these chunks read again."""
+        """Return to the first offset of these chunks, so that they are read again."""
         for name, chunks in found.items():
             state = self._subscription.assigned.get(name)
             if state is not None:

@@ -1,4 +1,4 @@
-"""Callers that wait for a consumer's records, and the failures of background work that they will raise.
+"""Wakes callers that wait for a consumer's records, and passes failures of background work on to them.
 
 Called by the asyncio consumer and its parts.
 """
@@ -11,7 +11,8 @@ from oncelog.errors import KafkaError
 
 
 class RecordWaiters:
-    """A failure is raised once, to the next caller; a failure that ends reading is raised to every caller."""
+    """The callers that wait for records. A failure is raised once, to the next caller; a failure that ends reading is
+    raised to every caller."""
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[None], None] = {}
@@ -44,12 +45,12 @@ class RecordWaiters:
                 waiter.set_result(None)
 
     def fail(self, error: KafkaError) -> None:
-        """A background task failed; the program's next call raises the error."""
+        """Raise this error of a background task in the program's next call."""
         self._failure = error
         self.wake()
 
     def end(self, error: KafkaError) -> None:
-        """No records will come until :meth:`begin`; every call raises the error."""
+        """Raise this error in every call until :meth:`begin`, because no records will come before then."""
         self._end = error
         self.wake()
 

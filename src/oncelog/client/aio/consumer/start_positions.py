@@ -28,7 +28,7 @@ _TIMESTAMPS = {Reset.EARLIEST: EARLIEST, Reset.LATEST: LATEST}
 
 
 class Positions:
-    """Finds missing positions.
+    """Finds the starting offset of each partition that has no position.
 
     :param group: the consumer's current group, if it has one.
     :param poll_soon: called when positions were found.
@@ -80,15 +80,15 @@ class Positions:
         return position
 
     async def offsets(self, names: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, FoundOffset]:
-        """The offset of the same timestamp (or ``EARLIEST``, ``LATEST``) in each partition."""
+        """The first offset at or after one timestamp (or ``EARLIEST``, ``LATEST``) in each partition."""
         return await self.offsets_at(dict.fromkeys(names, timestamp))
 
     async def offsets_at(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset]:
-        """The offset of a timestamp in each partition."""
+        """The first offset at or after a timestamp that is given for each partition."""
         return await list_offsets(self._cluster, wanted, read_committed=self._config.read_committed)
 
     async def ends(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
-        """``EARLIEST`` or ``LATEST`` offset of each partition, as a number."""
+        """The ``EARLIEST`` or ``LATEST`` offset of each partition, as plain numbers."""
         found = await self.offsets(arguments.partitions(partitions), timestamp)
         return {name: item.offset for name, item in found.items()}
 

@@ -75,7 +75,8 @@ def _resolve(
     log_start_offset: int,
     error: KafkaError | None,
 ) -> None:
-    """Resolve each record's handle (``done``, ``set_result``, ``set_exception``) with its place or its error."""
+    """Give each record's handle (``done``, ``set_result``, ``set_exception``) the metadata of the stored record, or the
+    error."""
     futures: Iterable[Any] = batch.handles
     if error is not None:
         for future in futures:

@@ -56,7 +56,8 @@ class Batch:
 
 
 class HandBatchOutcome(WholeBatch):
-    """Resolves a future with the place of the first record once all are stored: the batch may be sent in parts."""
+    """Resolves a future with the metadata of the batch's first record once all parts are stored; a batch is sent in
+    parts if the broker finds it too large."""
 
     def __init__(self, future: asyncio.Future[RecordMetadata | None]) -> None:
         self._future = future
@@ -75,7 +76,7 @@ class HandBatchOutcome(WholeBatch):
             self._future.set_result(self._first)
 
     def divided(self) -> None:
-        """A part of the batch was split: there is one more part."""
+        """Count one more part, because a part of the batch was split into two."""
         self._missing += 1
 
     def done(self) -> bool:
@@ -92,7 +93,7 @@ class HandBatchOutcome(WholeBatch):
 
 
 class _Part(WholeBatch):
-    """Some of the batch's records."""
+    """The handle of one part of a batch that was split."""
 
     def __init__(self, whole: HandBatchOutcome, first: bool) -> None:
         self._whole = whole

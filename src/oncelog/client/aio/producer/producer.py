@@ -88,7 +88,8 @@ class Producer(Generic[SentK, SentV]):
     """
 
     _places_without_acks = True
-    """Whether a record sent with acks=0 resolves to its partition with offset -1; else it resolves to None."""
+    """Whether the future of a record sent with acks=0 resolves to its partition with offset -1; otherwise it resolves
+    to None."""
 
     @overload
     def __init__(self: Producer[Bytes, Bytes], **settings: Unpack[ProducerArguments]) -> None: ...
@@ -500,7 +501,7 @@ class Producer(Generic[SentK, SentV]):
 
     @property
     def transaction_open(self) -> bool:
-        """Whether there is a transaction to abort."""
+        """Whether a transaction is open, which :meth:`abort_transaction` can abort."""
         transactions = self._transactions
         return transactions is not None and transactions.state in (
             ClientTxnState.IN_TRANSACTION,
@@ -515,7 +516,7 @@ class Producer(Generic[SentK, SentV]):
         return self._transactions
 
     async def _outcome(self, result: Result, what: str, counted: str) -> None:
-        """Wait for a transactional call; raises its error."""
+        """Wait for the result of a transactional call, and raise its error."""
         began = real_time.monotonic()
         try:
             with waiting(self.config.bootstrap_servers, what, self.config.max_block_ms / 1000):

@@ -34,14 +34,14 @@ from oncelog.settings.kafka_properties import MAX_INT
 from oncelog.types import partitions_there
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
-"""aiokafka's shape: (key, all partitions, available partitions) to a partition."""
+"""A function with aiokafka's signature: from key, all partitions and available partitions to the chosen partition."""
 
 ITERATION_BYTES = 64 * 1024
-"""A sender that never awaits yields to the event loop after this many bytes."""
+"""A sender whose calls never suspend yields to the event loop after filling batches of this many bytes."""
 
 
 class RecordAppender:
-    """The path of a record from the program to its batch.
+    """Puts each record that the program sends into the batch of its partition.
 
     :param poll_soon: called when there is something new to send.
     """
@@ -74,10 +74,10 @@ class RecordAppender:
             sender.passed_over,
         )
         self._open: dict[str, ProducerBatch] = {}
-        """The batch that the sticky partitioner is filling, by topic."""
+        """The batch that the sticky partitioner is filling in each topic."""
         self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
         self.filled = 0
-        """Batches filled since the event loop last ran."""
+        """The number of batches filled since the event loop last ran."""
         self._space_waiters: deque[asyncio.Future[None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -104,7 +104,7 @@ class RecordAppender:
         return self._custom_partitioner is None
 
     def check_send(self) -> None:
-        """Raise unless a record may be sent now."""
+        """Raise an error if the transaction's state does not allow a record now."""
         if self._transactions is not None:
             self._transactions.check_send()
 
@@ -204,9 +204,8 @@ class RecordAppender:
         return True
 
     def time_to_yield(self) -> bool:
-        """Whether enough batches have filled since the last yield to let the event loop run: their requests are then
-        sent together.
-        """
+        """Whether enough batches have been filled since the last yield that the event loop should run and send them
+        together."""
         if self.filled * self._config.max_batch_size < ITERATION_BYTES:
             return False
         self.filled = 0
@@ -222,7 +221,7 @@ class RecordAppender:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> None:
-        """Like :meth:`put`, waiting for memory or for the topic."""
+        """Like :meth:`put`, but waits until the topic is known and there is memory."""
         deadline = real_time.monotonic() + self._config.max_block_ms / 1000
         await self.known_topic(topic)
         try:
@@ -273,21 +272,22 @@ class RecordAppender:
         return self._sticky.current(image), True
 
     def partitions_of(self, image: TopicImage, keys: Sequence[bytes | None]) -> list[int]:
-        """Partitions of records as their keys decide; -1 for records without a key."""
+        """The partition of each record whose key determines it; -1 for a record without a key."""
         if self._custom_partitioner is None:
             return partitions_of_keys(keys, image.partition_count)
         return [-1 if key is None else self._choose(key, image)[0] for key in keys]
 
     def choose_for_batch(self, image: TopicImage) -> int:
-        """The partition for a whole batch without keys."""
+        """Choose the partition for a whole batch of records without keys."""
         chosen, stuck = self._choose(None, image)
         if stuck:
             self._sticky.batch_ended(image, self._config.max_batch_size)
         return chosen
 
     def check_partition(self, image: TopicImage, partition: int) -> None:
-        """
-        :raises UnknownTopicOrPartitionError: the topic has no such partition.
+        """Check that the topic has this partition.
+
+        :raises UnknownTopicOrPartitionError: it has not.
         """
         if not 0 <= partition < image.partition_count:
             raise _no_partition(image, partition)
@@ -317,7 +317,7 @@ class RecordAppender:
                 self._space_waiters.remove(waiter)
 
     def space_freed(self) -> None:
-        """Wake the longest waiting sender; it wakes the next."""
+        """Wake the sender that has waited longest; when it has its memory, it wakes the next one."""
         if self._space_waiters:
             for waiter in self._space_waiters:
                 if not waiter.done():
@@ -325,7 +325,8 @@ class RecordAppender:
                     return
 
     async def known_topic(self, topic: str) -> TopicImage:
-        """The topic, as soon as the cluster knows it; the request makes brokers create it if they may."""
+        """The topic, as soon as the cluster knows it. Looking it up creates the topic if the brokers allow auto
+        creation."""
         self._check_open()
         self.running()
         return await self._cluster.topic(arguments.name(topic, "topics"))

@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     from oncelog.client.core.config import ProducerConfig
 
 SLICE_ROWS = 65_536
-"""Rows sorted by partition at once: a few milliseconds' work."""
+"""The number of rows that are sorted by partition at once, which takes a few milliseconds."""
 
 SLICE_BYTES = 64 << 20
-"""Maximum bytes of a slice that are copied because they are in several chunks; a slice of one row may exceed it."""
+"""Maximum size of a slice's columns that must be copied because they consist of several chunks; a slice of one row may
+exceed it."""
 
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
 
 
 class ArrowSender:
-    """``send_arrow`` of one producer."""
+    """Implements ``send_arrow`` of one producer."""
 
     def __init__(
         self, config: ProducerConfig, appender: RecordAppender, accumulator: Accumulator, many: ManySender
@@ -93,7 +94,7 @@ class ArrowSender:
         handle: WholeBatch,
         now_ms: Callable[[], int],
     ) -> Callable[[], ProducerBatch | None]:
-        """An attempt to queue an already encoded batch."""
+        """A function that tries to queue an already encoded batch."""
         name, payload = image.keys[destination], bytearray(data)
         return lambda: self._accumulator.append_sealed(name, payload, count, max_timestamp, now_ms(), handle)
 
@@ -123,8 +124,9 @@ class ArrowSender:
         return len(known) < len(bounds) or sum(known) + largest_size(None, None, ()) > self._config.max_request_size
 
     def _checked(self, topic: str, batches: list[EncodedBatch]) -> list[EncodedBatch]:
-        """
-        :raises RecordTooLargeError: a row is too large; none has been queued.
+        """The batches, if none is too large.
+
+        :raises RecordTooLargeError: a row is too large; no row has been queued.
         """
         too_large = max((len(item.data) for item in batches if item.records_count == 1), default=0)
         if too_large > self._config.max_request_size:
@@ -132,8 +134,9 @@ class ArrowSender:
         return batches
 
     def _check_partitions(self, image: TopicImage, column: pa.ChunkedArray) -> None:
-        """
-        :raises UnknownTopicOrPartitionError: the topic lacks one of these partitions.
+        """Check that the topic has all partitions in the column.
+
+        :raises UnknownTopicOrPartitionError: it lacks one of them.
         """
         for chunk in column.chunks:
             if chunk.null_count:
@@ -143,7 +146,7 @@ class ArrowSender:
                 self._appender.check_partition(image, int(partition))
 
     def _destinations(self, image: TopicImage, columns: Mapping[str, Any], partition: int | None) -> Any:
-        """A partition for each row."""
+        """The partition of each row, as an array."""
         rows = len(columns["value"])
         if partition is not None:
             return np.full(rows, partition, np.int32)
@@ -161,14 +164,16 @@ class ArrowSender:
         return found
 
     def _round_robin(self, image: TopicImage, rows: int, size_bytes: int) -> Any:
-        """A partition for each of these rows without keys, batch by batch."""
+        """The partition of each of these rows without keys: consecutive rows, about a batch each, take turns over
+        partitions."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
         chosen = [self._appender.choose_for_batch(image) for _ in range(min(batches, rows))]
         return np.repeat(np.array(chosen, np.int32), -(-rows // len(chosen)))[:rows]
 
 
 def _check_columns(names: list[str]) -> None:
-    """
+    """Check the names of a table's columns.
+
     :raises TypeError: the column ``value`` is missing, or a column is unknown.
     """
     if "value" not in names or any(name not in _COLUMNS for name in names):
@@ -177,7 +182,7 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _slices(table: pa.Table) -> Iterator[pa.Table]:
-    """Parts of the table in which each column is small enough to join its chunks."""
+    """Consecutive slices of the table that are small enough to join the chunks of each column."""
     start = 0
     while start < table.num_rows:
         rows = table.slice(start, SLICE_ROWS)
@@ -188,13 +193,14 @@ def _slices(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _to_copy_bytes(rows: pa.Table) -> int:
-    """Bytes of the columns that lie in several chunks, not counting buffers that chunks share."""
+    """The size in bytes of columns with several chunks, which joining copies; buffers that chunks share are not
+    counted."""
     columns = (column for column in rows.columns if column.num_chunks > 1)
     return sum(column.nbytes for column in columns if not (pa.types.is_dictionary(column.type) or is_view(column.type)))
 
 
 def _columns(table: pa.Table) -> Mapping[str, Any]:
-    """The columns, each as one array; a column in one chunk is not copied."""
+    """Each column as one array; only a column with several chunks is copied."""
     found: dict[str, Any] = {}
     for name in table.schema.names:
         column = table.column(name)

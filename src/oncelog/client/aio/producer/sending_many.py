@@ -23,7 +23,8 @@ from oncelog.records.batch import BatchBuilder, Headers
 
 
 class StoredRun(NamedTuple):
-    """The position of consecutive records of one call: ``records`` records from ``offset`` on (-1: unknown)."""
+    """Consecutive records of one call that were stored together: ``records`` records from ``offset`` on (-1 if
+    unknown)."""
 
     topic: str
     partition: int
@@ -32,14 +33,13 @@ class StoredRun(NamedTuple):
 
 
 class ManyDeliveries:
-    """The outcome of all batches of one call, as one future."""
+    """Combines the outcomes of all batches of one call into one future."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.future: asyncio.Future[list[StoredRun]] = loop.create_future()
         self._stored: dict[tuple[int, ...], StoredRun] = {}
-        """Positions by index in the call; the halves of a split batch have longer indexes, which begin with the index
-        of that batch.
-        """
+        """The stored runs by their place in the call. A place is the batch's number; the halves of a split batch append
+        0 and 1 to it."""
         self._batches = 0
         self._missing = 0
         self._complete = False
@@ -53,7 +53,7 @@ class ManyDeliveries:
         return _BatchHandle(self, name, place, count)
 
     def divided(self) -> None:
-        """A batch was split: two parts take the place of one."""
+        """Count the two halves of a split batch, which were added as parts, instead of the whole batch."""
         self._missing -= 1
 
     def all_queued(self) -> None:
@@ -102,15 +102,16 @@ class _BatchHandle(WholeBatch):
         self._many.failed(error)
 
     def exception(self) -> None:
-        """Like a future's method; the program uses the future of the whole call instead."""
+        """Does nothing; a future's method of this name marks its error as seen, but the program uses the future of the
+        whole call."""
 
 
 Queue = Callable[[Callable[[], ProducerBatch | None]], Awaitable[ProducerBatch]]
-"""Repeats an attempt to queue a batch until there is memory for it."""
+"""A function that repeats an attempt to queue a batch until there is memory for it."""
 
 
 class Rows(NamedTuple):
-    """Columns of one call, as lists of equal length; one timestamp may stand for all."""
+    """The columns of one call, as lists of equal length; ``timestamps`` may be one number for all rows."""
 
     values: list[bytes | None]
     keys: list[bytes | None] | None
@@ -154,7 +155,7 @@ _CONTENTS = _BYTES_OR_NONE | {bytearray, memoryview}
 
 
 def _contents(what: str, given: Sequence[Bytes | None]) -> list[bytes | None]:
-    """A column of keys or values, buffers copied."""
+    """A column of keys or values as a list; buffers are copied."""
     fields: list[Any] = list(given)
     if _BYTES_OR_NONE.issuperset(map(type, fields)):
         return fields
@@ -166,7 +167,7 @@ def _contents(what: str, given: Sequence[Bytes | None]) -> list[bytes | None]:
 
 
 def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[int]:
-    """One timestamp for all rows, or one for each; numpy numbers and pandas columns are accepted."""
+    """One timestamp for all rows, or a list with one for each row; numpy numbers and pandas columns are accepted."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         return arguments.whole(given, "timestamp_ms")
     timestamps: list[Any] = list(given)
@@ -178,7 +179,7 @@ def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[in
 
 
 def larger_than(rows: Rows, limit_bytes: int) -> int:
-    """The size of a row that may exceed the limit; 0 if no row does."""
+    """An upper bound on the size in bytes of the first row whose bound exceeds the limit; 0 if there is none."""
     longest = max((len(value) for value in rows.values if value is not None), default=0)
     longest += max((len(key) for key in rows.keys or () if key is not None), default=0)
     if rows.headers is None and largest_size(None, None, ()) + longest <= limit_bytes:
@@ -213,9 +214,8 @@ class _RowsSender:
         choose: Callable[[], int],
         now_ms: Callable[[], int],
     ) -> None:
-        """The key of a row determines its partition; rows without a key go, batch by batch, to the partition that
-        ``choose`` returns. Rows with keys keep their order in each partition.
-        """
+        """Send the rows to the partitions that their keys determine; rows without a key go, batch by batch, to the
+        partition that ``choose`` returns. Rows with keys keep their order in each partition."""
         if rows.keys is None or self._image.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
@@ -232,7 +232,7 @@ class _RowsSender:
             await self.send(some, choose if partition < 0 else _always(partition), now_ms)
 
     async def send(self, rows: Rows, choose: Callable[[], int], now_ms: Callable[[], int]) -> None:
-        """Each batch goes to the partition that ``choose`` returns, whatever its keys are."""
+        """Send the rows in batches; each batch goes to the partition that ``choose`` returns, whatever its keys are."""
         row = 0
         while row < len(rows.values):
             builder = BatchBuilder()
@@ -255,7 +255,7 @@ def _append(
 
 
 class ManySender:
-    """``send_many`` of one producer."""
+    """Implements ``send_many`` of one producer."""
 
     def __init__(
         self, config: ProducerConfig, appender: RecordAppender, accumulator: Accumulator, cluster: ClusterAccess
@@ -287,7 +287,7 @@ class ManySender:
         return many.future
 
     async def begin(self, topic: str, partition: int | None) -> tuple[TopicImage, ManyDeliveries]:
-        """The topic that a call sends to, and the object that receives the outcome of its batches."""
+        """Begin a call; returns the topic and the object that collects the outcomes of its batches."""
         if partition is not None:
             arguments.whole(partition, "partition", 32)
         self._appender.check_send()

@@ -72,7 +72,7 @@ class BatchTransactions:
         self._delivery_setting = delivery_setting
         self._max_request_bytes = max_request_bytes
         self.producer = NO_PRODUCER
-        """The producer id and epoch in use: granted to :meth:`init`, passed to :meth:`join`, or renewed by a
+        """The producer id and epoch in use: returned to :meth:`init`, passed to :meth:`join`, or renewed by a
         commit."""
         self._v2 = False
         self._sequences: dict[TopicPartition, int] = {}
@@ -208,8 +208,8 @@ class BatchTransactions:
         """Abort and begin the next epoch, as EndTxn itself does from version 2 on.
 
         The request that aborts is answered with CONCURRENT_TRANSACTIONS. Before Apache Kafka 4.0 its repetition is
-        answered with a fencing error, because the first request, or another run, has raised the epoch. Nobody writes
-        with the old epoch any more.
+        answered with a fencing error, because the first request, or another run, has raised the epoch. In both cases no
+        producer can write with the old epoch any more.
         """
         try:
             await self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self.producer))

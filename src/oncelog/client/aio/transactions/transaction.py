@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Transactional(Protocol):
-    """A producer with transactions."""
+    """The methods of a transactional producer that a transaction block calls."""
 
     @property
     def transaction_open(self) -> bool: ...
@@ -34,7 +34,7 @@ ProducerT = TypeVar("ProducerT", bound=Transactional)
 
 
 class Transaction(Generic[ProducerT]):
-    """Commits at the end, aborts on an exception."""
+    """A transaction as an ``async with`` block, committed at its end and aborted on an exception."""
 
     def __init__(self, producer: ProducerT) -> None:
         self._producer = producer
@@ -58,13 +58,15 @@ class Transaction(Generic[ProducerT]):
             await within(limit_ms(error), self._abort())
 
     async def _abort(self) -> None:
-        """Abort. The block's own exception propagates; an exception raised here would hide it."""
+        """Abort the open transaction, if there is one. The block's own exception propagates; an exception raised here
+        would hide it."""
         if self._producer.transaction_open:
             await self._producer.abort_transaction()
 
 
 async def end_before_stop(transactions: TransactionManager, config: ProducerConfig) -> None:
-    """Finish an end under way, or readers of committed records would wait for the transaction's timeout."""
+    """Finish a commit or abort under way before the producer stops; otherwise readers of committed records would wait
+    for the transaction's timeout."""
     ending = transactions.ending
     if ending is None:
         return

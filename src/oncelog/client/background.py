@@ -27,7 +27,7 @@ class Client(Protocol):
     """A blocking client."""
 
     def _forked(self) -> None:
-        """Called in the child after a fork: a started client and its records belong to the parent."""
+        """Called in the child process after a fork: a started client and its records belong to the parent process."""
         ...
 
 
@@ -61,9 +61,8 @@ class BackgroundLoop:
             raise
 
     def start(self, work: Coroutine[Any, Any, None], stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for a client's start; after an interrupt ``stop`` closes the client, even if it has only partly
-        started.
-        """
+        """Wait until a client has started. After an interrupt, ``stop`` closes the client, even if it has started only
+        in part."""
         try:
             self.run(work)
         except BaseException:
@@ -110,7 +109,7 @@ def background() -> BackgroundLoop:
 
 
 def tell_of_fork(client: Client) -> None:
-    """Have the client's ``_forked`` called in the child when the process forks."""
+    """Register the client, so that its ``_forked`` is called in the child whenever the process forks."""
     with _lock:
         _clients.add(client)
 

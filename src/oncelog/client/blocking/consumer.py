@@ -1,4 +1,5 @@
-"""The blocking consumer: records cross from the loop's thread in batches, and count as handed out one by one.
+"""The blocking consumer: fetched records pass from the loop's thread to the program in batches, but count as handed out
+one by one.
 
 Called by programs and the command line.
 """
@@ -45,7 +46,8 @@ T = TypeVar("T")
 
 
 class _ThreadedListener(ConsumerRebalanceListener):
-    """Runs a program's listener off the loop's thread, so that it may call the blocking client."""
+    """Calls a program's listener on a thread of its own, not the loop's, so that the listener may call the blocking
+    client."""
 
     def __init__(self, listener: ConsumerRebalanceListener) -> None:
         self._listener = listener
@@ -89,14 +91,14 @@ class Consumer(Generic[K, V]):
         self._background: BackgroundLoop | None = None
         self._closed = False
         self._chunk: deque[ConsumerRecord[K, V]] = deque()
-        """Fetched records waiting for the program, in order; filled on the loop, so that an interrupt loses none."""
+        """Fetched records that wait for the program, in order. They are added on the loop, so that an interrupt loses
+        none."""
         self._found: dict[TopicPartition, list[ConsumerRecord[K, V]]] = {}
-        """Records that a call of ``getmany`` is about to return; if it is interrupted, the next call returns them
-        first.
-        """
+        """Records that a call of ``getmany`` is about to return. If that call is interrupted, the next call returns
+        them first."""
         self._whole = False
-        """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to return the waiting records; if it is
-        interrupted, they are fetched again."""
+        """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to return the records that were fetched
+        last. If that call is interrupted, they are fetched again."""
         tell_of_fork(self)
 
     @property
@@ -221,7 +223,8 @@ class Consumer(Generic[K, V]):
         return bool(self._chunk)
 
     def _next_held(self) -> ConsumerRecord[K, V] | None:
-        """The next waiting record; skips records of partitions that were revoked or sought meanwhile."""
+        """The next record that waits for the program; skips records of partitions that were revoked or sought in the
+        meantime."""
         chunk, hand_out = self._chunk, self._consumer._held.hand_out
         while chunk:
             record = chunk.popleft()
@@ -259,7 +262,8 @@ class Consumer(Generic[K, V]):
         read: Callable[[], Coroutine[Any, Any, dict[TopicPartition, T]]],
         first_offset: Callable[[T], int | None],
     ) -> dict[TopicPartition, T]:
-        """Records fetched earlier but not yet handed out come first."""
+        """Read whole batches. Records that were fetched earlier but not handed out come first, because they are fetched
+        again."""
 
         async def on_loop() -> dict[TopicPartition, T]:
             self._give_back_all()
@@ -287,7 +291,8 @@ class Consumer(Generic[K, V]):
         return record
 
     def _give_back(self, partitions: Collection[TopicPartition]) -> None:
-        """Fetch records of these partitions again that were fetched but not handed out."""
+        """Seek these partitions back to their first record that was fetched but not handed out, so that it is fetched
+        again."""
         self._left()
         self._chunk = deque(
             item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions

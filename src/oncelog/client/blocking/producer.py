@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 HANDED_OVER = 8192
-"""Records that may wait between the caller's thread and the loop's; the producer's own bound is ``buffer.memory``."""
+"""How many records may wait in the queue between the caller's thread and the loop's; behind the queue,
+``buffer.memory`` is the limit."""
 
 LARGE_BYTES = 4096
 LARGE_HANDED_OVER_BYTES = 8 << 20
@@ -108,7 +109,8 @@ class Producer(Generic[SentK, SentV]):
         )
         self._background: BackgroundLoop | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
-        """Records, and events to set once everything queued before them has been handed over."""
+        """Records, and events that are set once all records queued before them have been passed to the asyncio
+        producer."""
         self._large_bytes = 0
         """Total size of the large records in the queue."""
         self._large_lock = threading.Lock()
@@ -171,14 +173,16 @@ class Producer(Generic[SentK, SentV]):
     close = stop
 
     def _begin_flush(self) -> Future[None] | None:
-        """Like :meth:`flush`, without waiting; None if there is nothing to flush, or it belongs to another process."""
+        """Like :meth:`flush`, without waiting; None if there is nothing to flush, or if the producer belongs to another
+        process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
         return asyncio.run_coroutine_threadsafe(self._flush(), chosen.loop)
 
     def _begin_stop(self) -> Future[None] | None:
-        """Like :meth:`stop`, without waiting; None if there is nothing to stop, or it belongs to another process."""
+        """Like :meth:`stop`, without waiting; None if there is nothing to stop, or if the producer belongs to another
+        process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
@@ -311,7 +315,7 @@ class Producer(Generic[SentK, SentV]):
             self._task = asyncio.get_running_loop().create_task(self._pump())
 
     async def _pump(self) -> None:
-        """Hand queued records to the producer, in order."""
+        """Pass queued records to the asyncio producer, in order, until the queue is empty."""
         queue, appender, mark = self._queue, self._producer._appender, asyncio.Event
         try:
             while True:
@@ -344,7 +348,7 @@ class Producer(Generic[SentK, SentV]):
                 self._idle.set()
 
     async def _handed_over(self) -> None:
-        """Wait until everything sent so far is with the producer."""
+        """Wait until everything queued so far has been passed to the asyncio producer."""
         if not self._queue and (self._idle is None or self._idle.is_set()):
             return
         reached = asyncio.Event()
@@ -375,8 +379,8 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> Delivery[list[StoredRun]]:
-        """Queue many records given as columns, behind everything sent before; the delivery carries partition and offset
-        of each run of them, or the error. See the asyncio producer."""
+        """Queue many records given as columns, after everything sent before. The delivery resolves to the partition and
+        offset of each run of records, or raises the error. See the asyncio producer."""
         return self._queue_many(
             lambda: self._producer.send_many(
                 topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, headers=headers
@@ -386,13 +390,13 @@ class Producer(Generic[SentK, SentV]):
     def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
     ) -> Delivery[list[StoredRun]]:
-        """Queue the rows of an Arrow table, behind everything sent before. See the asyncio producer."""
+        """Queue the rows of an Arrow table, after everything sent before. See the asyncio producer."""
         return self._queue_many(lambda: self._producer.send_arrow(topic, table, partition=partition))
 
     def _queue_many(
         self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[StoredRun]]]]
     ) -> Delivery[list[StoredRun]]:
-        """Waits until everything is queued, that is, while ``buffer.memory`` is used up."""
+        """Queue all records of one call; waits while ``buffer.memory`` is used up."""
         delivery: Delivery[list[StoredRun]] = Delivery(self.start()._loop())
 
         async def queue() -> None:
@@ -410,7 +414,8 @@ class Producer(Generic[SentK, SentV]):
         return self._run(lambda: self._producer.partitions_for(topic))
 
     def metrics(self) -> Metrics:
-        """This producer's metrics; see the asyncio producer. Neither starts it nor waits for queued records."""
+        """This producer's metrics; see the asyncio producer. The call does not start the producer, and does not wait
+        for queued records."""
 
         async def on_loop() -> Metrics:
             return self._producer.metrics()
@@ -442,7 +447,8 @@ class Producer(Generic[SentK, SentV]):
         return self._run(self._producer.prepare)
 
     def complete(self, token: str) -> None:
-        """End the prepared transaction as the database says: commit it if ``token`` is its token, else abort it."""
+        """End the prepared transaction as the database decides: commit it if ``token`` is the prepared transaction's
+        token, otherwise abort it."""
         self._run(lambda: self._producer.complete(token))
 
     @property
@@ -470,7 +476,7 @@ class Producer(Generic[SentK, SentV]):
 
 
 class Transaction(Generic[SentK, SentV]):
-    """One transaction as a block."""
+    """A transaction as a ``with`` block."""
 
     def __init__(self, producer: Producer[SentK, SentV]) -> None:
         self._producer = producer

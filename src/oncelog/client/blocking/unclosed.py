@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class UnclosedProducer(Protocol):
-    """A producer that was started."""
+    """The methods of a started producer that are called when the program drops it or ends."""
 
     def _begin_flush(self) -> Future[None] | None:
         """As ``flush()``, without waiting; None if there is nothing to flush."""
@@ -42,14 +42,15 @@ class UnclosedProducer(Protocol):
 _open: weakref.WeakSet[UnclosedProducer] = weakref.WeakSet()
 _ending: dict[Future[None], UnclosedProducer] = {}
 kept: set[object] = set()
-"""Keeps each producer's objects alive: collected together with it in a cycle, they would end before it is closed."""
+"""The objects of each open producer, which must live until it is closed: garbage collection of a reference cycle would
+end them earlier."""
 _lock = threading.Lock()
 _registered = False
 _hurried = False
 
 
 def opened(producer: UnclosedProducer) -> None:
-    """Close this producer when the program ends, unless it has been closed by then."""
+    """Close this producer when the program ends, unless the program has closed it before."""
     global _registered
     with _lock:
         _open.add(producer)
@@ -61,13 +62,13 @@ def opened(producer: UnclosedProducer) -> None:
 
 
 def closed(producer: UnclosedProducer) -> None:
-    """The producer is closed: drop it."""
+    """Forget this producer, because it has been closed."""
     with _lock:
         _open.discard(producer)
 
 
 def dropped(producer: UnclosedProducer) -> None:
-    """Called when the program holds no reference any more: closes the producer in the background."""
+    """Close the producer in the background; called when the program holds no reference to it any more."""
     end = producer._begin_stop()
     if end is not None:
         _ending[end] = producer
@@ -102,7 +103,7 @@ def _still_open() -> list[UnclosedProducer]:
 
 
 def _wait(ends: list[Future[None]]) -> set[Future[None]]:
-    """Wait; returns those that did not finish in time."""
+    """Wait for these futures; returns those that are not done in time."""
     global _hurried
     try:
         return wait(ends, 0 if _hurried else AT_EXIT_SECONDS / 2).not_done
@@ -112,7 +113,7 @@ def _wait(ends: list[Future[None]]) -> set[Future[None]]:
 
 
 def _after_fork() -> None:
-    """The producers belong to the parent."""
+    """Forget all producers in the child process, because they belong to the parent."""
     global _lock
     _lock = threading.Lock()
     _open.clear()

@@ -1,8 +1,9 @@
-"""Arguments that programs pass: names, numbers, lists, partitions, positions. A string instead of a list is refused.
+"""Checks arguments that programs pass: names, numbers, lists, partitions, positions. A string instead of a list is
+refused.
 
 Called by the clients' methods before anything is sent. A wrong type raises TypeError, a number that no request can
-carry NumberOutOfRangeError; both messages say what was given and what is allowed. ``admin_arguments`` checks the admin
-client's own arguments.
+carry NumberOutOfRangeError; both messages name the given value and the allowed ones. ``admin_arguments`` checks the
+admin client's own arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
-"""Positions as programs give them: numbers, pairs of number and metadata, or ``OffsetAndMetadata``."""
+"""Positions in the forms that programs may use: an offset, a pair of offset and metadata, or ``OffsetAndMetadata``."""
 
 ARROW_MISSING = "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"
 
@@ -30,7 +31,7 @@ MAX_NUMBERS = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
 
 
 def names(values: Iterable[str], what: str) -> list[str]:
-    """Non-empty strings without repetitions, in the order given.
+    """The names as a list without repetitions, in the order given; each must be a non-empty string.
 
     :param what: what the list contains, in the plural: "topics".
     """
@@ -40,7 +41,7 @@ def names(values: Iterable[str], what: str) -> list[str]:
 
 
 def name(value: object, what: str) -> str:
-    """A non-empty string that can be sent.
+    """The name, checked: a non-empty string that the protocol can encode.
 
     :param what: the kind of thing that the string names, in the plural: "topics".
     """
@@ -50,7 +51,7 @@ def name(value: object, what: str) -> str:
 
 
 def text(value: object, what: str) -> str:
-    """A string that can be sent, possibly empty.
+    """The text, checked: a string that the protocol can encode, possibly empty.
 
     :param what: the argument's name: "group_id".
     """
@@ -70,8 +71,8 @@ def _writable(value: str, what: str) -> str:
 
 
 def whole(value: object, what: str, bits: int = 64) -> int:
-    """An integer, possibly of another library's type, that fits into a field of ``bits`` bits; floats and strings are
-    refused."""
+    """The number as an int, checked: an integer, possibly of another library's type, that fits into ``bits`` bits;
+    floats and strings are refused."""
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -84,7 +85,7 @@ def whole(value: object, what: str, bits: int = 64) -> int:
 
 
 def seconds(value_ms: object, what: str) -> float:
-    """A duration given in ms, as seconds; infinity is allowed."""
+    """A duration given in ms, in seconds; infinity is allowed."""
     if isinstance(value_ms, float) and not isnan(value_ms):
         return value_ms / 1000
     return whole(value_ms, what) / 1000
@@ -101,7 +102,7 @@ def wholes(values: Iterable[int], what: str, bits: int = 64) -> list[int]:
 
 
 def listed(values: Iterable[T], kind: type[T]) -> list[T]:
-    """A list of objects of one class."""
+    """The values as a list, checked: each must be an instance of ``kind``."""
     if isinstance(values, (str, bytes, bytearray, kind)) or not isinstance(values, Iterable):
         raise TypeError(misfit(kind, values, "a list of {wanted} is needed, not {given}"))
     found = list(values)
@@ -112,10 +113,10 @@ def listed(values: Iterable[T], kind: type[T]) -> list[T]:
 
 
 def misfit(kind: type, value: object, sentence: str) -> str:
-    """A message about a value of the wrong class. If the class has the same name as the expected one, as another
-    client's class may, the message names both modules.
+    """The message of an error about a value of the wrong class. If both classes have the same name, as another client's
+    class may, the message names both modules.
 
-    :param sentence: with ``{wanted}`` for the class and ``{given}`` for the value.
+    :param sentence: the message, with ``{wanted}`` for the class and ``{given}`` for the value.
     """
     for other in type(value).__mro__:
         if other is not kind and other.__name__ == kind.__name__:
@@ -124,7 +125,8 @@ def misfit(kind: type, value: object, sentence: str) -> str:
 
 
 def _public_name(kind: type) -> str:
-    """The name under which programs import a class: from a package above its module, or from the asyncio client."""
+    """The full name under which programs import a class: from a package above its module, or from the asyncio
+    client."""
     parts = kind.__module__.split(".")
     packages = [".".join(parts[:size]) for size in range(1, len(parts))]
     for package in (*packages, "oncelog.client.aio"):
@@ -134,7 +136,7 @@ def _public_name(kind: type) -> str:
 
 
 def function(value: T | None, what: str) -> T | None:
-    """A callable, or None.
+    """A callable or None, checked.
 
     :param what: the argument's name: "value_serializer".
     """
@@ -144,17 +146,17 @@ def function(value: T | None, what: str) -> T | None:
 
 
 def walked(values: T) -> T | list[Any]:
-    """The items of an iterator as a list: iterating may call a blocking client, which must not happen on the client's
-    thread. Anything else is returned unchanged, to be checked there."""
+    """The items of an iterator as a list, because iterating may call a blocking client, which must not happen on the
+    client's thread. Any other value is returned unchanged and unchecked."""
     if isinstance(values, Iterable) and not isinstance(values, Collection):
         return list(values)
     return values
 
 
 def mapping(values: Mapping[K, V], form: str) -> Mapping[K, V]:
-    """A mapping.
+    """The mapping, checked.
 
-    :param form: its form in messages: "{topic: number}".
+    :param form: the expected form, for messages: "{topic: number}".
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{form} is needed, not {values!r}")
@@ -162,7 +164,7 @@ def mapping(values: Mapping[K, V], form: str) -> Mapping[K, V]:
 
 
 def by_partition(values: Mapping[TopicPartition, V], what: str) -> dict[TopicPartition, V]:
-    """A mapping from partitions.
+    """The mapping, checked, with each key as a TopicPartition.
 
     :param what: what the values are, in the plural: "offsets".
     """
@@ -172,7 +174,7 @@ def by_partition(values: Mapping[TopicPartition, V], what: str) -> dict[TopicPar
 
 
 def partitions(values: object) -> list[TopicPartition]:
-    """Partitions, without repetitions, in the order given."""
+    """The partitions as a list without repetitions, in the order given."""
     one = isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str)
     if one or isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(
@@ -182,7 +184,7 @@ def partitions(values: object) -> list[TopicPartition]:
 
 
 def partition(value: object) -> TopicPartition:
-    """One partition; a plain pair is accepted, too."""
+    """The partition, checked; a plain pair is accepted, too."""
     if value.__class__ is TopicPartition:
         known: TopicPartition = value
         if known.partition.__class__ is int and 0 <= known.partition <= MAX_NUMBERS[32]:
@@ -206,7 +208,7 @@ def times(values: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
 
 
 def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Positions to commit.
+    """The positions to commit, checked.
 
     :raises IllegalStateError: an offset is negative.
     """
@@ -234,7 +236,7 @@ def _position(key: TopicPartition, given: object) -> OffsetAndMetadata:
 
 
 def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:
-    """The group, or member, that commits."""
+    """The group that commits, with the member if one was given; a string is a group id."""
     if isinstance(given, str):
         return ConsumerGroupMetadata(text(given, "group_id"))
     if not isinstance(given, ConsumerGroupMetadata):

@@ -1,8 +1,8 @@
-"""The client's exceptions, and which of them each error code of the protocol becomes.
+"""The client's exceptions, and the table that chooses one for each error code of the protocol.
 
 Producers distinguish three kinds. Retriable errors are handled inside the client and only surface as a timeout. After
 an ``AbortableTransactionError`` the transaction must be aborted; then work continues. After a ``FatalProducerError``
-the producer can only be closed. Names are aiokafka's where it has one.
+the producer can only be closed. Exceptions have aiokafka's names where aiokafka has the same one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class IllegalStateError(KafkaError):
-    """A method was called in the wrong state; the text says what to call instead."""
+    """A method was called in the wrong state; the text names the method to call instead."""
 
     default = Error.INVALID_REQUEST
 
@@ -64,7 +64,7 @@ class ProducerClosed(IllegalStateError):
 
 
 class ConsumerStoppedError(OncelogError, RuntimeError):
-    """The consumer was stopped; as in aiokafka not a KafkaError, which a reading loop may catch and ignore."""
+    """The consumer was stopped. As in aiokafka this is not a KafkaError, which a reading loop may catch and ignore."""
 
 
 class KafkaTimeoutError(KafkaError):
@@ -129,7 +129,7 @@ class NoOffsetForPartitionError(KafkaError):
 class LogTruncationError(OffsetOutOfRangeError):
     """Records that were already read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
 
-    ``divergent_offset``: the first lost offset, or None if the broker does not know.
+    ``divergent_offset`` is the first lost offset, or None if the broker does not know it.
     """
 
     def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
@@ -167,13 +167,13 @@ def error_for(error: Error, message: str) -> KafkaError:
 
 
 def topic_error(error: Error, name: str) -> KafkaError:
-    """The exception for a topic that brokers refuse without a message."""
+    """The exception for a topic that brokers refuse with an error code but without a message."""
     why = f": {_TOPIC_NAMES}" if error is Error.INVALID_TOPIC_EXCEPTION else ""
     return error_for(error, f"topic {name!r} cannot be used{why}")
 
 
 def error_of(code: int) -> Error:
-    """The row of a code; codes of brokers newer than our table become UNKNOWN_SERVER_ERROR."""
+    """The error with this code; UNKNOWN_SERVER_ERROR for a code that only newer brokers have."""
     try:
         return Error(code)
     except ValueError:

@@ -2,8 +2,8 @@
 
 Called by the clients' constructors (keyword form), the command line and Spark (properties form). Contradictory settings
 are refused before anything is sent, with the setting's name and the allowed values (``ProducerConfig.java``, KIP-679).
-Defaults are Kafka 4.4's except ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of the event
-loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
+Defaults are those of Kafka 4.4 except for ``linger.ms``, which is 0 as in aiokafka: records sent in one iteration of
+the event loop share a batch anyway, and a sender that waits for its record gets the answer 5 ms earlier.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from oncelog.settings.fields import nearest, properties, setting
 from oncelog.settings.kafka_properties import MAX_INT, MAX_LONG, render
 
 TokenProvider = Callable[[], "str | Awaitable[str]"]
-"""Returns a token for OAUTHBEARER, or an awaitable of a token; aiokafka's object with a method ``token`` is accepted,
-too.
-"""
+"""Returns a token for OAUTHBEARER, or an awaitable of one. An object with a method ``token``, as in aiokafka, is
+accepted, too."""
 
 log = logging.getLogger(__name__)
 
@@ -96,14 +95,14 @@ class ClientConfig(SecurityConfig):
         high=MAX_LONG,
     )
     token_provider: TokenProvider | None = None
-    """Supplies tokens for OAUTHBEARER; not a property, because it cannot be written as text."""
+    """Supplies tokens for OAUTHBEARER. It is not a property of Kafka, because a function cannot be written as text."""
 
     @classmethod
     def from_properties(cls, values: Mapping[str, str], token_provider: TokenProvider | None = None) -> Self:
-        """Settings from Kafka's property names and texts, as in a file shared with Java's clients.
+        """Make settings from Kafka's property names and texts, for example from a file shared with Java's clients.
 
-        Settings that only Java's clients, or other clients of ours, have are ignored, with a warning if Java would act
-        on them. Unknown names are refused with the nearest known one.
+        A setting that this client lacks is ignored if another client, ours or Java's, has it; a warning is logged if
+        only Java would act on its value. Unknown names are refused with the nearest known one.
         """
         values = {name: text for name, text in values.items() if not _for_others(cls, name, text)}
         translated = {name: _without_java_classes(name, text) for name, text in values.items()}
@@ -111,7 +110,7 @@ class ClientConfig(SecurityConfig):
 
     @classmethod
     def from_keywords(cls, **values: Any) -> Self:
-        """Settings from attribute names and typed values; None means the default."""
+        """Make settings from attribute names and typed values; None means the default."""
         known: dict[str, Field[Any]] = {f.name: f for f in known_properties(cls).values()}
         token_provider = values.pop("sasl_oauth_token_provider", None)
         texts: dict[str, str] = {}
@@ -124,7 +123,10 @@ class ClientConfig(SecurityConfig):
         return cls.from_properties(texts, token_provider)
 
     def _checked(self, explicit: frozenset[str]) -> Self:
-        """These settings, adjusted; raises ConfigError if they contradict each other."""
+        """A checked copy of these settings with adjusted values.
+
+        :raises ConfigError: the settings contradict each other.
+        """
         addresses = tuple(map(without_protocol, self.bootstrap_servers))
         for address in addresses:
             host, _, port = address.rpartition(":")
@@ -140,7 +142,7 @@ class ClientConfig(SecurityConfig):
 
 
 def without_protocol(address: str) -> str:
-    """``host:port`` of ``protocol://host:port``, which Java's clients accept; many containers print addresses so."""
+    """The ``host:port`` in ``protocol://host:port``, a form that Java's clients accept and many containers print."""
     return address.rpartition("://")[2]
 
 
@@ -150,7 +152,8 @@ def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
 
 
 def _for_others(cls: type[ClientConfig], name: str, text: str) -> bool:
-    """Whether a property belongs to clients other than ``cls``; warns if only Java's would act on its value."""
+    """Whether a property may be ignored because it belongs to other clients than ``cls``; warns if only Java's clients
+    would act on its value."""
     if name in known_properties(cls):
         return False
     if any(name in known_properties(other) for other in (ProducerConfig, ConsumerConfig, AdminConfig)):
@@ -174,7 +177,7 @@ def _without_java_classes(name: str, text: str) -> str:
 
 
 def _text(f: Field[Any], value: Any) -> str:
-    """A typed value as text, which ``parse_value`` then checks as it checks a properties file."""
+    """A typed value as text, so that ``parse_value`` checks it like a text from a properties file."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(str(getattr(item, "name", item)) for item in value)
     if isinstance(value, (bool, str, int, float)):
@@ -317,7 +320,8 @@ class ProducerConfig(ClientConfig):
             )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
-        """Refuse settings that break explicit idempotence; with idempotence by default turn it off, as Kafka does."""
+        """Refuse settings that contradict idempotence if it was requested; if it is only the default, turn it off, as
+        Kafka does."""
         asked = ("enable.idempotence" in explicit and self.enable_idempotence) or self.transactional_id is not None
         if self.transactional_id is not None and not self.enable_idempotence:
             raise ConfigError(

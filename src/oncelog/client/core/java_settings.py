@@ -1,7 +1,7 @@
 """The settings of Apache Kafka's Java clients, for properties files written for them.
 
-Called by :mod:`oncelog.client.core.config`: a setting that only Java's clients have is ignored with a warning, as Java
-does for one that the client in question does not have; an unknown name is refused as a typo.
+Called by :mod:`oncelog.client.core.config`: a setting that only Java's clients have is ignored with a warning, as
+Java's clients ignore a setting that they lack. A name that no client knows is refused as a typo.
 ``tests/compatibility/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
 ``AdminClientConfig`` of Apache Kafka 4.4.
 """
@@ -159,7 +159,7 @@ transactional.id
 value.deserializer
 value.serializer
 """
-"""One setting per line, with its default; several defaults if the clients differ."""
+"""One setting per line, with its default, or several defaults if Java's clients differ."""
 
 
 def _load() -> Mapping[str, frozenset[str]]:
@@ -168,6 +168,7 @@ def _load() -> Mapping[str, frozenset[str]]:
 
 
 JAVA_SETTINGS = _load()
-"""The defaults of each setting by its name: a setting at its default needs nothing that our clients lack."""
+"""The defaults of each setting in Java's clients, by its name. A setting with such a value needs no warning, because it
+changes nothing."""
 
 __all__ = ["JAVA_SETTINGS"]

@@ -16,9 +16,8 @@ WINDOW_MS = 30_000
 """``metrics.sample.window.ms``; the last two windows are used (Kafka's metrics.num.samples)."""
 
 Metrics = dict[str, dict[str, float]]
-"""Values by name, in groups: Kafka's groups, followed by a dot and the node, topic or partition if the group is about
-one.
-"""
+"""Values by name, in groups. A group has Kafka's name; if it is about one node, topic or partition, a dot and that one
+follow."""
 
 
 class Total:
@@ -39,7 +38,7 @@ class Total:
 
 
 class Sample:
-    """Sizes or times: how many, their sum, and the recent maximum."""
+    """A series of sizes or times: their number, their sum, and the recent maximum."""
 
     __slots__ = ("_before", "_middle", "_start", "count", "highest", "total")
 
@@ -60,7 +59,7 @@ class Sample:
         self._before, self.highest = self.highest, 0.0
 
     def average(self) -> float:
-        """The recent average; 0 if there were no values."""
+        """The average over the windows in use; 0 if there were no values."""
         count = self.count - self._start[0]
         return (self.total - self._start[1]) / count if count else 0.0
 
@@ -81,7 +80,7 @@ def roll_all(*each: _Rollable) -> None:
 
 
 class Windows:
-    """Keeps the start of the windows; totals register here to be rolled."""
+    """Keeps the starts of the two windows; totals and samples are registered here to be rolled."""
 
     def __init__(self, now_ms: int) -> None:
         self._begins_ms = [now_ms, now_ms]
@@ -91,7 +90,7 @@ class Windows:
         self._rolled.append(roll)
 
     def roll(self, now_ms: int) -> None:
-        """Close the newest window if it is old enough; cheap if not."""
+        """Close the newest window if it is old enough; returns at once if it is not."""
         if now_ms - self._begins_ms[1] < WINDOW_MS:
             return
         self._begins_ms = [self._begins_ms[1], now_ms]
@@ -104,7 +103,7 @@ class Windows:
 
 
 class SampleTime(NamedTuple):
-    """When values are read; rates cover the ``seconds`` before."""
+    """A time at which metrics are read; rates cover the ``seconds`` before it."""
 
     now_ms: int
     seconds: float
@@ -112,15 +111,15 @@ class SampleTime(NamedTuple):
 
 
 class Traffic:
-    """Traffic to and from one node."""
+    """The traffic between the client and one node."""
 
     __slots__ = ("bytes_in", "latency", "sizes")
 
     def __init__(self) -> None:
         self.sizes = Sample()
-        """Bytes of each request."""
+        """The size of each request, in bytes."""
         self.latency = Sample()
-        """Milliseconds from sending a request to its answer."""
+        """The time from sending a request to its answer, in ms."""
         self.bytes_in = Total()
 
     def roll(self) -> None:
@@ -130,14 +129,14 @@ class Traffic:
 
 
 class NetworkMetrics:
-    """Connections and requests of one client."""
+    """The metrics of one client's connections and requests."""
 
     def __init__(self, now_ms: int) -> None:
         self.windows = Windows(now_ms)
         self.windows.add(self._roll)
         self.nodes: dict[int, Traffic] = {}
         self.apis: dict[int, Sample] = {}
-        """Milliseconds to an answer, by the API's key."""
+        """The time to an answer in ms, by the API's key."""
         self.made, self.ended = Total(), Total()
         self._throttled: dict[int, Sample] = {}
 
@@ -174,7 +173,7 @@ class NetworkMetrics:
         return self._throttled.get(api.key, Sample())
 
     def api(self, *choice: Api) -> Sample:
-        """Latencies of the first of these APIs with any answers."""
+        """The latencies of the first of these APIs that has any answers; an empty sample if none has."""
         return next((self.apis[api.key] for api in choice if api.key in self.apis), Sample())
 
     def _roll(self) -> None:
@@ -186,7 +185,7 @@ class NetworkMetrics:
         return SampleTime(now_ms, self.windows.seconds(now_ms), connections)
 
     def common(self, moment: SampleTime) -> dict[str, float]:
-        """The metrics that every client's ``*-metrics`` begins with."""
+        """The metrics with which the ``*-metrics`` group of every client begins."""
         seconds = moment.seconds
         sizes = [traffic.sizes for traffic in self.nodes.values()]
         sent = sum(item.count for item in sizes)
@@ -215,7 +214,7 @@ class NetworkMetrics:
         }
 
     def by_node(self, client: str, moment: SampleTime) -> Metrics:
-        """``producer-node-metrics.node-1`` and the like."""
+        """The metrics of each node, in groups such as ``producer-node-metrics.node-1``."""
         seconds = moment.seconds
         return {
             f"{client}-node-metrics.node-{node}": {
@@ -233,7 +232,7 @@ class NetworkMetrics:
 
 
 def seconds_since(at_ms: int | None, now_ms: int) -> float:
-    """Seconds since then; -1 if it never happened, as in Kafka."""
+    """Seconds since ``at_ms``; -1 if it is None, as in Kafka."""
     return -1.0 if at_ms is None else (now_ms - at_ms) / 1000
 
 

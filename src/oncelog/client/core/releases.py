@@ -1,6 +1,6 @@
-"""The first release of Apache Kafka with a feature that a broker lacks, and the lowest release of a broker.
+"""Determines the first release of Apache Kafka with a feature that a broker lacks, and whether a broker is too old.
 
-Called by the connection, for messages, and by the conformance checks. Brokers do not report their release, but the
+Called by the connection, for messages, and by the conformance checks. Brokers do not report their release, only the
 versions of the APIs that they serve.
 """
 
@@ -12,8 +12,8 @@ from types import MappingProxyType
 from oncelog.protocol.api_keys import ApiKey
 
 OLDEST = "2.5"
-"""The oldest release with which transactions keep their promise: the first to compare the generation of a group's
-member with the offsets that a transaction commits (KIP-447)."""
+"""The oldest supported release of Apache Kafka. It is the first that keeps exactly-once semantics for consumed offsets:
+it checks the group member's generation when a transaction commits them (KIP-447)."""
 _TELLS: Mapping[str, tuple[ApiKey, int]] = MappingProxyType(
     {
         "2.5": (ApiKey.TXN_OFFSET_COMMIT, 3),
@@ -26,7 +26,7 @@ _TELLS: Mapping[str, tuple[ApiKey, int]] = MappingProxyType(
         "4.4": (ApiKey.TXN_OFFSET_COMMIT, 6),
     }
 )
-"""The version of an API that brokers have since a release, whatever their configuration."""
+"""For each release, the API and the version that brokers have from that release on, whatever their configuration."""
 
 _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
     {
@@ -53,8 +53,8 @@ _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
         ApiKey.CONSUMER_GROUP_DESCRIBE: {0: "3.8", 1: "4.0"},
     }
 )
-"""By API, the versions that not all supported releases have; a version that is not listed came with the one before it.
-"""
+"""For each API, the release that first had a version, for versions that not all supported releases have. A version that
+is not listed came with the version before it."""
 
 
 def first_with(key: ApiKey, version: int) -> str | None:
@@ -64,15 +64,15 @@ def first_with(key: ApiKey, version: int) -> str | None:
 
 
 def is_too_old(offered: Mapping[int, tuple[int, int]]) -> bool:
-    """Whether a broker with these versions, by API, is older than :data:`OLDEST`.
+    """Whether a broker that offers these versions is older than :data:`OLDEST`.
 
-    A broker without any transactions is not Apache Kafka, and is not checked for them.
+    A broker that does not offer transactions at all is not Apache Kafka, and counts as new enough.
     """
     return _TELLS[OLDEST][0] in offered and not is_since(offered, OLDEST)
 
 
 def too_old(address: str) -> str:
-    """Why a broker that :func:`is_too_old` is refused."""
+    """The message with which a broker is refused for which :func:`is_too_old` is true."""
     return (
         f"{address} is older than Apache Kafka {OLDEST}, the first that refuses a transaction's offsets from a former "
         f"member of the group: upgrade the brokers to {OLDEST} or newer"
@@ -85,10 +85,9 @@ def shown_by(release: str) -> tuple[ApiKey, int]:
 
 
 def is_since(offered: Mapping[int, tuple[int, int]], release: str) -> bool:
-    """Whether a broker with these versions, by API, has the features of ``release``, a release that this module
-    distinguishes.
+    """Whether a broker that offers these versions has the features of ``release``, which must be a key of ``_TELLS``.
 
-    A broker that is not Apache Kafka counts as of the releases whose versions it offers.
+    A broker that is not Apache Kafka is judged by the same versions.
     """
     key, version = shown_by(release)
     return offered.get(key, (0, -1))[1] >= version

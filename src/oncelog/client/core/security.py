@@ -1,7 +1,7 @@
-"""Settings of TLS and SASL: Kafka's property names, also as Java writes their values.
+"""Settings of TLS and SASL, under Kafka's property names and with the values that Java's clients accept.
 
-Called by :mod:`oncelog.client.core.config`, whose settings build on these. Pure: the files and servers they name are
-read by :mod:`oncelog.client.aio.connection.tls` and :mod:`oncelog.client.aio.connection.tokens`. Sources:
+Called by :mod:`oncelog.client.core.config`, whose settings build on these. Pure: files and servers that settings name
+are read by :mod:`oncelog.client.aio.connection.tls` and :mod:`oncelog.client.aio.connection.tokens`. Sources:
 ``SslConfigs``, ``SaslConfigs``, KIP-651 (PEM in settings), KIP-255 and KIP-768 (OAUTHBEARER), KIP-1139 (its client
 credentials).
 """
@@ -26,13 +26,14 @@ CALLBACK_HANDLERS = {
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler": "OAUTHBEARER",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler": "AWS_MSK_IAM",
 }
-"""Java's callback handlers whose behaviour for a mechanism is built in here."""
+"""Java's callback handlers that may be configured, because this client has their behaviour built in, and the mechanism
+of each."""
 
 _JAAS_OPTION = re.compile(r"""(\S+?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
 
 class Jaas(NamedTuple):
-    """A line of ``sasl.jaas.config``: the login module's class and its options."""
+    """A parsed ``sasl.jaas.config``: the login module's class and its options."""
 
     module: str
     options: Mapping[str, str]
@@ -53,7 +54,7 @@ def parse_jaas(text: str) -> Jaas:
 
 
 class SecurityConfig(Settings):
-    """How to connect to brokers, and how to authenticate."""
+    """The settings with which a client connects to brokers and authenticates."""
 
     security_protocol: str = setting(
         "security.protocol",
@@ -168,7 +169,10 @@ class SecurityConfig(Settings):
         return self.ssl_check_hostname and self.ssl_endpoint_identification_algorithm == "https"
 
     def check_security(self, has_provider: bool) -> None:
-        """Raises ConfigError for settings that contradict each other or are incomplete."""
+        """Check the settings of TLS and SASL.
+
+        :raises ConfigError: settings contradict each other or are incomplete.
+        """
         self._check_stores()
         for name in ("login", "client"):
             handler = getattr(self, f"sasl_{name}_callback_handler_class")
@@ -265,7 +269,7 @@ class SecurityConfig(Settings):
         )
 
     def client_credentials(self) -> tuple[str | None, str | None]:
-        """Client id and secret for the token endpoint."""
+        """The client id and secret for the token endpoint; each is None if it is not set."""
         jaas = self.jaas()
         options = jaas.options if jaas is not None else {}
         return (

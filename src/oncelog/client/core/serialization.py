@@ -1,8 +1,8 @@
 """Calls a producer's serializers and a consumer's deserializers. Pure.
 
-Most are functions of a key or value alone. A function with the attribute ``takes_context``, like those of
-:mod:`oncelog.schemas`, is called with a :class:`SerializationContext`, too: it may read the record's headers, and add
-to them.
+Most of these functions take only a key or value. A function with the attribute ``takes_context``, like those of
+:mod:`oncelog.schemas`, is called with a :class:`SerializationContext`, too: the function may read the record's headers,
+    and a serializer may add to them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class SerializationContext(NamedTuple):
 
 
 Serialization = Callable[[str, Any, Any, Any], tuple[Any, Any, Any]]
-"""From topic, key, value and headers to the bytes of key and value, and the headers that the record then has."""
+"""A function from a record's topic, key, value and headers to its serialized key, its serialized value and its final
+headers."""
 
 
 def takes_context(function: Any) -> bool:

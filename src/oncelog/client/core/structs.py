@@ -44,7 +44,7 @@ __all__ = [
 
 
 def takes_fewer_types(generic: type[T]) -> type[T]:
-    """Let a class whose type variables have defaults be written with fewer arguments: the missing ones are bytes.
+    """Make a generic class accept fewer type arguments than it has type variables: missing ones are bytes.
 
     Python itself supports defaults from 3.13 on; ``Consumer[str]`` works in older ones, too.
     """
@@ -127,6 +127,5 @@ class ConsumerGroupMetadata(NamedTuple):
     member_id: str = ""
     group_instance_id: str | None = None
     topic_ids: tuple[tuple[TopicPartition, bytes], ...] = ()
-    """The topics that the consumer has read its partitions from: offsets of a topic that was deleted since are not
-    committed for a recreated topic of the same name (KIP-1319).
-    """
+    """The id of the topic from which the consumer has read each partition. If that topic was deleted since, a
+    transaction does not commit its offsets for a recreated topic of the same name (KIP-1319)."""

@@ -347,11 +347,11 @@ class Producer(Generic[SentK, SentV]):
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> asyncio.Future[list[StoredRun]]:
-        """Queue many records given as columns; the future resolves to partition and offset of each run of them, or
-        raises the error.
+        """Queue many records given as columns. The future resolves to the partition and offset of each run of
+        consecutive records, or raises the error.
 
-        Serializers are not applied. The partition of a row with a key follows from the key; the others fill one batch
-        after another. Waits while ``buffer.memory`` is used up.
+        Serializers are not applied. A key determines the partition of its row; rows without a key fill one batch after
+        another. Waits while ``buffer.memory`` is used up.
 
         :raises TypeError: a column differs in length from ``values``, or holds a value that no record can hold.
         """
@@ -361,7 +361,7 @@ class Producer(Generic[SentK, SentV]):
     async def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
     ) -> asyncio.Future[list[StoredRun]]:
-        """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and optionally ``key``,
+        """Queue the rows of an Arrow table, like :meth:`send_many`. Columns: ``value``, and optionally ``key``,
         ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
         from oncelog.client.aio.producer.sending_arrow import ArrowSender
 
@@ -394,7 +394,8 @@ class Producer(Generic[SentK, SentV]):
         return future
 
     async def flush(self) -> None:
-        """Wait until everything sent so far is acknowledged or has failed; the futures carry failures."""
+        """Wait until everything sent so far is acknowledged or has failed; a record's future, not this call, raises its
+        failure."""
         self._appender.running()
         number = self._sender.flush()
         self._polling.soon()
@@ -437,14 +438,15 @@ class Producer(Generic[SentK, SentV]):
         await self._outcome(transactions.commit(), "commit_transaction()", "commit")
 
     async def abort_transaction(self) -> None:
-        """Abort the transaction; no reader of committed records will see any of it."""
+        """Abort the transaction; no read_committed reader will see any of its records and offsets."""
         await self._outcome(self._transactional().abort(), "abort_transaction()", "abort")
 
     async def prepare(self) -> str:
-        """End the first phase of two-phase commit: everything is stored, and nothing more is accepted.
+        """End the first phase of two-phase commit: all records and offsets of the transaction are stored, and no more
+        are accepted.
 
-        Store the token in the database, in its transaction, then call :meth:`complete`. Until then the transaction
-        survives any crash, and readers of committed records wait before it.
+        Store the token in the database, in the same database transaction as the rows, then call :meth:`complete`. Until
+        then the prepared transaction survives any crash, and read_committed readers do not read past it.
 
         :return: the token, ``''`` if the transaction is empty.
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
@@ -455,7 +457,8 @@ class Producer(Generic[SentK, SentV]):
         return token_of(transactions.prepared)
 
     async def complete(self, token: str) -> None:
-        """End the prepared transaction as the database says: commit it if ``token`` is its token, else abort it.
+        """End the prepared transaction as the database decides: commit it if ``token`` is the prepared transaction's
+        token, otherwise abort it.
 
         After a restart ``start()`` finds the transaction that an earlier producer prepared; call this before
         ``begin_transaction()``, with the token from the database: ``''`` if it has none. Does nothing if no transaction

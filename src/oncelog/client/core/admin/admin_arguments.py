@@ -41,7 +41,7 @@ def counts(given: Mapping[str, int]) -> dict[str, int]:
 
 
 def assignments(given: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[list[int]]]:
-    """Which nodes are to hold the new partitions of topics."""
+    """The nodes that are to hold each topic's new partitions."""
     found: dict[str, list[list[int]]] = {}
     for topic, partitions in arguments.mapping(given, "{topic: [[node, ...], ...]}").items():
         if not isinstance(partitions, list | tuple):
@@ -53,7 +53,7 @@ def assignments(given: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[
 def reassignments(
     given: Mapping[TopicPartition, Sequence[int] | None],
 ) -> dict[TopicPartition, list[int] | None]:
-    """Which nodes are to hold each partition; None cancels a move."""
+    """The nodes that are to hold each partition; None cancels a move."""
     found = arguments.by_partition(given, "lists of nodes")
     return {name: None if nodes is None else arguments.wholes(nodes, "nodes", 32) for name, nodes in found.items()}
 

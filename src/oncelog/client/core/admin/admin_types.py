@@ -104,7 +104,8 @@ CONFIG_SOURCES = {
 
 
 class ConfigEntry(NamedTuple):
-    """One property; ``value`` is None if it is secret or not set. ``source`` under Kafka's name."""
+    """One property of a resource. ``value`` is None if it is secret or not set; ``source`` has Kafka's name for the
+    origin of the value."""
 
     name: str
     value: str | None
@@ -119,7 +120,7 @@ class ConfigEntry(NamedTuple):
 
 
 class GroupListing(NamedTuple):
-    """``state`` and ``type`` are empty if the broker is too old to report them."""
+    """One group in a listing. ``state`` and ``type`` are empty if the broker is too old to report them."""
 
     group_id: str
     protocol_type: str
@@ -136,9 +137,10 @@ class MemberDescription(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` is the assignor in force.
+    """A group with its members. ``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` is
+    the assignor in use.
 
-    Several members of a share group may be assigned one partition.
+    In a share group, several members may have the same partition.
     """
 
     group_id: str
@@ -169,11 +171,12 @@ class TransactionListing(NamedTuple):
 
 
 NO_TIME_LIMIT = 2**31 - 1
-"""The transaction timeout in ms of producers in two-phase commit."""
+"""The transaction timeout in ms that stands for none: that of producers with two-phase commit."""
 
 
 class TransactionDescription(NamedTuple):
-    """``start_time_ms`` is -1 while no transaction is open."""
+    """A transactional id with its producer and its current transaction. ``start_time_ms`` is -1 while no transaction is
+    open."""
 
     transactional_id: str
     coordinator: int
@@ -186,12 +189,14 @@ class TransactionDescription(NamedTuple):
 
     @property
     def two_phase_commit(self) -> bool:
-        """Whether a database decides on its transactions, which then have no timeout (KIP-939)."""
+        """Whether a database decides the outcome of this producer's transactions, which then have no timeout
+        (KIP-939)."""
         return self.timeout_ms == NO_TIME_LIMIT
 
 
 class ProducerState(NamedTuple):
-    """A producer as one partition sees it; ``transaction_start_offset`` is -1 if it has no transaction open there."""
+    """The state of a producer in one partition; ``transaction_start_offset`` is -1 if no transaction of the producer is
+    open there."""
 
     producer_id: int
     producer_epoch: int

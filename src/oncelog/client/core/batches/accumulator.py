@@ -24,10 +24,10 @@ from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 
 class WholeBatch:
-    """Stands for all records of a batch sent as one, in place of a handle for each; gets a single outcome."""
+    """The handle of a whole batch, which stands for the handles of its records and gets one outcome."""
 
     def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
-        """Two objects that replace this one when the batch is split into halves with these numbers of records."""
+        """Make two handles that replace this one, for the halves of a split batch with these numbers of records."""
         raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ class ProducerBatch:
         self.partition = partition
         self.number = number
         self.limit_bytes = limit_bytes
-        """Size up to which the batch is filled."""
+        """The size up to which records are added to the batch."""
         self.builder = BatchBuilder()
         self.handles: list[object] = []
         self.timestamps: list[int] = []
@@ -77,12 +77,13 @@ class ProducerBatch:
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
-        """The batch is certainly not stored under its sequence: it waits for a new epoch, outside its queue."""
+        """Whether the leader certainly did not store the batch under its sequence; the batch then waits outside its
+        queue for a new epoch."""
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False
         self.queued = False
-        """Whether the batch is in its partition's queue, which may be too long to search."""
+        """Whether the batch is in its partition's queue; kept here because searching a long queue takes too long."""
         self.done = False
 
     @property
@@ -97,13 +98,14 @@ class ProducerBatch:
         return memoryview(self.payload)
 
     def assign(self, producer: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
-        """Give the batch its sequence numbers in the partition."""
+        """Give the batch its producer and its first sequence number in the partition."""
         self.producer, self.sequence = producer, sequence
         self.sequence_reset = reset
         self.refused = False
 
     def seal(self, compression: Compression, level: int | None, transactional: bool) -> bytearray:
-        """The bytes to send, with their producer and sequence; the records are encoded only once."""
+        """The batch's bytes with its producer and sequence. Records are encoded at the first call; a later call only
+        sets producer and sequence again."""
         if self.payload is None:
             self.closed = True
             self.payload = self.builder.build(
@@ -122,11 +124,12 @@ class ProducerBatch:
 
 
 OnDone = Callable[[ProducerBatch, int, int, int, KafkaError | None], None]
-"""Called with batch, base offset (-1 unknown), log append time (-1 none), log start offset (-1 unknown), error."""
+"""Called with the batch, the base offset (-1 if unknown), the log append time (-1 if there is none), the log start
+offset (-1 if unknown) and the error."""
 
 
 class Accumulator:
-    """All batches without an acknowledgement.
+    """Keeps all batches without an outcome: those in the queues of their partitions, and those in flight.
 
     :param on_done: called once for each batch, after its memory has been freed.
     :param on_space: called when memory has been freed.
@@ -153,8 +156,8 @@ class Accumulator:
         self.used_bytes = 0
         self.queues: dict[TopicPartition, deque[ProducerBatch]] = {}
         self.incomplete: OrderedDict[ProducerBatch, None] = OrderedDict()
-        """Every batch without an outcome, oldest first. Finding the first entry of a plain dictionary would skip all
-        removed ones before it, each time."""
+        """All batches without an outcome, the oldest first. An OrderedDict finds its first entry at once; a plain
+        dictionary would skip all removed entries before it each time."""
 
     @property
     def buffer_memory_bytes(self) -> int:
@@ -223,7 +226,7 @@ class Accumulator:
         return True
 
     def space_in(self, batch: ProducerBatch) -> int:
-        """Bytes that may still be added to a batch: 0 if it is closed."""
+        """How many bytes may still be added to a batch; 0 if it is closed."""
         if batch.closed:
             return 0
         return min(batch.limit_bytes - batch.size_bytes, self._buffer_memory_bytes - self.used_bytes)
@@ -286,13 +289,13 @@ class Accumulator:
         return batch
 
     def _drop_empty(self, batch: ProducerBatch) -> None:
-        """Remove a new batch whose first record was refused."""
+        """Remove a new batch that is still empty because its first record was refused."""
         self.queues[batch.partition].remove(batch)
         del self.incomplete[batch]
         self.used_bytes -= batch.size_bytes
 
     def packed(self, batch: ProducerBatch) -> None:
-        """Estimate from a batch just sealed how well the topic's records compress (KIP-126)."""
+        """Update the estimate of how well the topic's records compress, from a batch just sealed (KIP-126)."""
         if not self._compression or batch.payload is None:
             return
         topic = batch.partition.topic
@@ -301,13 +304,13 @@ class Accumulator:
         self._ratios[topic] = max(seen * 1.05, known - 0.05) if seen < known else min(1.0, seen * 1.05)
 
     def ready_queues(self) -> Iterator[tuple[TopicPartition, deque[ProducerBatch]]]:
-        """The non-empty queues, in the order in which their partitions were first used."""
+        """The partitions with queued batches and their queues, in the order in which the partitions were first used."""
         for partition, queue in self.queues.items():
             if queue:
                 yield partition, queue
 
     def queue_lengths(self, topic: str) -> Mapping[int, int]:
-        """Batches waiting for each partition of a topic; partitions without any may be left out."""
+        """The number of queued batches of each partition of a topic; partitions without any may be left out."""
         return {
             partition.partition: len(queue)
             for partition, queue in self.queues.items()
@@ -333,7 +336,8 @@ class Accumulator:
         batch.queued = True
 
     def set_aside(self, batch: ProducerBatch) -> None:
-        """Keep a batch that was refused for good out of its queue, so that others can pass, until :meth:`put_first`."""
+        """Keep a batch that was refused for good out of its queue until :meth:`put_first`, so that later batches can be
+        sent."""
         batch.in_flight = False
 
     def put_first(self, batches: list[ProducerBatch]) -> None:
@@ -344,7 +348,8 @@ class Accumulator:
                 batch.queued = True
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """Replace a batch that the broker found too large by two halves, queued in its place without sequences."""
+        """Replace a batch that the broker found too large by two halves without sequences, at its place in the
+        queue."""
         if batch.payload is None or batch.count < 2:
             raise InvariantError("only a sealed batch of several records can be split")
         records = decode_records(batch.payload, 0, check_crc=False)
@@ -393,7 +398,8 @@ class Accumulator:
         log_start_offset: int = -1,
         error: KafkaError | None = None,
     ) -> None:
-        """Give the batch its outcome. Does nothing if it had one already (it expired, and its answer came later)."""
+        """Give the batch its outcome. Does nothing if the batch already has one (it expired, and its answer came
+        later)."""
         if batch.done:
             return
         batch.done = batch.closed = True
@@ -406,7 +412,7 @@ class Accumulator:
         self._on_space()
 
     def abort_undrained(self, error: KafkaError) -> None:
-        """Fail everything never sent: batches without a sequence that are still queued."""
+        """Fail all batches that were never sent: those that are queued and have no sequence."""
         for batch in [item for item in self.incomplete if not item.in_flight and not item.has_sequence]:
             self.complete(batch, error=error)
 

@@ -15,9 +15,10 @@ from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.records.partitioner import partition_for_key
 
 FULL_ENOUGH = 0.9
-"""A batch is closed when the next record might not fit, so a full batch is a little smaller than ``batch.size``."""
+"""The fraction of ``batch.size`` that makes a batch count as full: it is closed as soon as the next record might not
+fit."""
 Dice = Callable[[int], int]
-"""Returns a random number from 0 up to, but not including, its argument."""
+"""A function that returns a random number from 0 up to, but not including, its argument."""
 
 
 class RoundRobin:
@@ -36,7 +37,7 @@ class RoundRobin:
 
 
 class _StickyPartition:
-    """The partition of a topic being filled."""
+    """The partition of a topic that is being filled, and the bytes that it has received."""
 
     __slots__ = ("bytes_sent", "partition")
 
@@ -69,14 +70,15 @@ class UniformSticky:
         self._stuck: dict[str, _StickyPartition] = {}
 
     def current(self, topic: TopicImage) -> int:
-        """The partition being filled."""
+        """The partition of the topic that is being filled."""
         stuck = self._stuck.get(topic.name)
         if stuck is None or stuck.partition >= topic.partition_count:
             stuck = self._stuck[topic.name] = _StickyPartition(self._choose(topic))
         return stuck.partition
 
     def batch_ended(self, topic: TopicImage, size_bytes: int) -> None:
-        """A batch of the current partition is full or sent; switch partitions if enough bytes went there."""
+        """Count a batch of the current partition that is full or sent; choose another partition if this one has
+        received enough."""
         stuck = self._stuck.get(topic.name)
         if stuck is None:
             return
@@ -101,10 +103,10 @@ class UniformSticky:
 
 
 def partitions_of_keys(keys: Sequence[bytes | None], partition_count: int) -> list[int]:
-    """Java's partition of each key; -1 for a null key."""
+    """The partition that Java's partitioner chooses for each key; -1 for a null key."""
     return [-1 if key is None else partition_for_key(key, partition_count) for key in keys]
 
 
 def keyed(key: bytes, topic: TopicImage) -> int:
-    """The partition of a key, among all partitions, available or not."""
+    """The partition that Java's partitioner chooses for a key, among all partitions, available or not."""
     return partition_for_key(key, topic.partition_count)

@@ -13,7 +13,7 @@ from oncelog.client.core import arguments
 from oncelog.records.record import Headers
 
 RECORD_OVERHEAD_BYTES = 21
-"""Upper bound on a record's size besides its key, value and headers."""
+"""Upper bound in bytes on a record's size without its key, value and headers."""
 HEADER_OVERHEAD_BYTES = 10
 _CONTENT = (bytes, bytearray, memoryview)
 
@@ -44,12 +44,12 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
 
 
 def owned(content: bytes | None) -> bytes | None:
-    """The content in a form that the program cannot change any more: ``bytes`` as they are, a buffer copied."""
+    """The content as immutable bytes, so that the program cannot change it any more; a buffer is copied."""
     return content if content is None or content.__class__ is bytes else bytes(content)
 
 
 def owned_headers(headers: Headers) -> Headers:
-    """The headers in a form that the program cannot change any more."""
+    """The headers as a tuple of immutable pairs, so that the program cannot change them any more."""
     return tuple((name, owned(content)) for name, content in headers)
 
 
@@ -59,7 +59,8 @@ def _need_list(headers: object) -> None:
 
 
 def _pair(header: Any) -> tuple[Any, Any]:
-    """Split a header, which may be a list or the program's own pair type, because it is iterated again later."""
+    """Split a header into name and value. A header may be a list or the program's own pair type, but not an iterator,
+    because it is iterated again later."""
     if isinstance(header, Iterator):
         raise TypeError(f"headers must be a list of (name, bytes), not one with {header!r} in it")
     try:
@@ -84,5 +85,5 @@ def _size_of(what: str, given: object) -> int:
 
 
 def _bytes_in(content: bytes | bytearray | memoryview) -> int:
-    """The size in bytes; a memoryview's length counts its elements, which may be larger."""
+    """The size in bytes; the length of a memoryview would count its elements, which may be larger than a byte."""
     return content.nbytes if isinstance(content, memoryview) else len(content)

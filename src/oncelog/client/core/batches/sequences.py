@@ -1,7 +1,7 @@
 """Sequence numbers of an idempotent producer, counted separately for each partition.
 
 Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained, and every repeat
-of the batch keeps it; only a new epoch starts again at 0, with all batches still in flight renumbered in order.
+of the batch keeps it. Only a new epoch starts again at 0; batches still in flight are then renumbered in order.
 
 A leader that does not know the producer accepts any sequence as its first. To keep the leader from accepting a later
 batch first, a partition has only one batch in flight until its leader has acknowledged one. Sources: Kafka's
@@ -17,7 +17,7 @@ from oncelog.records.batch import increment_sequence
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 REMEMBERED_BATCHES = 5
-"""A leader recognises duplicates of this many last batches of a producer."""
+"""A leader recognises duplicates of this many most recent batches of a producer."""
 
 
 class PartitionSequence:
@@ -35,13 +35,13 @@ class PartitionSequence:
 
     @property
     def first_in_flight(self) -> int:
-        """Sequence of the oldest batch in flight that was not refused for good, or -1."""
+        """The sequence of the oldest batch in flight that was not refused for good; -1 if there is none."""
         return next((batch.sequence for batch in self.in_flight if not batch.refused), NO_SEQUENCE)
 
     @property
     def has_capacity(self) -> bool:
-        """Whether a new batch may follow those in flight: the oldest is not being retried, and a retry of it would
-        still be recognised after the new one is stored."""
+        """Whether one more batch may be sent: the oldest batch in flight is not being retried, and the leader would
+        still recognise a retry of it after the new batch is stored."""
         if not self.in_flight:
             return True
         oldest = self.in_flight[0]
@@ -52,12 +52,12 @@ class PartitionSequence:
         )
 
     def follows(self, sequence: int) -> bool:
-        """Whether a batch at ``sequence`` comes right after the last acknowledged one."""
+        """Whether ``sequence`` comes right after the last acknowledged batch."""
         expected = 0 if self.last_acked == NO_SEQUENCE else increment_sequence(self.last_acked, 1)
         return sequence == expected
 
     def was_overtaken(self, sequence: int) -> bool:
-        """Whether a batch after the one at ``sequence`` is acknowledged."""
+        """Whether a batch with a later sequence has already been acknowledged."""
         return self.last_acked != NO_SEQUENCE and not _after(sequence, self.last_acked)
 
     def assign(self, batch: ProducerBatch) -> None:
@@ -67,12 +67,12 @@ class PartitionSequence:
         self.in_flight.append(batch)
 
     def remove(self, batch: ProducerBatch) -> None:
-        """Called when the batch has an outcome."""
+        """Remove a batch that has its outcome from those in flight."""
         if batch in self.in_flight:
             self.in_flight.remove(batch)
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """Called when the broker has the batch. An answer for an earlier epoch has no effect."""
+        """Record that the leader has stored the batch. Only the batch's current epoch counts."""
         self.remove(batch)
         if batch.producer != self.producer:
             return
@@ -83,7 +83,7 @@ class PartitionSequence:
             self.last_acked_offset = max(self.last_acked_offset, base_offset + batch.count - 1)
 
     def replace(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
-        """A batch was split: its halves take over its sequences, in order."""
+        """Let the halves of a split batch take over its sequences, in order."""
         if batch not in self.in_flight:
             raise InvariantError(f"a batch of {batch.partition} was split that is not in flight")
         at = self.in_flight.index(batch)
@@ -94,7 +94,7 @@ class PartitionSequence:
         self.in_flight[at : at + 1] = halves
 
     def restart(self, producer: ProducerIdAndEpoch) -> None:
-        """Restart at 0 with a new identity; batches in flight are renumbered in order."""
+        """Restart at sequence 0 with a new producer id and epoch; batches in flight are renumbered in order."""
         self.producer = producer
         self.next = 0
         self.last_acked = NO_SEQUENCE
@@ -110,16 +110,17 @@ def _after(sequence: int, other: int) -> bool:
 
 
 class SequenceBook:
-    """All partitions' sequences under the producer's current identity."""
+    """The sequences of all partitions under the producer's current producer id and epoch."""
 
     def __init__(self) -> None:
         self.producer: ProducerIdAndEpoch = NO_PRODUCER
         self._partitions: dict[TopicPartition, PartitionSequence] = {}
         self._known_as: dict[TopicPartition, int] = {}
-        """Producer id with which a partition's leader has acknowledged a batch: from then on, in any epoch, it accepts
-        only the next sequence."""
+        """The producer id with which the partition's leader has acknowledged a batch. From then on the leader accepts
+        only the next sequence, in any epoch of this id."""
         self.unresolved: dict[TopicPartition, None] = {}
-        """Partitions in which a batch expired after it was sent: whether the broker has it is unknown."""
+        """Partitions in which a batch expired after it was sent, so that nobody knows whether the leader has stored
+        it."""
 
     def of(self, partition: TopicPartition) -> PartitionSequence:
         sequence = self._partitions.get(partition)
@@ -128,20 +129,20 @@ class SequenceBook:
         return sequence
 
     def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
-        """Called when the leader has the batch."""
+        """Record that the leader has stored the batch."""
         self._known_as[batch.partition] = batch.producer.producer_id
         self.of(batch.partition).acknowledged(batch, base_offset)
 
     def has_capacity(self, partition: TopicPartition) -> bool:
-        """Whether a new batch of the partition may be sent, considering those in flight."""
+        """Whether a new batch of the partition may be sent, given the batches in flight."""
         sequence = self.of(partition)
         if not sequence.in_flight:
             return True
         return self._known_as.get(partition) == self.producer.producer_id and sequence.has_capacity
 
     def restart(self, partition: TopicPartition) -> list[ProducerBatch]:
-        """Restart the partition at 0 with the current identity, because its leader may have forgotten the producer;
-        returns its batches in flight, renumbered."""
+        """Restart the partition at sequence 0 with the current producer id and epoch, because its leader may have
+        forgotten the producer; returns its batches in flight, renumbered."""
         self._known_as.pop(partition, None)
         self.unresolved.pop(partition, None)
         sequence = self.of(partition)
@@ -149,7 +150,8 @@ class SequenceBook:
         return sequence.in_flight
 
     def adopt(self, producer: ProducerIdAndEpoch) -> None:
-        """Take a new identity for every partition, each starting at sequence 0; used between transactions."""
+        """Take a new producer id and epoch; all partitions start at sequence 0. Used between transactions, when no
+        batch is in flight."""
         self.producer = producer
         self.unresolved.clear()
         for partition in list(self._partitions):
@@ -159,7 +161,8 @@ class SequenceBook:
         self._partitions.clear()
 
     def follow_producer(self, sequence: PartitionSequence) -> bool:
-        """Move an idle partition to the current identity; returns False while batches of the old one are in flight."""
+        """Move a partition without batches in flight to the current producer id and epoch; returns False while batches
+        under the old ones are in flight."""
         if sequence.producer == self.producer:
             return True
         if sequence.in_flight:
@@ -168,10 +171,12 @@ class SequenceBook:
         return True
 
     def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
-        """Whether a batch refused for its sequence may simply be sent again: an earlier batch is not stored yet, or the
-        broker has forgotten the producer because its records are gone (its sequences start again).
+        """Whether a batch that was refused for its sequence may simply be sent again: an earlier batch is not stored
+        yet, or the broker has forgotten the producer because the producer's records are gone (then the partition
+        restarts at sequence 0).
 
-        A batch overtaken by a later one is never accepted: the leader had forgotten the producer in between."""
+        The answer is no if a later batch was acknowledged first: the leader had forgotten the producer in between.
+        """
         sequence = self.of(batch.partition)
         if error is not Error.UNKNOWN_PRODUCER_ID:
             if batch.partition in self.unresolved or sequence.was_overtaken(batch.sequence):

@@ -20,14 +20,14 @@ from oncelog.runtime.deferred import Deferred
 
 
 class CoordinatorType(IntEnum):
-    """The kind of key to look up."""
+    """The kind of key whose coordinator is looked up."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
 class CoordinatorFinder:
-    """Caches the coordinator of one key, or looks it up.
+    """Finds the coordinator of one key, and caches it.
 
     :param on_found: called when the coordinator is known (again).
     :param on_error: called when the lookup was refused for good.
@@ -57,7 +57,8 @@ class CoordinatorFinder:
         self._waiters: list[Deferred[KafkaError | None]] = []
 
     def found(self) -> Deferred[KafkaError | None]:
-        """Resolves when the coordinator is known, or with the error that ended the lookup."""
+        """Resolves when the coordinator is known, or with the error that ended the lookup; starts a lookup if
+        necessary."""
         waiter: Deferred[KafkaError | None] = Deferred()
         if self.node is not None:
             waiter.resolve(None)
@@ -72,7 +73,7 @@ class CoordinatorFinder:
             waiter.resolve(error)
 
     def forget(self) -> None:
-        """Forget the node: it is not the coordinator, or cannot be reached."""
+        """Drop the cached node, because it is not the coordinator or cannot be reached."""
         self.node = None
 
     def look_up(self) -> None:

@@ -26,7 +26,7 @@ class Step(Enum):
 
 
 class ErrorAction(Enum):
-    """What the producer does next."""
+    """The producer's reaction to an answer."""
 
     DONE = auto()
     RETRY = auto()
@@ -34,13 +34,13 @@ class ErrorAction(Enum):
     FIND_COORDINATOR = auto()
     """Look the coordinator up again, then repeat the same request."""
     SEQUENCE = auto()
-    """Depends on the sequences: see ``TransactionManager.verdict_on_sequence``."""
+    """Let the batch's sequences decide: see ``TransactionManager.verdict_on_sequence``."""
     FAIL = auto()
-    """This batch or call fails; the producer continues."""
+    """Fail this batch or call; the producer continues."""
     ABORTABLE = auto()
-    """The transaction must be aborted."""
+    """Put the transaction into an error state from which only an abort leads."""
     FENCED = auto()
-    """Fatal: another instance uses the transactional id."""
+    """Fail the producer for good, because another instance uses the transactional id."""
     FATAL = auto()
     """Fatal."""
 

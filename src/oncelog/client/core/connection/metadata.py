@@ -50,7 +50,7 @@ class TopicImage:
 
 
 class ClusterMetadata:
-    """The latest metadata; ``topics`` is replaced as a whole, so a reference to it stays consistent."""
+    """The latest known metadata. ``topics`` is replaced as a whole, so that a reference to it stays consistent."""
 
     def __init__(
         self,
@@ -72,20 +72,21 @@ class ClusterMetadata:
         self.topics: dict[str, TopicImage] = {}
         self.names_by_id: dict[bytes, str] = {}
         self.errors: dict[str, Error] = {}
-        """Topics refused in the last answer."""
+        """The errors of topics in the last answer, by topic."""
         self._wanted: dict[str, None] = {}
         self.want_all = False
         self._in_flight = False
         self._failures = 0
         self._again = False
         self._new = False
-        """A topic was requested that no answer has covered yet."""
+        """Whether a topic was requested that no answer has covered yet."""
         self._not_before_ms = 0
-        """No request is sent before this time: the last one failed, or found topics that are still being created."""
+        """No request is sent before this time, because the last one failed, or found topics that are still being
+        created."""
         self.updated_ms: int | None = None
         """When the last answer arrived."""
         self._stale_from_ms = 0
-        """A caller that asks for an update before this time gets none: the metadata was just fetched."""
+        """An update that is requested before this time is not sent, because the metadata was just fetched."""
         self._timer: Timer | None = None
         self._waiters: list[Deferred[RequestFailure | None]] = []
         self._observers: list[Callable[[], None]] = []
@@ -133,7 +134,7 @@ class ClusterMetadata:
         self._wanted = wanted
 
     def refresh(self) -> Deferred[RequestFailure | None]:
-        """Ask for new metadata; resolves when a request sent from now on has been answered."""
+        """Request new metadata; resolves when a request that was sent after this call has been answered."""
         waiter: Deferred[RequestFailure | None] = Deferred()
         if self._closed:
             waiter.resolve(RequestFailure(Error.NETWORK_EXCEPTION, "the client is closed", False))
@@ -146,13 +147,14 @@ class ClusterMetadata:
         return waiter
 
     def request_update(self) -> None:
-        """Called when the metadata is stale, or lacks a topic that is needed now."""
+        """Request new metadata, because the known metadata is stale or lacks a topic that is needed now."""
         if not self._in_flight and not self._closed:
             earliest_ms = self._not_before_ms if self._new else max(self._not_before_ms, self._stale_from_ms)
             self._arm(max(self._wire.now_ms(), earliest_ms))
 
     def leader_changed(self, partition: TopicPartition, leader: int, leader_epoch: int) -> bool:
-        """A broker's refusal named the new leader (KIP-951); returns whether that was new."""
+        """Take over the new leader that a broker named when it refused a request (KIP-951); returns whether the leader
+        was new."""
         topic = self.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partition_count or leader not in self.nodes:
             return False

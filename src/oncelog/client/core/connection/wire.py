@@ -28,7 +28,8 @@ class Api(NamedTuple):
 
     @property
     def response(self) -> type[Message]:
-        """The answer's class; loaded when the first answer arrives, because a producer needs few of them."""
+        """The class of the API's response. It is imported when the first answer arrives, because a producer needs few
+        of these classes."""
         return response_type(self.key)
 
     @property
@@ -38,11 +39,12 @@ class Api(NamedTuple):
 
 
 PRODUCE = Api(ApiKey.PRODUCE, 3, 12)
-"""Version 13 identifies topics by id, which is not needed here."""
+"""Produce up to version 12, because version 13 identifies topics by id, which the client does not need."""
 FETCH = Api(ApiKey.FETCH, 4, 16)
 LIST_OFFSETS = Api(ApiKey.LIST_OFFSETS, 1, 9)
 LIST_OFFSETS_BY_MAX_TIMESTAMP = Api(ApiKey.LIST_OFFSETS, 7, 9)
-"""Before version 7 (KIP-734) brokers treat -3 as a time, and return the first record."""
+"""ListOffsets for timestamp -3, the record with the greatest timestamp. Before version 7 (KIP-734) brokers treat -3 as
+a time and return the first record."""
 METADATA = Api(ApiKey.METADATA, 1, 12)
 OFFSET_COMMIT = Api(ApiKey.OFFSET_COMMIT, 2, 9)
 OFFSET_FETCH = Api(ApiKey.OFFSET_FETCH, 1, 9)
@@ -54,11 +56,13 @@ SYNC_GROUP = Api(ApiKey.SYNC_GROUP, 0, 5)
 API_VERSIONS = Api(ApiKey.API_VERSIONS, 0, 3)
 INIT_PRODUCER_ID = Api(ApiKey.INIT_PRODUCER_ID, 0, 5)
 INIT_TWO_PHASE = Api(ApiKey.INIT_PRODUCER_ID, 6, 6)
-"""For two-phase commit (KIP-939). There is no fallback: an older version would abort the prepared transaction."""
+"""InitProducerId for two-phase commit (KIP-939). There is no fallback: an older version would abort the prepared
+transaction."""
 OFFSET_FOR_LEADER_EPOCH = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 3, 4)
-"""Before version 3 (Apache Kafka 2.3) brokers require a permission on the cluster (KAFKA-8422)."""
+"""OffsetForLeaderEpoch from version 3 on (Apache Kafka 2.3), because for older versions brokers require a permission on
+the cluster (KAFKA-8422)."""
 ADD_PARTITIONS_TO_TXN = Api(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 3)
-"""Versions 4 and 5 are for brokers."""
+"""AddPartitionsToTxn up to version 3, because only brokers may send versions 4 and 5."""
 ADD_OFFSETS_TO_TXN = Api(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4)
 END_TXN = Api(ApiKey.END_TXN, 0, 5)
 TXN_OFFSET_COMMIT = Api(ApiKey.TXN_OFFSET_COMMIT, 0, 6)
@@ -66,7 +70,7 @@ CONSUMER_GROUP_HEARTBEAT = Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, 1)
 
 
 class RequestFailure(NamedTuple):
-    """A request got no answer. ``sent`` says whether the broker may have seen it."""
+    """The failure of a request without an answer. ``sent`` says whether the broker may have received the request."""
 
     error: Error
     text: str
@@ -74,20 +78,20 @@ class RequestFailure(NamedTuple):
 
 
 Answer: TypeAlias = Any
-"""The API's response class, or a :class:`RequestFailure`; None if no answer was expected and the request was sent
-completely."""
+"""An instance of the API's response class, or a :class:`RequestFailure`; None if no answer was expected and the request
+was sent completely."""
 OnAnswer: TypeAlias = Callable[[Answer, int, int], None]
-"""Called with the answer, the version in which the request was sent (-1 if it was not), and now_ms."""
+"""Called with the answer, the version in which the request was sent (-1 if it was not sent), and the time in ms."""
 Build: TypeAlias = Callable[[int], Message]
 
 
 def error_in(answer: Answer) -> Error:
-    """The error of the request as a whole, if its answer has one error code."""
+    """The error of a whole request, from its failure or from the answer's error code."""
     return answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
 
 
 class Wire(Protocol):
-    """Connections to the cluster's nodes, one each (and one more for coordinators)."""
+    """The connections to the cluster's nodes: one to each node, and one more to a coordinator."""
 
     timers: Timers
 
@@ -96,7 +100,7 @@ class Wire(Protocol):
         ...
 
     def ready(self, node: int) -> bool:
-        """Whether a request to the node would be sent at once; if not, a connection is opened, and ``on_change``
+        """Whether a request to the node would be sent at once. If not, a connection is opened, and the ``on_change``
         observers are called when it is ready."""
         ...
 

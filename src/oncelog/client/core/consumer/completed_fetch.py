@@ -24,8 +24,8 @@ _new_record = partial(tuple.__new__, ConsumerRecord)
 
 
 class Chunk(NamedTuple):
-    """Batches of one response, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
-    to be skipped."""
+    """Batches of one response, as stored in ``data``, each with its position there and its header. Records before
+    ``first_offset`` are skipped."""
 
     data: memoryview
     batches: list[tuple[int, Any]]
@@ -70,11 +70,11 @@ class CompletedFetch:
         self.batches = batches
         self.next_offset = next_offset
         self.last_epoch = last_epoch
-        """The leader epoch of the last batch in the response, which may be one that is not handed out."""
+        """The leader epoch of the last batch in the response, even if that batch is not handed out."""
         self.topic_id = topic_id
         self.records: list[ConsumerRecord[Any, Any]] = []
         self.decoded: tuple[int, Any] | None = None
-        """The batch, and its columns, that ``records`` came from."""
+        """The batch from which ``records`` came: its position and header."""
         self.taken = 0
 
     def belongs_to(self, state: PartitionState | None) -> bool:
@@ -82,7 +82,8 @@ class CompletedFetch:
         return state is self.state and state.version == self.version
 
     def finish(self, state: PartitionState) -> None:
-        """Everything has been handed out; move the position past batches that are not delivered, too."""
+        """Move the position to the end of the response, past batches that are not delivered, because everything has
+        been handed out."""
         state.position, state.position_epoch = self.next_offset, self.last_epoch
         state.topic_id = self.topic_id
 
@@ -102,7 +103,8 @@ class CompletedFetch:
         return records
 
     def chunk(self, state: PartitionState) -> Chunk:
-        """The rest of a response; a batch handed out in part continues at the position."""
+        """The rest of the response, as whole batches. If a batch was handed out in part, the rest begins with it, at
+        its next record."""
         begun = self.taken < len(self.records)
         first = self.records[self.taken].offset if begun else state.position
         batches = list(self.batches)
@@ -114,7 +116,7 @@ class CompletedFetch:
 class Decoder:
     """Turns stored batches into the program's records.
 
-    :param decoded: called with the number of records of a partition that are ready.
+    :param decoded: called with a partition and the number of its records that are ready to be handed out.
     """
 
     def __init__(
@@ -131,7 +133,7 @@ class Decoder:
         self._nulls = False
 
     def deserialize_nulls(self) -> None:
-        """Call deserializers for null keys and values, too."""
+        """Call the deserializers for null keys and values, too."""
         self._nulls = True
 
     def decode(self, item: CompletedFetch, state: PartitionState) -> None:
@@ -184,7 +186,7 @@ class Decoder:
     def _deserialized(
         self, name: TopicPartition, timestamp_type: int, found: Columns
     ) -> list[ConsumerRecord[Any, Any]]:
-        """Records with deserialized keys and values: all, or those before the first that a deserializer refuses."""
+        """The records with deserialized keys and values, up to the first record that a deserializer refuses."""
         if not found.offsets:
             return []
         topic, partition = name
@@ -214,7 +216,8 @@ class Decoder:
 def _deserialized(
     function: Any, field: str, values: Sequence[Any], found: Columns, name: TopicPartition, nulls: bool
 ) -> tuple[Any, ...]:
-    """The values up to the first that ``function`` refuses; raises its exception if that is the very first."""
+    """The deserialized values up to the first that ``function`` refuses; raises RecordDeserializationError if that is
+    the first of all."""
     done: list[Any] = []
     with_context = takes_context(function)
     try:
@@ -236,7 +239,7 @@ def _deserialized(
 
 
 def _advice(error: Exception) -> str:
-    """The advice after a deserializer's exception. The advice to skip the record is given only if the record is at
+    """The advice in the message about a deserializer's exception: to skip the record only if the record itself is at
     fault."""
     from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 

@@ -1,4 +1,5 @@
-"""A consumer's metrics besides its requests: ``consumer-metrics``, those of fetching and those of its group.
+"""A consumer's metrics except those of its requests: ``consumer-metrics``, and the metrics of fetching and of its
+group.
 
 Called by the fetcher and the consumers' I/O layers.
 """
@@ -46,7 +47,7 @@ class _Consumed:
 
 
 class ConsumerMetrics:
-    """Counts what a consumer does besides its requests."""
+    """Counts everything that a consumer does, except its requests."""
 
     def __init__(self, network: NetworkMetrics) -> None:
         self._network = network
@@ -69,7 +70,7 @@ class ConsumerMetrics:
         return found
 
     def waited(self, call: str, seconds: float) -> None:
-        """Called when the program waited for ``commit-sync`` or ``committed``."""
+        """Add the time that the program waited for a call: ``commit-sync`` or ``committed``."""
         self._waited_s[call] += seconds
 
     def fetched(self, size_bytes: int, throttle_ms: int) -> None:
@@ -86,11 +87,11 @@ class ConsumerMetrics:
         topic.sizes.add(size_bytes)
 
     def decoded(self, partition: TopicPartition, records: int) -> None:
-        """Called when records are about to be handed out."""
+        """Called when records are about to be returned to the program."""
         self._topic(partition.topic).records.value += records
 
     def polled(self, now_ms: int) -> None:
-        """The program asked for records."""
+        """Called when the program asks for records."""
         if self._polled_at_ms is not None:
             self._between_polls.add(now_ms - self._polled_at_ms)
         self._polled_at_ms = now_ms
@@ -120,7 +121,7 @@ class ConsumerMetrics:
         read_committed: bool,
         grouped: bool,
     ) -> Metrics:
-        """All values.
+        """The current values of all metrics.
 
         :param positions: the program's position in each partition.
         """

@@ -24,7 +24,7 @@ class ClientFetchSession:
         self.id = 0
         self.epoch = 0
         self.known: dict[TopicPartition, tuple[bytes, int, int]] = {}
-        """Topic id, fetch offset and leader epoch last sent."""
+        """The topic id, fetch offset and leader epoch that were last sent for each partition of the session."""
 
     def reset(self) -> None:
         self.id = self.epoch = 0
@@ -34,9 +34,9 @@ class ClientFetchSession:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
 
     def refused(self, name: TopicPartition) -> None:
-        """Send the partition again in the next request, with its new position, or as no longer read.
+        """Make the next request send this partition again, with its new position, or remove it if it is no longer read.
 
-        If it just stayed in the session, the broker would refuse it with every response.
+        If the partition stayed in the session unchanged, the broker would refuse it in every response.
         """
         known = self.known.get(name)
         if known is not None:
@@ -48,10 +48,10 @@ class ClientFetchSession:
         wanted: Mapping[TopicPartition, tuple[int, int]],
         ids: Mapping[str, bytes],
     ) -> FetchRequest:
-        """The request for these partitions, each with fetch offset and leader epoch; what the broker knows already is
-        not repeated.
+        """The next request for these partitions, each with fetch offset and leader epoch. An incremental request leaves
+        out what the broker already has.
 
-        :param ids: the topics' ids.
+        :param ids: topic ids by name.
         """
         full = self.epoch == 0
         asked: dict[TopicPartition, tuple[bytes, int, int]] = {}

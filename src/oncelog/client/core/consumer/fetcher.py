@@ -32,13 +32,13 @@ from oncelog.records.batch import BatchHeader, CorruptBatch, OlderFormat, iter_h
 from oncelog.runtime.timers import Timer
 
 AHEAD = 2
-"""Responses kept for a partition beyond the one being handed out."""
+"""How many responses are kept for each partition in addition to the one being handed out."""
 
 
 class Asked(NamedTuple):
-    """The part of a Fetch for one partition; the response counts only if the position is still the same.
+    """The part of a Fetch request for one partition. Its response only counts if the position is still the same.
 
-    :ivar topic_id: identifies the topic in the request; zeros if the name does.
+    :ivar topic_id: the id that identifies the topic in the request; zeros if the request uses names.
     """
 
     version: int
@@ -92,7 +92,7 @@ class Fetcher:
         self._ready: deque[CompletedFetch] = deque()
         self._buffered: dict[TopicPartition, int] = {}
         self._drain_first: set[TopicPartition] = set()
-        """Partitions that are fetched again only after everything fetched of them has been handed out."""
+        """Partitions that are not fetched again until all their fetched records have been handed out."""
         self._error: KafkaError | None = None
         self._timer: Timer | None = None
         self._closed = False
@@ -173,7 +173,7 @@ class Fetcher:
         )
 
     def _positions_checked(self, now_ms: int) -> None:
-        """Positions were checked: fetch the valid ones, and look up the lost ones again."""
+        """Look up lost positions again, and fetch from the valid ones; called when positions have been checked."""
         self._on_reset()
         self.poll(now_ms)
 
@@ -309,7 +309,8 @@ class Fetcher:
         self._unreadable(name, state, Error.CORRUPT_MESSAGE, f"{why}; seek past the batch to continue")
 
     def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
-        """Called when the batch at the fetch position cannot be read."""
+        """Handle a batch at the fetch position that cannot be read: stop the partition once all records before the
+        batch are handed out."""
         if self._buffered.get(name):
             # return the buffered records first: a seek past the bad batch must not skip them
             self._drain_first.add(name)
@@ -328,7 +329,7 @@ class Fetcher:
     # --- handing out
 
     def take_one(self) -> ConsumerRecord[Any, Any] | None:
-        """The next record if one is available without searching; else None."""
+        """The next record if it is already decoded and its partition may be read; otherwise None."""
         if self._error is not None or not self._ready:
             return None
         item = self._ready[0]
@@ -390,7 +391,7 @@ class Fetcher:
         return result
 
     def _raise_unreported(self, only: Collection[TopicPartition]) -> None:
-        """Raise the error that ends reading, if the program has not received it yet."""
+        """Raise the error that ends reading these partitions, unless it was raised to the program before."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -412,7 +413,7 @@ class Fetcher:
     # --- handing out whole batches
 
     def take_batches(self, only: Collection[TopicPartition] = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
-        """Everything available, in the batches it arrived in; positions move past them.
+        """All fetched records as stored batches, by partition; positions move past them.
 
         :raises KafkaError: reading cannot continue without the program; raised once.
         """

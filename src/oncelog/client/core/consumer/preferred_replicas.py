@@ -1,8 +1,9 @@
-"""Which partitions are read from a follower nearer than their leader (KIP-392).
+"""Decides which partitions are read from a follower that is nearer than their leader (KIP-392).
 
-Called by the fetcher. If a leader's broker has a ``replica.selector.class``, it answers a reader that sends its
-``client.rack`` without records and names the follower to read from. This lasts for ``metadata.max.age.ms``, or until
-the follower refuses; then the leader is asked again. Source: ``SubscriptionState.updatePreferredReadReplica``.
+Called by the fetcher. If a leader's broker has a ``replica.selector.class``, it may answer a Fetch that contains a
+``client.rack`` with the follower to read from, and without records. The consumer reads from that follower for
+``metadata.max.age.ms``, or until the follower refuses; then it asks the leader again. Source:
+``SubscriptionState.updatePreferredReadReplica``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from oncelog.types import TopicPartition
 
 
 class PreferredReadReplicas:
-    """The followers that leaders have named.
+    """The followers that leaders have named as preferred read replicas.
 
     :param kept_ms: how long to read from a follower before asking the leader again.
     """
@@ -35,10 +36,9 @@ class PreferredReadReplicas:
         return node
 
     def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
-        """Whether one of these partitions is fetched from the node only because a leader named it. Such a Fetch is
-        queued even without a connection: if the connection cannot be opened, the Fetch fails, and the leader is asked
-        again.
-        """
+        """Whether one of these partitions is fetched from the node only because its leader named the node. Such a Fetch
+        is queued even without a connection: if the connection cannot be opened, the Fetch fails, and the leader is
+        asked again."""
         return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
 
     def named(self, name: TopicPartition, node: int, now_ms: int) -> None:

@@ -17,7 +17,7 @@ Aborted = tuple[int, int]
 
 
 class AbortedFilter:
-    """Tracks the transactions of one partition through the batches of one response, in offset order."""
+    """Decides, batch by batch in offset order, which batches of one response belong to aborted transactions."""
 
     def __init__(self, aborted: Iterable[Aborted]) -> None:
         self._pending = list(aborted)
@@ -53,8 +53,8 @@ def filter_batches(
 ) -> Iterator[tuple[int, BatchHeader]]:
     """The batches of ``buf`` whose records may be delivered.
 
-    :param batches: position and header of each, from ``iter_headers``.
-    :param aborted: the response's list; None reads uncommitted records too.
+    :param batches: the position and header of each batch, from ``iter_headers``.
+    :param aborted: the response's list of aborted transactions; None to deliver uncommitted records too.
     """
     committed = None if aborted is None else AbortedFilter(aborted)
     for position, header in batches:

@@ -22,36 +22,39 @@ TopicPattern = str | re.Pattern[str]
 
 
 class ConsumerRebalanceListener:
-    """Called when partitions come and go; methods may be plain or coroutines.
+    """Methods that the consumer calls when partitions are assigned or revoked; they may be plain functions or
+    coroutines.
 
-    It is not called when the consumer itself stops or unsubscribes: commit before that.
+    They are not called when the consumer itself stops or unsubscribes: commit before that.
     """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> Any:
-        """These partitions are about to go to others: the last chance to commit them."""
+        """Called before these partitions go to other members: the last chance to commit their positions."""
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> Any:
-        """These partitions are ours now; under the cooperative protocol only the new ones."""
+        """Called when these partitions belong to this consumer; under the cooperative protocol only new partitions are
+        named."""
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> Any:
-        """These partitions already belong to others: commits for them would fail. By default the same as a
-        revocation."""
+        """Called when these partitions already belong to other members, so that commits for them would fail. By default
+        it calls :meth:`on_partitions_revoked`."""
         return self.on_partitions_revoked(lost)
 
 
 class Reset(Enum):
-    """Where a partition without a position starts."""
+    """Where reading of a partition without a position begins."""
 
     COMMITTED = auto()
-    """At the group's committed offset."""
+    """The group's committed offset."""
     EARLIEST = auto()
     LATEST = auto()
     NONE = auto()
-    """Nowhere: the program has to seek."""
+    """No start is known: the program has to seek."""
 
 
 class PartitionState:
-    """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to fetch."""
+    """The state of one assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to
+    fetch."""
 
     __slots__ = (
         "began",
@@ -77,25 +80,28 @@ class PartitionState:
         self.reset: Reset | None = reset
         self.position = -1
         self.began = -1
-        """The first position; -1 before there is one. Reading returns to it if nothing was committed."""
+        """The first position of this partition; -1 until it is known. Reading returns to it if nothing was
+        committed."""
         self.fetch_position = -1
         self.position_epoch = -1
-        """The leader epoch of the last record handed out; -1 if not known. Commits include it (KIP-320)."""
+        """The leader epoch of the last record handed out; -1 if unknown. Commits include it (KIP-320)."""
         self.topic_id = ZERO_UUID
-        """The topic of the last record handed out; zeros if not known. Transactions commit its offsets (KIP-1319)."""
+        """The topic id of the last record handed out; zeros if unknown. Transactions use it when they commit offsets
+        (KIP-1319)."""
         self.last_fetched_epoch = -1
         self.checked_epoch = -1
         """The leader epoch under which the position was last known to be in the log."""
         self.paused = False
         self.revoking = False
         self.stuck: KafkaError | None = None
-        """Why reading the partition cannot continue; the program has to seek or to call again."""
+        """The error because of which reading the partition cannot continue; the program has to seek, or to call
+        again."""
         self.reported = False
         """Whether the error in ``stuck`` has been raised to the program."""
         self.version = 0
-        """Changes with every seek, so that responses for the old position are dropped."""
+        """A number that changes with every seek, so that responses for the old position are dropped."""
         self.fetched_at_ms: int | None = None
-        """When the last response with the two marks below arrived, by the client's clock."""
+        """The time of the last response with a high watermark and last stable offset, by the client's clock."""
         self.high_watermark: int | None = None
         self.last_stable_offset: int | None = None
         self.log_start_offset: int | None = None
@@ -121,7 +127,7 @@ class PartitionState:
         self.version += 1
 
     def need_reset(self, reset: Reset) -> None:
-        """Find the position again."""
+        """Drop the position, and have it looked up again as ``reset`` says."""
         self.reset = reset
         self.stuck = None
         self.version += 1
@@ -138,7 +144,7 @@ class Subscription:
         self.by_hand = False
         self.assigned: dict[TopicPartition, PartitionState] = {}
         self._unreported: set[TopicPartition] = set()
-        """Partitions that may be stuck with an error that has not been raised."""
+        """Partitions that may have an error in ``stuck`` that was not raised to the program yet."""
 
     @property
     def by_group(self) -> bool:
@@ -169,7 +175,7 @@ class Subscription:
         self.listener = listener
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions, without a group's rebalancing."""
+        """Read exactly these partitions, chosen by the program and not by a group."""
         if self.by_group:
             raise IllegalStateError("topics were subscribed to; call unsubscribe() before assign()")
         self.by_hand = True
@@ -181,7 +187,7 @@ class Subscription:
         self.assigned = {}
 
     def match(self, metadata: ClusterMetadata, exclude_internal: bool) -> bool:
-        """Match the pattern against the topics again; returns whether the result has changed."""
+        """Match the pattern against all topics again; returns whether the matched topics have changed."""
         if self.pattern is None:
             return False
         matched = tuple(
@@ -194,7 +200,8 @@ class Subscription:
         return changed
 
     def refused(self, metadata: ClusterMetadata) -> KafkaError | None:
-        """Why a topic subscribed to by name cannot be read; raised to the program, as in Java's consumer."""
+        """The error of a topic that was subscribed to by name and cannot be read; None if there is none. The program
+        gets it, as in Java's consumer."""
         named = () if self.pattern is not None else self.topics or [name.topic for name in self.assigned]
         for name in named:
             error = metadata.errors.get(name)
@@ -208,7 +215,7 @@ class Subscription:
         self.assigned = {name: old.get(name) or PartitionState(Reset.COMMITTED) for name in dict.fromkeys(partitions)}
 
     def topic_ids(self) -> tuple[tuple[TopicPartition, bytes], ...]:
-        """The topics that records of the assigned partitions were handed out of."""
+        """The id of the topic from which records of each assigned partition were handed out."""
         return tuple((name, state.topic_id) for name, state in self.assigned.items() if state.topic_id != ZERO_UUID)
 
     def state(self, partition: TopicPartition) -> PartitionState:
@@ -239,7 +246,7 @@ class Subscription:
         return moved
 
     def without_position(self) -> Mapping[TopicPartition, Reset]:
-        """Partitions waiting for a position, and where to find it."""
+        """Partitions that wait for a position, and where each of them is to start."""
         return {
             name: state.reset
             for name, state in self.assigned.items()
@@ -252,14 +259,13 @@ class Subscription:
             raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
 
     def stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
-        """Reading a partition cannot continue; the next call that reads it raises the error."""
+        """Stop reading a partition because of an error, which the next call that reads the partition raises."""
         state.stuck, state.reported = error, False
         self._unreported.add(name)
 
     def raise_unreported(self, partitions: Collection[TopicPartition]) -> None:
-        """Raise the error at which one of these partitions (all if none is named) is stuck, unless it was raised
-        before.
-        """
+        """Raise the error of one of these partitions (of any, if none is named) that cannot be read, unless the error
+        was raised before."""
         if not self._unreported:
             return
         for name in sorted(self._unreported):
@@ -271,7 +277,8 @@ class Subscription:
                 raise state.stuck
 
     def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:
-        """Raise if all of these partitions (all if none is named) are stuck; then they are tried again."""
+        """Raise an error if none of these partitions (of all, if none is named) can be read; the next call tries them
+        again."""
         states = [state for name in partitions or self.assigned if (state := self.assigned.get(name)) is not None]
         errors = [state.stuck for state in states if state.stuck is not None]
         if errors and len(errors) == len(states):

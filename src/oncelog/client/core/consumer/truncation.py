@@ -28,7 +28,7 @@ from oncelog.protocol.generated.offset_for_leader_epoch_response import EpochEnd
 CONSUMER = -1
 """The replica id of clients, which are not replicas."""
 Asked = tuple[PartitionState, int, int]
-"""A partition's state, with its version and leader epoch at the time of the request."""
+"""A partition's state, and its version and leader epoch at the time of the request."""
 
 
 class TruncationCheck:
@@ -69,7 +69,8 @@ class TruncationCheck:
         )
 
     def ask(self, node: int, partitions: dict[TopicPartition, PartitionState], now_ms: int) -> int | None:
-        """Ask a leader about positions; returns the time of the next attempt if it is too early."""
+        """Ask a leader to check the positions of these partitions; returns the time of the next attempt if the backoff
+        is not over."""
         if node in self._busy or not self._wire.ready(node):
             return None
         if self._not_before_ms > now_ms:
@@ -130,7 +131,8 @@ class TruncationCheck:
             state.checked_epoch = epoch
 
     def _truncated(self, name: TopicPartition, state: PartitionState, end_offset: int | None, epoch: int) -> None:
-        """Continue where the logs diverge, as ``auto.offset.reset`` allows; else the program has to decide."""
+        """Continue at the offset where the logs diverge, as ``auto.offset.reset`` allows; if the setting is ``none``,
+        the program gets an error."""
         position, reset = state.position, self._subscription.default_reset
         if reset is Reset.NONE:
             self._on_error(name, state, LogTruncationError(name, state.fetch_position, end_offset))

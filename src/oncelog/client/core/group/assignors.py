@@ -1,4 +1,5 @@
-"""How the leader of a classic group divides partitions: range, roundrobin, sticky, cooperative-sticky.
+"""The assignors with which the leader of a classic group divides partitions: range, roundrobin, sticky,
+cooperative-sticky.
 
 Called by the group member. Members of one group may run Java, so the names, the order of members and the user data are
 Java's (``RangeAssignor``, ``RoundRobinAssignor``, ``StickyAssignor``, ``CooperativeStickyAssignor``; KIP-54, KIP-429).
@@ -21,7 +22,7 @@ NO_GENERATION = -1
 
 
 class AssignedMember(NamedTuple):
-    """A member's report in its JoinGroup request. ``owned``: its partitions in the generation ``generation``."""
+    """A member as its JoinGroup request describes it. ``owned`` are the partitions that it had in ``generation``."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -66,7 +67,7 @@ def assign_roundrobin(partitions: Mapping[str, int], members: list[AssignedMembe
 
 
 def assign_sticky(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
-    """Assign as evenly as possible, then with as few moves as possible."""
+    """Assign partitions as evenly as possible, and among such assignments with few moves."""
     order = sorted(members, key=lambda item: item.member_id)
     everything = _all_partitions(partitions, members)
     assignment, free = _kept(everything, order)
@@ -86,7 +87,7 @@ def _all_partitions(partitions: Mapping[str, int], members: list[AssignedMember]
 
 
 def _kept(everything: list[TopicPartition], members: list[AssignedMember]) -> tuple[Assignment, list[TopicPartition]]:
-    """The partitions that each member may keep, and those without an owner."""
+    """The owned partitions that each member may keep, and the partitions that nobody may keep."""
     owners = _owners(members)
     topics = {member.member_id: set(member.topics) for member in members}
     assignment: Assignment = {member.member_id: [] for member in members}
@@ -101,9 +102,8 @@ def _kept(everything: list[TopicPartition], members: list[AssignedMember]) -> tu
 
 
 def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
-    """The owner of each partition: of two claims the one from the later generation wins; None if two claims from the
-    same generation conflict.
-    """
+    """The owner of each partition. If several members claim it, the claim from the latest generation counts; None if
+    two claims from the same generation conflict."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:
@@ -116,7 +116,8 @@ def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
 
 
 def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> list[TopicPartition]:
-    """If all members read the same topics: take partitions from members with more than the even share."""
+    """Take partitions from members that have more than the even share; for groups whose members all read the same
+    topics. Returns the free partitions."""
     share, extra = divmod(count, len(assignment))
     released: list[TopicPartition] = []
     for names in sorted(assignment.values(), key=len, reverse=True):
@@ -129,7 +130,7 @@ def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> lis
 
 
 def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]]) -> None:
-    """Move partitions from members with more to members with at least two fewer, until there are none."""
+    """Move partitions from members to eligible members that have at least two fewer, until no such move is left."""
     moved = True
     while moved:
         moved = False
@@ -143,9 +144,11 @@ def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]
 
 
 def assign_cooperative(partitions: Mapping[str, int], members: list[AssignedMember]) -> Assignment:
-    """As sticky, but a partition that changes hands stays unassigned until its owner has given it up (KIP-429).
+    """Assign like sticky, but leave a partition that changes hands unassigned until its owner has given it up
+    (KIP-429).
 
-    The current owner keeps it, whatever a member from an earlier generation claims; if two own it, both give it up.
+    The owner is the member with the claim from the latest generation; if two members have such a claim, both give the
+    partition up.
     """
     assignment = assign_sticky(partitions, members)
     owners = _owners(members)
@@ -166,7 +169,7 @@ ASSIGNORS: Mapping[str, Assign] = {
 
 
 def encode_user_data(name: str, owned: list[TopicPartition], generation: int) -> bytes | None:
-    """The user data that Java's assignor of that name puts into a subscription."""
+    """The user data that Java's assignor of this name puts into a subscription; None if it has none."""
     if name == "cooperative-sticky":
         return _INT32.pack(generation)
     if name != "sticky":
@@ -184,7 +187,7 @@ def encode_user_data(name: str, owned: list[TopicPartition], generation: int) ->
 
 
 def decode_user_data(name: str, data: bytes | None) -> tuple[tuple[TopicPartition, ...], int]:
-    """Owned partitions and generation from user data; empty if it is missing or not as Java writes it."""
+    """The owned partitions and the generation in user data; empty if the data is missing or not as Java writes it."""
     if not data:
         return (), NO_GENERATION
     try:

@@ -40,7 +40,7 @@ _NEEDS_GROUP_VERSION = (
 
 
 class ConsumerErrorReaction(Enum):
-    """What an error means for the member."""
+    """The member's reaction to an error."""
 
     REJOIN = auto()
     FIND_COORDINATOR = auto()
@@ -79,8 +79,8 @@ class ConsumerGroupMember(Membership):
         self._may_be_known = False
         """Whether the coordinator may know the member: a heartbeat was sent."""
         self._abandoned = 0
-        """How often the member was fenced, left or failed: a call of the listener that began before has no effect on
-        the assignment."""
+        """How often the member was fenced, left or failed. A listener call that began before the last of these does not
+        change the assignment."""
         self._busy = False
         """Whether a heartbeat is unanswered."""
         self._target: dict[bytes, list[int]] | None = None
@@ -106,7 +106,7 @@ class ConsumerGroupMember(Membership):
         self.poll(self._wire.now_ms())
 
     def metadata_changed(self) -> None:
-        """Called when topics in the target assignment may have become known."""
+        """Reconcile if the target waits for unknown topics, because they may be known now."""
         if self.state is ClientMemberState.RESOLVING:
             self._reconcile()
 
@@ -131,8 +131,8 @@ class ConsumerGroupMember(Membership):
         return done
 
     def _send_farewell(self, node: int) -> Deferred[None]:
-        """Leave the group; a static member may come back within the session timeout, and keeps its partitions until
-        then."""
+        """Send the last heartbeat, which leaves the group. A static member keeps its partitions for the session
+        timeout, in which it may return."""
         done: Deferred[None] = Deferred()
         instance_id = self._config.group_instance_id
         request = ConsumerGroupHeartbeatRequest(
@@ -179,7 +179,7 @@ class ConsumerGroupMember(Membership):
         self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, self._on_heartbeat, channel=1)
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
-        """A full request when joining, afterwards only what has changed."""
+        """The next heartbeat: complete when joining, afterwards only with what has changed."""
         joining = not self.state.joined
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._group_id,
@@ -226,7 +226,7 @@ class ConsumerGroupMember(Membership):
             self.poll(now_ms)
 
     def _reconcile(self) -> None:
-        """Move from the owned partitions to the target: first revoke, then take over, then report."""
+        """Move from the owned partitions to the target: revoke first, then assign, then report."""
         if self._target is None or not self.state.settled:
             return
         names = self._metadata.names_by_id
@@ -293,7 +293,8 @@ class ConsumerGroupMember(Membership):
         self._timer = self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, self._send_heartbeat)
 
     def _stop_reading(self) -> None:
-        """The program is stuck: leave, so that others can read, if it is not static. Its next fetch joins again."""
+        """Leave the group, because the program does not fetch any more, so that others can read the partitions (those
+        of a static member after its session timeout). The next fetch joins again."""
         node = self.finder.node
         if node is not None:
             self._send_farewell(node)
@@ -324,7 +325,7 @@ class ConsumerGroupMember(Membership):
         self._host.revoke(owned, lost=True).then(released)
 
     def _end(self, state: ClientMemberState) -> None:
-        """End the membership: from now on the consumer manages its assignment."""
+        """End the membership; from then on its consumer, not the group, decides on the assignment."""
         self._become(state)
         self._abandoned += 1
         self._target = None

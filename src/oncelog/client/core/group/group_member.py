@@ -43,12 +43,12 @@ from oncelog.runtime.timers import Timer
 
 PROTOCOL_TYPE = "consumer"
 JOIN_LAPSE_MS = 5000
-"""Time beyond the rebalance timeout after which an unanswered JoinGroup or SyncGroup counts as lost."""
+"""How long after the rebalance timeout an unanswered JoinGroup or SyncGroup counts as lost, in ms."""
 NO_GENERATION = -1
 
 
 class GroupMember(Membership):
-    """One consumer's membership of a group that uses the classic protocol."""
+    """A consumer's membership of a group under the classic protocol."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class GroupMember(Membership):
         self.poll(self._wire.now_ms())
 
     def poll(self, now_ms: int) -> None:
-        """Look up the coordinator, or (re)join, if that is due."""
+        """Look up the coordinator, or join or rejoin, if that is due."""
         if self.phase is Phase.LEFT or self._waiting or not self._subscription.by_group:
             return
         if self.finder.node is None:
@@ -108,7 +108,7 @@ class GroupMember(Membership):
             self._prepare()
 
     def _coordinator_found(self, now_ms: int) -> None:
-        """Give the coordinator a full session timeout to answer, however long its predecessor has been silent."""
+        """Restart the session timeout, because a new coordinator must not be blamed for the silence of the last one."""
         self._last_answer_ms = now_ms
         self.poll(now_ms)
 
@@ -166,7 +166,8 @@ class GroupMember(Membership):
         self._host.revoke(owned, lost=False).then(revoked)
 
     def _fetch_topics(self) -> None:
-        """Fetch metadata: the partitions of all topics must be known before they can be assigned."""
+        """Fetch metadata if topics are unknown, because their partitions must be known before they can be assigned;
+        then join."""
         if not self._metadata.want(self._subscription.topics):
             self._join()
             return
@@ -178,7 +179,7 @@ class GroupMember(Membership):
         self._metadata.refresh().then(refreshed)
 
     def _node_or_begin_again(self) -> int | None:
-        """The coordinator; None if it was lost meanwhile, which ends the attempt to join."""
+        """The coordinator's node; None if it was lost, and then the attempt to join ends and a lookup begins."""
         if self.finder.node is None:
             self.phase = Phase.OUT
             self.finder.look_up()
@@ -335,7 +336,8 @@ class GroupMember(Membership):
         self._host.revoke(leaving, lost=False).then(lambda _: self._take(partitions, added, rejoin=True))
 
     def _take(self, partitions: list[TopicPartition], added: list[TopicPartition], rejoin: bool) -> None:
-        """Apply the assignment; with ``rejoin`` a second round assigns the partitions that were given up."""
+        """Apply the assignment. With ``rejoin``, join once more, so that the partitions that were given up get new
+        owners."""
         if self.phase is not Phase.TAKING:
             return
         self._subscription.take(partitions)
@@ -421,7 +423,8 @@ class GroupMember(Membership):
             self._failed(error, answer, now_ms, "Heartbeat" if answer is not None else "OffsetCommit")
 
     def _stop_reading(self) -> None:
-        """The program is stuck: leave, so that others can read (KIP-62). Its next fetch joins again."""
+        """Give up the partitions, because the program does not fetch any more, and leave the group unless the member is
+        static (KIP-62). The next fetch joins again."""
         node, member_id = self.finder.node, self._member_id
         if node is not None and member_id and self._config.group_instance_id is None:
             self._send_leave(node, member_id, "max.poll.interval.ms has passed without a fetch")
@@ -453,7 +456,7 @@ class GroupMember(Membership):
                 self._give_up(error_for(error, f"{refused}: {message}" if message else refused))
 
     def _rejoin_later(self, now_ms: int) -> None:
-        """Join again after a pause."""
+        """Join again after the backoff."""
         self.phase = Phase.OUT
         self._stop_heartbeats()
         self._attempt += 1
@@ -466,7 +469,7 @@ class GroupMember(Membership):
         self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, rejoin)
 
     def _lose_all(self, then: Callable[[], None]) -> None:
-        """The partitions already belong to others."""
+        """Give up all partitions as lost, because they already belong to others, and call ``then``."""
         self._generation = NO_GENERATION
         self._attempt += 1
         self.phase = Phase.PREPARING

@@ -1,4 +1,4 @@
-"""The phases of membership in a classic group, and what an error means for the member, as a table.
+"""The phases of a membership in a classic group, and the table of the member's reactions to errors.
 
 Called by the group member. Source: ``AbstractCoordinator``.
 """
@@ -17,24 +17,24 @@ class Phase(Enum):
     OUT = auto()
     """The member is not in the group and joins at the next poll."""
     PREPARING = auto()
-    """Revoking partitions before joining."""
+    """The member revokes partitions before it joins."""
     JOINING = auto()
     SYNCING = auto()
     TAKING = auto()
-    """Taking over the new assignment."""
+    """The member takes over its new assignment."""
     STABLE = auto()
     LEFT = auto()
     """The member has left the group, or has failed permanently."""
 
 
 class ClassicErrorReaction(Enum):
-    """What an error means for the member."""
+    """The member's reaction to an error."""
 
     REJOIN = auto()
     REJOIN_LOST = auto()
-    """The group continued without the member, which keeps its id: its partitions are lost."""
+    """Rejoin with the same member id: the group has continued without the member, whose partitions are lost."""
     REJOIN_AS_NEW = auto()
-    """The coordinator does not know the member (any more): its partitions are lost."""
+    """Join as a new member: the coordinator does not know this one, whose partitions are lost."""
     FIND_COORDINATOR = auto()
     RETRY = auto()
     GIVE_UP = auto()
@@ -53,7 +53,7 @@ _ERRORS: Mapping[Error, ClassicErrorReaction] = {
 
 
 def next_for(error: Error) -> ClassicErrorReaction:
-    """What an error of JoinGroup, SyncGroup or Heartbeat means; decided only here."""
+    """The member's reaction to an error of JoinGroup, SyncGroup or Heartbeat."""
     known = _ERRORS.get(error)
     if known is not None:
         return known

@@ -1,9 +1,9 @@
-"""The states of membership in a group of KIP-848, and which may follow which.
+"""The states of a member under KIP-848, and which state may follow which.
 
-Called by the consumer group member. Source: ``ClientMemberState`` of Kafka's client, whose names these are, except for
-RESOLVING, which is part of RECONCILING there, and REJOINED: Kafka's client joins again only after its listener has
-handled the loss. The other differences: what Kafka's client does while ACKNOWLEDGING happens while STABLE, a member
-that left because its program is stuck (STALE) is like a fenced one, and leaving ends at once in UNSUBSCRIBED.
+Called by the consumer group member. The names are those of ``MemberState`` in Kafka's client, with these differences.
+RESOLVING is part of RECONCILING there. There is no REJOINED there, because Kafka's client joins again only after its
+listener has handled the loss. ACKNOWLEDGING is part of STABLE here. STALE, the state of a member that left because its
+program does not fetch, is FENCED here. Leaving ends at once in UNSUBSCRIBED.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 
 class ClientMemberState(Enum):
-    """The member's state in its group and in its partitions."""
+    """The state of a member in its group, and of its partitions."""
 
     JOINING = auto()
     """The member is not in the group and has no partitions. Its heartbeats ask to join."""
@@ -39,7 +39,7 @@ class ClientMemberState(Enum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is sent, and nothing that arrives has an effect."""
+        """Whether the membership is over: nothing more is sent, and nothing that arrives has an effect."""
         return self in _ENDED
 
     @property
@@ -101,7 +101,7 @@ MAY_FOLLOW: Mapping[ClientMemberState, Mapping[ClientMemberState, str]] = {
     },
     _S.FATAL: dict(_END),
 }
-"""For each state the states that may follow it, with the cause."""
+"""The states that may follow each state, with the reason for each change."""
 
 
 __all__ = ["MAY_FOLLOW", "ClientMemberState"]

@@ -1,6 +1,7 @@
 """The interface between a consumer and its group membership, in both directions, and what both protocols share.
 
-``group_member`` (classic) and ``consumer_group_member`` (KIP-848) are memberships; called by the consumer's I/O layer.
+``group_member`` (classic) and ``consumer_group_member`` (KIP-848) implement a membership. Called by the consumer's I/O
+layer.
 """
 
 from __future__ import annotations
@@ -27,34 +28,35 @@ MEMBER_REFUSED = frozenset(
         Error.FENCED_INSTANCE_ID,
     }
 )
-"""Errors of a commit by which the coordinator says that the member, or its generation, is no longer current."""
+"""Errors with which a coordinator refuses a commit because the member or its generation is no longer current."""
 
 
 class Host(Protocol):
-    """The membership's interface to its consumer. The deferreds resolve when listener and commits are done."""
+    """The interface from a membership to its consumer. The deferreds resolve when the listener and the commits are
+    done."""
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
-        """Commit if that is automatic and the partitions are not lost, then call the listener. An empty list means that
-        the classic protocol begins a rebalance in which the member has nothing to give up."""
+        """Commit if ``enable_auto_commit`` is set and the partitions are not lost, then call the listener. An empty
+        list means that a rebalance of the classic protocol begins in which the member gives nothing up."""
         ...
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
-        """The subscription holds the new assignment; call the listener with what is new."""
+        """Call the listener with the added partitions; the subscription already has the new assignment."""
         ...
 
     def group_failed(self, error: KafkaError) -> None:
-        """The membership has failed: the partitions are lost, and every reading call raises the error."""
+        """The membership has failed for good: its partitions are lost, and every reading call must raise the error."""
         ...
 
     def reading(self) -> bool:
-        """Whether the program is waiting for records, or has taken some since this was last read."""
+        """Whether the program waits for records, or has taken some since the last call of this method."""
         ...
 
 
 class Membership(ABC):
     """One consumer's membership of a group.
 
-    :param member_id: empty until the coordinator gives one, which is how the classic protocol begins.
+    :param member_id: the id of a new member; empty under the classic protocol, where the coordinator chooses it.
     """
 
     def __init__(
@@ -86,11 +88,11 @@ class Membership(ABC):
 
     @abstractmethod
     def poll(self, now_ms: int) -> None:
-        """Do whatever is due."""
+        """Do whatever is due: look up the coordinator, join, or send a heartbeat."""
 
     @abstractmethod
     def polled(self, now_ms: int) -> None:
-        """The program asked for records."""
+        """Called when the program asks for records."""
 
     @abstractmethod
     def subscription_changed(self, reason: str) -> None:
@@ -115,8 +117,8 @@ class Membership(ABC):
         """Whether the assignment is in force."""
 
     def commit_refused(self, error: Error, identity: ConsumerGroupMetadata) -> None:
-        """Called when a commit was refused because of the member: react as to the next heartbeat, which would get the
-        same error, so that the consumer delivers no more records of lost partitions.
+        """Called when a commit was refused because of the member. The membership reacts at once as to a heartbeat with
+        this error, so that the consumer delivers no more records of lost partitions.
 
         :param identity: the member's identity in the commit; an error for an earlier identity is ignored.
         """
@@ -127,18 +129,18 @@ class Membership(ABC):
     def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
         """Called when the coordinator refused the member while its assignment was in force.
 
-        :param answer: the heartbeat's; None for that of another request.
+        :param answer: the answer to a heartbeat; None if another request was refused.
         """
 
     @abstractmethod
     def _give_up(self, error: KafkaError) -> None:
-        """Called when the group cannot be joined, for good."""
+        """Called when the member can never join the group."""
 
     def _coordinator_found(self, now_ms: int) -> None:
         self.poll(now_ms)
 
     def _program_fetches(self, now_ms: int) -> bool:
-        """Whether the program has fetched recently enough."""
+        """Whether the program has asked for records within ``max.poll.interval.ms``."""
         if self._host.reading():
             self._polled_ms = now_ms
         return now_ms - self._polled_ms <= self._config.max_poll_interval_ms

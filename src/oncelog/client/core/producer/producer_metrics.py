@@ -31,7 +31,7 @@ _CALLS = {
     "commit": "txn-commit",
     "abort": "txn-abort",
 }
-"""Calls that a program waits for, and the names of their metrics."""
+"""The calls that make a program wait, and the names of their metrics."""
 
 
 class _Sent:
@@ -48,7 +48,7 @@ class _Sent:
 
 
 class ProducerMetrics:
-    """Counts what a producer does besides its requests."""
+    """Counts everything that a producer does, except its requests."""
 
     def __init__(self, network: NetworkMetrics) -> None:
         self._network = network
@@ -97,7 +97,7 @@ class ProducerMetrics:
         self._topic(batch.partition.topic).errors.value += batch.count
 
     def waited(self, call: str, seconds: float) -> None:
-        """The program waited for a call, one of ``_CALLS``."""
+        """Add the time that the program waited for a call, one of ``_CALLS``."""
         self._waited_s[call] += seconds
 
     def throttled(self, throttle_ms: int) -> None:
@@ -112,7 +112,7 @@ class ProducerMetrics:
         roll_all(*self._topics.values(), self._sizes, self._queued, self._per_request, self._splits)
 
     def read(self, moment: SampleTime, accumulator: Accumulator, in_flight: int, drawn_ms: int | None) -> Metrics:
-        """All values.
+        """The current values of all metrics.
 
         :param drawn_ms: when the metadata was last updated.
         """

@@ -31,11 +31,11 @@ _NO_SUCH_TOPIC = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPI
 
 
 PIPELINED = 2
-"""With this many requests in flight to a node, batches that are not full wait for one of the answers."""
+"""While this many requests to a node are in flight, a batch that is not full waits, so that it can grow."""
 
 
 class Sender:
-    """Moves batches from the accumulator to the brokers."""
+    """Sends batches from the accumulator to the brokers, and gives them their outcomes."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Sender:
         self._muted: set[TopicPartition] = set()
         self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._waiting_since: dict[int, int] = {}
-        """Nodes that accept nothing although batches for them are due, and since when."""
+        """Nodes that do not accept requests although batches for them are due, and the time since when."""
         self._timer: Timer | None = None
         self._flush_up_to = 0
         self._closed = False
@@ -113,7 +113,7 @@ class Sender:
             self._wake(max(wake_ms, now_ms + 1))
 
     def _tell(self, oldest: ProducerBatch, now_ms: int) -> int:
-        """Report records that wait for their acknowledgement, and why; returns when to report again."""
+        """Log that records wait for their acknowledgement, and why; returns the time of the next report."""
         if self._metadata.leader(oldest.partition) == NO_NODE:
             retried(Error.LEADER_NOT_AVAILABLE, f"{oldest.partition} has no leader")
         waited_s = (now_ms - oldest.created_ms) / 1000
@@ -122,7 +122,7 @@ class Sender:
         return now_ms + TICK_MS
 
     def _note_waiting(self, due: Collection[int], now_ms: int) -> None:
-        """Record which nodes have batches ``due`` but accept none, and since when."""
+        """Record which of the ``due`` nodes do not accept requests, and since when."""
         limit = self._config.max_in_flight_requests_per_connection
         self._waiting_since = {
             node: self._waiting_since.get(node, now_ms)
@@ -138,7 +138,7 @@ class Sender:
         self._timer = self._wire.timers.schedule(at_ms, self.poll)
 
     def _sendable(self, now_ms: int) -> tuple[dict[int, list[tuple[TopicPartition, deque[ProducerBatch]]]], int | None]:
-        """Queues whose first batch may be sent, by leader; and when to check again."""
+        """The queues whose first batch may be sent, by leader; and the time of the next check."""
         by_node: dict[int, list[tuple[TopicPartition, deque[ProducerBatch]]]] = {}
         wake_ms: int | None = None
         for partition, queue in self._accumulator.ready_queues():
@@ -158,7 +158,7 @@ class Sender:
         return by_node, wake_ms
 
     def _due(self, batch: ProducerBatch, queued: int) -> int:
-        """When a queue's first batch may be sent."""
+        """The time from which a queue's first batch may be sent."""
         if batch.attempts:
             return batch.not_before_ms
         if batch.closed or queued > 1 or batch.number <= self._flush_up_to:
@@ -186,7 +186,7 @@ class Sender:
                 return
 
     def _full(self, queue: deque[ProducerBatch]) -> bool:
-        """Whether leaving the queue's first batch open for longer would gain nothing."""
+        """Whether nothing would be gained by leaving the queue's first batch open for longer."""
         batch = queue[0]
         return batch.closed or batch.attempts > 0 or len(queue) > 1 or batch.number <= self._flush_up_to
 
@@ -194,7 +194,7 @@ class Sender:
         return self._due(queue[0], len(queue)) > now_ms
 
     def _drain(self, queues: list[tuple[TopicPartition, deque[ProducerBatch]]]) -> dict[TopicPartition, ProducerBatch]:
-        """At most one batch of each partition, within ``max.request.size``."""
+        """Take batches for one request: at most one of each partition, up to ``max.request.size`` in all."""
         batches: dict[TopicPartition, ProducerBatch] = {}
         size = 0
         transactions = self._transactions

@@ -14,11 +14,11 @@ _NAMES_IN_AIOKAFKA = {
     Error.INVALID_TOPIC_EXCEPTION: "INVALID_TOPIC",
     Error.INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICATION_ASSIGNMENT",
 }
-"""aiokafka's name of the error, if it differs from Kafka's current one."""
+"""aiokafka's name for each error that has another name in Apache Kafka today."""
 
 
 class BrokerResponseError(KafkaError):
-    """A broker refused a request; ``errno`` is the code, ``message`` aiokafka's name for it."""
+    """A broker refused a request; ``errno`` is the error code, ``message`` aiokafka's name for it."""
 
     errno: int = CodeAttribute(int)  # type: ignore[assignment]
     message: str = CodeAttribute(lambda row: _NAMES_IN_AIOKAFKA.get(row, row.name))  # type: ignore[assignment]

@@ -73,7 +73,7 @@ class InvalidCommitOffsetSizeError(BrokerResponseError):
 
 
 class OutOfOrderSequenceNumber(BrokerResponseError):
-    """A batch did not follow the last stored one."""
+    """A batch's sequence did not follow the last stored batch of its producer."""
 
     default = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -91,7 +91,7 @@ class InvalidProducerEpoch(BrokerResponseError):
 
 
 class InvalidTxnState(BrokerResponseError):
-    """The transaction's state does not allow this."""
+    """The transaction's state does not allow the request."""
 
     default = Error.INVALID_TXN_STATE
 
@@ -127,7 +127,7 @@ class UnknownProducerId(BrokerResponseError):
 
 
 class NonEmptyGroup(BrokerResponseError):
-    """The group has members."""
+    """The group has members, so the request is refused."""
 
     default = Error.NON_EMPTY_GROUP
 

@@ -7,7 +7,7 @@ from oncelog.errors import Error
 
 
 class UnknownError(BrokerResponseError):
-    """The broker failed in a way it has no code for."""
+    """The broker failed in a way for which there is no error code."""
 
     default = Error.UNKNOWN_SERVER_ERROR
 
@@ -91,7 +91,8 @@ class NotEnoughReplicasError(BrokerResponseError):
 
 
 class NotEnoughReplicasAfterAppendError(BrokerResponseError):
-    """Fewer replicas are in sync than demanded; the batch was written to those that are."""
+    """Fewer replicas are in sync than ``min.insync.replicas`` demands; the batch was already written to those that
+    are."""
 
     default = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
@@ -163,7 +164,7 @@ class UnsupportedForMessageFormatError(BrokerResponseError):
 
 
 class PolicyViolationError(BrokerResponseError):
-    """A policy of the cluster forbids this."""
+    """A policy of the cluster forbids the request."""
 
     default = Error.POLICY_VIOLATION
 

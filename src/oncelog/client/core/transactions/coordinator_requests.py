@@ -24,7 +24,7 @@ from oncelog.runtime.deferred import Deferred
 Result = Deferred[KafkaError | None]
 
 FIRST_ADD_BACKOFF_MS = 20
-"""Retry backoff of a transaction's first request: the previous transaction usually completes within this time."""
+"""Retry backoff in ms of a transaction's first request, which waits for the previous transaction to complete."""
 
 PRIORITY = {
     Step.INIT_PRODUCER_ID: 1,
@@ -38,7 +38,7 @@ AFTER_END = 4
 
 @dataclass(order=True)
 class CoordinatorRequest:
-    """A request to a coordinator, waiting or under way; ordered by priority, then age."""
+    """A request to a coordinator that waits or is under way. Requests are ordered by priority, then age."""
 
     priority: int
     number: int
@@ -53,13 +53,13 @@ class CoordinatorRequest:
     attempts: int = field(compare=False, default=0)
 
     def fail(self, error: KafkaError) -> None:
-        """Report the failure to the caller."""
+        """Report the failure to the caller, unless a result was reported before."""
         if not self.result.done:
             self.result.resolve(error)
 
 
 class CoordinatorRequests:
-    """The queue and the one request in flight.
+    """The queue of requests to coordinators, of which at most one is in flight.
 
     :param on_answer: called with the request, the action from the error table, the outcome, and now_ms.
     :param on_ready: called when a request that had to wait may be sent.
@@ -151,7 +151,7 @@ class CoordinatorRequests:
         self._wire.timers.schedule(now_ms + wait, self._again)
 
     def forget_coordinator(self, request: CoordinatorRequest) -> None:
-        """The node does not coordinate the request's key."""
+        """Forget the node that was taken for the coordinator of the request's key."""
         finder = self._finder_for(request)
         if finder is not None:
             finder.forget()

@@ -1,9 +1,10 @@
 """The ids of the topics whose offsets a transaction commits (KIP-1319).
 
 Called by the transaction manager and by ``BatchTransactions``, one object for each TxnOffsetCommit. The request
-identifies all of its topics by id, or, if one of them has none, all by name. The ids stay those that were known first:
-those that a consumer of ours has read from, or else those of the metadata. Offsets of a topic that was deleted must not
-become those of a recreated topic of the same name, for which Java's client commits them.
+identifies all of its topics by id, or, if one of them has none, all by name. The ids are fixed when they are first
+known: the ids of the topics that oncelog's consumer has read from, otherwise those in the metadata. So the offsets of a
+deleted topic do not become the offsets of a recreated topic of the same name, for which Java's client would commit
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class OffsetTopics:
         self._current = False
         self._asked = False
         self.replaced: str | None = None
-        """A topic that has another id than at first."""
+        """The name of a topic whose id has changed since it was first known; None if there is none."""
         if not metadata.want(self._names):
             # False if an id differs from the one read: the cached metadata may be out of date
             self._current = self._learn()
@@ -51,7 +52,7 @@ class OffsetTopics:
         return False
 
     def doubt(self) -> None:
-        """The broker does not know one of the ids: before the next attempt, they are compared with new metadata."""
+        """Compare the ids with new metadata before the next attempt, because the broker does not know one of them."""
         self._current = False
 
     @property
@@ -63,11 +64,11 @@ class OffsetTopics:
         return ZERO_UUID if self._ids is None else self._ids[name]
 
     def name(self, topic_id: bytes) -> str:
-        """The name of a topic in an answer; empty if it was not in the request."""
+        """The name of the topic with this id in an answer; empty if the topic was not in the request."""
         return next((name for name, known in (self._ids or {}).items() if known == topic_id), "")
 
     def _learn(self) -> bool:
-        """Take over the metadata; returns whether the topics are still the same."""
+        """Take ids from the metadata; returns whether the topics are still the same."""
         self._current, self._asked = True, False
         found = {name: self._metadata.topic_id(name) for name in self._names}
         if self._ids is None:

@@ -9,19 +9,18 @@ from oncelog.client.core.structs import TopicPartition
 
 
 class TransactionContents:
-    """Partitions of one transaction, in the order in which they were added."""
+    """The partitions of one transaction, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._new: dict[TopicPartition, None] = {}
         self._adding: dict[TopicPartition, None] = {}
         self._added: dict[TopicPartition, None] = {}
         self.started = False
-        """Whether the coordinator knows, or will know, the transaction; otherwise there is nothing to end."""
+        """Whether the coordinator knows the transaction, or will know it; otherwise there is nothing to end."""
 
     def add(self, partition: TopicPartition, *, by_writing: bool) -> None:
-        """Called when a record for ``partition`` is about to be sent; ``by_writing``: sending it adds the partition
-        (KIP-890).
-        """
+        """Add the partition of a record that is about to be sent; with ``by_writing``, the Produce request itself adds
+        it at the coordinator (KIP-890)."""
         if partition in self._added or partition in self._new or partition in self._adding:
             return
         if by_writing:
@@ -36,25 +35,25 @@ class TransactionContents:
         return bool(self._new)
 
     def take_new(self) -> list[TopicPartition]:
-        """The partitions to add at the coordinator now."""
+        """Take the partitions that have to be added at the coordinator now."""
         partitions = list(self._new)
         self._adding.update(self._new)
         self._new.clear()
         return partitions
 
     def confirm(self, partitions: list[TopicPartition]) -> None:
-        """Called when the coordinator has added these."""
+        """Record that the coordinator has added these partitions."""
         for partition in partitions:
             self._adding.pop(partition, None)
             self._added[partition] = None
         self.started = True
 
     def drop_new(self) -> None:
-        """The transaction cannot be committed: add no more partitions."""
+        """Forget partitions that were not added yet, because the transaction cannot be committed."""
         self._new.clear()
 
     def __contains__(self, partition: TopicPartition) -> bool:
-        """Whether records for the partition may be sent."""
+        """Whether the coordinator has added the partition, so that its records may be sent."""
         return partition in self._added
 
     def clear(self) -> None:

@@ -90,7 +90,9 @@ class Sqlite:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         if getattr(connection, "autocommit", None) is False:
-            raise AtomicError("a sqlite3 connection with autocommit=False always has a transaction open: leave it out")
+            raise AtomicError(
+                "a sqlite3 connection with autocommit=False always has a transaction open: leave that argument out"
+            )
         self._connection = connection
 
     async def begin(self, *, brief: bool = False) -> None:

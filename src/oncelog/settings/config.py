@@ -164,7 +164,7 @@ class TopicConfig(Settings):
     remote_copy_lag_bytes: int = setting(
         "remote.copy.lag.bytes",
         -1,
-        "Size of a segment's lag before tiered storage takes it.",
+        "Bytes that follow a segment before tiered storage copies the segment.",
         low=-1,
         high=MAX_LONG,
         effect=False,
@@ -172,7 +172,7 @@ class TopicConfig(Settings):
     remote_copy_lag_ms: int = setting(
         "remote.copy.lag.ms",
         0,
-        "Age of a segment before tiered storage takes it.",
+        "Age of a segment before tiered storage copies it.",
         low=-1,
         high=MAX_LONG,
         effect=False,

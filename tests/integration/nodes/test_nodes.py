@@ -320,7 +320,7 @@ def test_an_impossible_cluster_is_refused_in_a_sentence(broker: oncelog.Broker) 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e300, 315_360_001])
 def test_pass_time_refuses_negative_and_excessive_times(broker: oncelog.Broker, seconds: float) -> None:
-    with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds can pass at once"):
+    with pytest.raises(oncelog.OncelogError, match=r"a number of seconds above 0|at most 315360000 seconds, because"):
         broker.pass_time(seconds)
 
 

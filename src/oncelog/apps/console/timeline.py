@@ -69,7 +69,7 @@ def _began(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
         return TimelineEvent(step, "begin", "Producer initialized", now)
     if before.producer_id != txn.producer_id:
         return TimelineEvent(
-            step, "fence", "Producer initialized with a new producer id", f"{now}; all older ones are fenced"
+            step, "fence", "Producer initialized with a new producer id", f"{now}; producers with older ids are fenced"
         )
     if before.producer_epoch < txn.producer_epoch:
         return TimelineEvent(step, "fence", "Producer initialized", f"{now}; producers with a lower epoch are fenced")

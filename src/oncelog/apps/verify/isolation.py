@@ -72,7 +72,9 @@ class _Reader:
             self._position = await self._consumer.position(self._where)
             quiet = 0 if self._position > before else quiet + 1
             if quiet == _QUIET_ROUNDS:
-                raise ReaderStuck(f"the reader of {self._where} stays at offset {self._position}")
+                raise ReaderStuck(
+                    f"the read_committed reader of {self._where} does not advance beyond offset {self._position}"
+                )
         found = []
         while self._offsets and self._offsets[0] <= offset:
             found.append(self._offsets.popleft())

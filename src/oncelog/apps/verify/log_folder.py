@@ -215,7 +215,7 @@ def _compare_index(
             report.add(
                 "aborted-not-indexed",
                 folder.where,
-                f"a broker that reads these files gives its records{from_there} to read_committed readers",
+                f"a broker with these files gives the transaction's records{from_there} to read_committed readers",
                 first=first,
                 last=marker,
                 producer_id=producer_id,
@@ -228,7 +228,7 @@ def _compare_index(
             report.add(
                 "committed-indexed",
                 folder.where,
-                f"the entry of offsets {first} to {last} hides it",
+                f"the index entry of offsets {first} to {last} hides this transaction",
                 first=hidden.first_offset,
                 last=hidden.marker_offset,
                 producer_id=producer_id,

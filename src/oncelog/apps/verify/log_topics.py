@@ -99,7 +99,7 @@ async def verify_topics(
                 for item in topic.partitions:
                     where = TopicPartition(topic.name, item.partition)
                     if item.leader < 0:
-                        report.add("no-leader", where, "no client can read it now")
+                        report.add("no-leader", where, "no client can read this partition now")
                     else:
                         await run.partition(where, consumer)
         await run.judge()
@@ -196,7 +196,7 @@ class _Run:
             if look is not None:
                 return look
         self._report.add(
-            "moving", check.where, f"it is written faster than it is read; checked up to offset {position}"
+            "moving", check.where, f"the partition is written faster than it is read; checked up to offset {position}"
         )
         return None
 

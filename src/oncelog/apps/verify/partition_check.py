@@ -41,7 +41,7 @@ class Writers:
                 report.add(
                     "outside-transaction",
                     plain.where,
-                    "its other records are in transactions",
+                    "the producer's other records are in transactions",
                     first=plain.first_offset,
                     last=plain.last_offset,
                     producer_id=producer_id,

@@ -172,7 +172,7 @@ _gauges(
     ("kafka_server_raftmetrics_log_end_offset", "Metadata changes so far.", ()),
 )
 for _name in ("incoming_byte", "outgoing_byte", "request", "response"):
-    _add(STRIMZI, _COUNTER, f"kafka_server_raftchannelmetrics_{_name}_total", "0: the quorum has one node.")
+    _add(STRIMZI, _COUNTER, f"kafka_server_raftchannelmetrics_{_name}_total", "Always 0: the quorum has one node.")
 _gauges(
     CONFLUENT,
     ("kafka_network_acceptor_acceptorblockedpercent", "0: accepting never blocks.", ("listener",)),

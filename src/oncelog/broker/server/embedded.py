@@ -302,9 +302,11 @@ class Broker:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise TypeError(f"pass_time takes a number of seconds, not {seconds!r}")
         if not seconds > 0:
-            raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
+            raise OncelogError(f"pass_time takes a number of seconds above 0, not {seconds!r}")
         if seconds > TEN_YEARS_S:
-            raise OncelogError(f"at most {TEN_YEARS_S} seconds can pass at once, as every timer runs: not {seconds!r}")
+            raise OncelogError(
+                f"pass_time takes at most {TEN_YEARS_S} seconds, because it runs every timer: not {seconds!r}"
+            )
         self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)), is_long=True)
 
     # --- several nodes

@@ -248,7 +248,7 @@ class Server:
         while self._connections and self.loop.time() < deadline:
             await asyncio.sleep(0.001)
         for connection in list(self._connections):
-            connection.cut_off("it does not read its answers, and the broker stops")
+            connection.cut_off("the client does not read its answers, and the broker stops")
         self._release()
         for close in self.at_end:
             close()
@@ -342,7 +342,7 @@ class Server:
             if missing <= 0:
                 return
             missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
-            connection.cut_off("its request makes no progress while others wait for memory")
+            connection.cut_off("the client's request makes no progress while other requests wait for memory")
 
     def _cut_slow_readers(self, since: float) -> None:
         """Memory is short: close connections that have not read a long answer since ``since``, the longest waiting
@@ -352,7 +352,7 @@ class Server:
         for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
             if missing > 0 and connection.kept_since < since:
                 missing -= connection.kept_bytes
-                connection.cut_off("it does not read its answer while others wait for memory")
+                connection.cut_off("the client does not read its answer while other requests wait for memory")
 
     # --- iterations
 

@@ -88,7 +88,7 @@ hold back.
     "--null-marker", metavar="TEXT",
     help="Show null keys, values and headers as this.  [default: null; nothing in a FORMAT]",
 )  # fmt: skip
-@click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
+@click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this field before the value.")
 @registry_option
 @click.option("--show-transactions", is_flag=True, help="Show every stored record with its outcome, and the markers.")
 @cluster_options

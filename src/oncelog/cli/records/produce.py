@@ -364,8 +364,8 @@ def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[i
             for part in sorted(decoded or ()):
                 plain.remove(part)
                 remark(
-                    f"line {number} of the input has the {part} as its schema decoded it, and it is written as JSON, "
-                    f"which readers of that schema do not take: --{part}-schema SUBJECT:VERSION encodes it again"
+                    f"line {number} of the input has a {part} that was decoded by a schema; it is written as JSON, "
+                    f"which readers of that schema cannot read: --{part}-schema SUBJECT:VERSION encodes it again"
                 )
             yield len(line), item
 

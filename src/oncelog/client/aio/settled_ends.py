@@ -139,11 +139,11 @@ class SettledEnds:
             async with asyncio.timeout(LOOKUP_S):
                 states = await self._states(asked)
         except TimeoutError:
-            log.debug("no states of transactions within %.0f s", LOOKUP_S)
+            log.debug("the states of transactions were not received within %.0f s", LOOKUP_S)
         except KafkaError as error:
             if error.error not in _NOT_REPORTED:
                 raise
-            log.debug("no states of transactions: %s", error)
+            log.debug("the states of transactions could not be requested: %s", error)
         return {name: _wait_s(states.get(name)) if name in asked else 0.0 for name in behind}
 
     async def _states(self, asked: Offsets) -> dict[TopicPartition, str | None]:

@@ -375,9 +375,11 @@ def _as_chosen(choice: OnMissingMarker, reason: str, unknown: str, refusal: str)
         case OnMissingMarker.FAIL:
             return Refuse(refusal)
         case OnMissingMarker.WRITE:
-            return Write(reason, f"{unknown}; it is written, as onMissingMarker is write")
+            return Write(reason, f"{unknown}; the batch is written, as onMissingMarker is write")
         case OnMissingMarker.SKIP:
-            return Skip(reason, f"{unknown}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+            return Skip(
+                reason, f"{unknown}; the batch counts as written, as onMissingMarker is skip", leave_marker=True
+            )
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:

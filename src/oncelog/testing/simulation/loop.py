@@ -106,7 +106,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def pass_time(self, seconds: float | None) -> None:
         """Let ``seconds`` pass, because nothing is ready before that; None: nothing is scheduled at all."""
         if seconds is None:
-            raise SimulationError("nothing will ever happen again: everything waits for something that never comes")
+            raise SimulationError("the simulation is stuck: every task waits, and nothing is left that could wake one")
         if seconds <= 0:
             self._idle_iterations += 1
             if self._idle_iterations > MAX_IDLE_ITERATIONS:

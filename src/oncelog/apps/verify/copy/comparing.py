@@ -207,7 +207,7 @@ class _SurplusRecords:
             why = "other records are allowed" if sides.allows_extra else "the source does not have all its records"
             self._report.add("copy-extra-allowed", where, why, first=offset)
         else:
-            self._report.add("copy-extra", where, f"no record of {sides.source} is its source", first=offset)
+            self._report.add("copy-extra", where, f"it is a copy of no record in {sides.source}", first=offset)
 
 
 def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTopics, report: Report) -> None:
@@ -232,7 +232,7 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTop
         ):
             report.add("copy-missing-compacted", where, f"{sides.dest} is compacted", first=offset)
         elif may_be_undecided:
-            report.add("copy-undecided", where, f"not in {sides.dest} before its open transactions", first=offset)
+            report.add("copy-undecided", where, f"it may be in an open transaction of {sides.dest}", first=offset)
         else:
             detail = f"it is not in {sides.dest}"
             more = f"{detail}, which has nothing after offset {reached}" if behind else detail
@@ -280,7 +280,7 @@ def judge_order(pairs: Runs, unsure: Runs, sides: ComparedTopics, report: Report
             report.add(
                 "copy-out-of-order",
                 where,
-                f"offset {offset} of {sides.source}-{source} is before offset {before[0][0]}, which is at {before[1]}",
+                f"the copy of offset {offset} of {sides.source}-{source} is behind that of offset {before[0][0]}",
                 first=dest_offset,
             )
         elif before is None or before[1] < dest_offset:

@@ -69,7 +69,7 @@ class TlsConnection(Connection):
         except ssl.SSLError as error:
             self._refuse(refusal(error))
         if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
-            self.cut_off("it keeps causing TLS messages and does not read them")
+            self.cut_off("the client keeps causing TLS messages and does not read them")
         self._server.writable[self] = None
         self._server.end_iteration_soon()
 

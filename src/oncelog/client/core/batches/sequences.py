@@ -85,7 +85,7 @@ class PartitionSequence:
     def replace(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
         """Let the halves of a split batch take over its sequences, in order."""
         if batch not in self.in_flight:
-            raise InvariantError(f"a batch of {batch.partition} was split that is not in flight")
+            raise InvariantError(f"a batch of {batch.partition} was split although it is not in flight")
         at = self.in_flight.index(batch)
         sequence = batch.sequence
         for half in halves:

@@ -191,7 +191,7 @@ class TransactionManager:
         if self.unheard is not None and self.unheard[0] is call and self.state is not ClientTxnState.FATAL_ERROR:
             return self.unheard[1]
         if self._rule(call) is CallRule.JOIN:
-            raise InvariantError(f"{call.name} is under way without a caller")
+            raise InvariantError(f"{call.name} is in progress, but no caller waits for it")
         failed = self.last_error
         self._finish_call(
             AbortableTransactionError(

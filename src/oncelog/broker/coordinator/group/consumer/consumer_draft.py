@@ -106,7 +106,9 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         try:
             return frozenset(topic for topic in self._env.host.topics() if matches(topic) and self.may_describe(topic))
         except InvalidRegex as error:
-            logger.warning("group %s subscribes to no topic: %s", self.group.group_id, error)
+            logger.warning(
+                "a regular expression of group %s counts as matching no topic: %s", self.group.group_id, error
+            )
             return frozenset()
 
     def forget_regexes(self) -> None:

@@ -1,7 +1,8 @@
-"""Rows and records, both or neither: for asyncio, with psycopg's ``AsyncConnection``, asyncpg or sqlite3.
+"""The asyncio API of ``oncelog.atomic``: the same classes with coroutines, over psycopg's ``AsyncConnection``, asyncpg
+or sqlite3.
 
-The classes of ``oncelog.atomic``, with coroutines. Statements of sqlite3 run on the loop's thread: a lock that
-another connection holds stops the loop for up to the connection's ``timeout``.
+sqlite3 executes statements on the event loop's thread: while another connection holds the database's lock, the loop
+stops for up to the connection's ``timeout``.
 """
 
 from oncelog.atomic.inbox import InboxReader as Inbox

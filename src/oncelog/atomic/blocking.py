@@ -1,4 +1,5 @@
-"""The blocking API of this package: the same code over blocking drivers and blocking clients, and no event loop."""
+"""The blocking API of ``oncelog.atomic``: runs the package's coroutines over blocking drivers and blocking clients,
+without an event loop."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class Transaction(Generic[K, V]):
     """One transaction over rows and records.
 
-    :ivar records: what the inbox has received, in the order of each partition; empty without an inbox.
+    :ivar records: the records that the inbox has received, those of a partition in offset order; empty without an
+        inbox.
     """
 
     def __init__(self, inner: ports.Transaction[K, V]) -> None:
@@ -41,12 +43,14 @@ class Transaction(Generic[K, V]):
         timestamp_ms: int | None = None,
         headers: Headers = (),
     ) -> None:
-        """A record of the transaction; readers of committed records see it if, and once, the rows are committed."""
+        """Send a record in the transaction; ``read_committed`` consumers see the record only after the rows are
+        committed."""
         run(self._inner.send(topic, value, key, partition, timestamp_ms, headers))
 
 
 class Block(Generic[K, V]):
-    """``with ... as transaction``: commits at the end, rolls back on an exception."""
+    """A context manager for ``with ... as transaction``: commits at the end of the block, rolls back on an
+    exception."""
 
     def __init__(self, inner: AbstractAsyncContextManager[ports.Transaction[K, V]]) -> None:
         self._inner = inner
@@ -61,7 +65,7 @@ class Block(Generic[K, V]):
 
 
 class RowsAndRecords:
-    """Rows and records by two-phase commit (KIP-939): for brokers that can keep a prepared transaction.
+    """Commits rows and records together by two-phase commit (KIP-939); the brokers must support prepared transactions.
 
     :param database: a connection of sqlite3 or psycopg, for this object alone.
     :param producer: with a ``transactional_id`` and ``two_phase_commit=True``, for this object alone.
@@ -75,10 +79,10 @@ class RowsAndRecords:
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
-        """The block's changes in the database and the records that it sends take effect together.
+        """Begin a block whose changes in the database and whose records take effect together.
 
-        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next instance,
-        asks it, and ends the records' transaction accordingly.
+        If COMMIT fails, only the database knows the outcome. The next transaction, or ``start()`` of the next instance,
+        asks the database, and commits or aborts the records accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.
         """
@@ -86,9 +90,10 @@ class RowsAndRecords:
 
 
 class Outbox:
-    """A transaction writes rows, and its records as rows of a table; a :class:`Relay` sends each record once.
+    """Stores a transaction's records as rows of a table, committed with its other rows; a :class:`Relay` sends each of
+    these records once.
 
-    Works with any Kafka.
+    Works with any Kafka broker.
 
     :param database: a connection of sqlite3 or psycopg. Any number of programs may write, each with its own.
     """
@@ -97,23 +102,24 @@ class Outbox:
         self.core = OutboxWriter(database, known=blocking_database)
 
     def start(self) -> None:
-        """Create the table if it does not exist; not needed otherwise."""
+        """Create the outbox table if it does not exist. If the table exists, the call is not needed."""
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
-        """The block's changes in the database and the records that it sends take effect together."""
+        """Begin a block whose changes in the database and whose records take effect together."""
         return Block(self.core.transaction())
 
 
 class Relay:
-    """Sends what is in the outbox. One instance at a time: a second one fences the first.
+    """Sends the records of the outbox. Only one instance relays at a time: a second one fences the first.
 
     :param database: a connection of sqlite3 or psycopg, for this object alone.
-    :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
-    :param batch_size: rows in one transaction at most.
+    :param producer: its transactional id is the relay's name, and also names the consumer group to which the relay's
+        position is committed.
+    :param batch_size: the maximum number of rows in one transaction.
     :param poll_ms: how long ``run()`` waits when there was nothing to send.
-    :param on_mismatch: ``send`` or ``skip``: what to do, once, with the last batch if database and log contradict each
-        other, instead of raising ``Mismatch``.
+    :param on_mismatch: what ``start()`` does if database and log contradict each other: ``fail`` raises ``Mismatch``,
+        ``send`` sends the last batch again, ``skip`` assumes that the log has the last batch.
     """
 
     def __init__(
@@ -144,14 +150,14 @@ class Relay:
         run(self._core.start())
 
     def round(self) -> int:
-        """Send the next rows in one transaction; returns how many, 0 if there were none.
+        """Send the next rows in one transaction; returns their number, 0 if there were none.
 
         :raises Superseded: another instance has taken over.
         """
         return int(run(self._core.round()))
 
     def run(self, stop: threading.Event | None = None) -> None:
-        """Relay until ``stop`` is set, or an error."""
+        """Send rows until ``stop`` is set; raises the first error."""
         ended = threading.Event() if stop is None else stop
         while not ended.is_set():
             if not self.round():
@@ -159,13 +165,15 @@ class Relay:
 
 
 class Inbox(Generic[K, V]):
-    """Records into rows, each in one transaction that commits. For any Kafka.
+    """Reads records as a member of a group; each record is processed in exactly one transaction that commits.
+
+    Works with any Kafka broker.
 
     :param writer: the :class:`Outbox` or :class:`RowsAndRecords` through whose connection rows are written, and records
         are sent.
     :param consumer: with ``group_id``, ``isolation_level="read_committed"``, ``enable_auto_commit=False`` and
         ``auto_offset_reset="none"``.
-    :param begin: where a partition begins that has no row yet: ``earliest`` or ``latest``.
+    :param begin: where to begin in a partition without a stored position: ``earliest`` or ``latest``.
     """
 
     def __init__(
@@ -184,10 +192,10 @@ class Inbox(Generic[K, V]):
         run(self._core.start())
 
     def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> Block[K, V]:
-        """The next records; the block's changes and the new position take effect together.
+        """Begin a block with the next records: the block's changes and the new positions take effect together.
 
-        The list is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records come
-        again.
+        ``records`` is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records
+        are delivered again.
         """
         return Block(self._core.transaction(timeout_ms=timeout_ms, max_records=max_records))
 

@@ -1,11 +1,11 @@
-"""The databases: one small interface over sqlite3, psycopg and asyncpg, chosen by the connection's class.
+"""A small interface to the connections of sqlite3, psycopg and asyncpg, chosen by the connection's class.
 
 Called by the rest of this package. Statements have ``?`` for values. The program uses its connection as before; between
 ``begin`` and ``commit`` its statements belong to the same transaction.
 
-A pooler in transaction mode (PgBouncer) may stand before PostgreSQL: nothing outlives a transaction in the session, and
-psycopg prepares none of these statements. asyncpg has no setting for a single statement: a program sets its
-``statement_cache_size``.
+PostgreSQL may be behind a pooler in transaction mode (PgBouncer): no state of the session outlives a transaction, and
+psycopg prepares none of these statements. asyncpg has no such setting for a single statement, so the program must set
+the connection's ``statement_cache_size``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Value = str | int | bytes | None
 Row = tuple[Any, ...]
 
 STANDS_STILL_S = 30
-"""A program whose short transaction takes longer than this counts as stopped or disconnected."""
+"""Seconds after which PostgreSQL ends a brief transaction that is idle: its program has stopped or lost its
+connection."""
 _PLACE = re.compile(r"\?")
 
 
@@ -42,7 +43,7 @@ class Dialect(Enum):
 
 
 class Database(Protocol):
-    """One connection. Errors are the driver's own."""
+    """The interface to one connection. The driver's errors are raised unchanged."""
 
     @property
     def dialect(self) -> Dialect: ...
@@ -50,13 +51,15 @@ class Database(Protocol):
     async def begin(self, *, brief: bool = False) -> None:
         """Begin a transaction that writes.
 
-        :param brief: only this package uses it, so it is never idle for long. PostgreSQL ends a brief transaction that
-            is idle for :data:`STANDS_STILL_S`, because the next instance waits for its locks.
+        :param brief: whether only this package executes statements in the transaction, so that it is never idle for
+            long. PostgreSQL ends a brief transaction that is idle for :data:`STANDS_STILL_S`, because the next instance
+            waits for its locks.
         :raises AtomicError: a transaction is open, or the connection's mode does not allow beginning one.
         """
 
     async def commit(self) -> None:
-        """
+        """Commit the transaction.
+
         :raises AtomicError: nothing was committed: a statement had failed before, or the program has ended the
             transaction itself.
         """
@@ -65,10 +68,10 @@ class Database(Protocol):
         """End the transaction, if one is open."""
 
     async def fetch(self, statement: str, *values: Value) -> list[Row]:
-        """The rows that a statement of a transaction returns."""
+        """Execute a statement in the open transaction; returns its rows."""
 
     async def look(self, statement: str, *values: Value) -> list[Row]:
-        """The rows that a query returns, outside a transaction; no transaction is open after it.
+        """Execute a query outside a transaction; returns its rows. No transaction is open afterwards.
 
         :raises AtomicError: a transaction is open.
         """
@@ -185,7 +188,7 @@ class Psycopg:
 
 
 class Asyncpg:
-    """An ``asyncpg.Connection``, also one of a pool."""
+    """An ``asyncpg.Connection``, or the proxy that asyncpg's pool returns for one."""
 
     dialect = Dialect.POSTGRESQL
 
@@ -228,13 +231,16 @@ class Asyncpg:
 
 
 def _check_committed(status: str | None) -> None:
-    """If a statement of the transaction has failed, PostgreSQL answers COMMIT with ROLLBACK and no error."""
+    """Check the answer to COMMIT: if a statement had failed, PostgreSQL rolls back and reports no error.
+
+    :raises AtomicError: nothing was committed.
+    """
     if status != "COMMIT":
         raise AtomicError(_FAILED)
 
 
 async def _settled(given: Any) -> Any:
-    """The result of a psycopg call, whose asyncio classes return coroutines."""
+    """The result of a call to psycopg; awaits the coroutine that psycopg's asyncio classes return."""
     return await given if inspect.isawaitable(given) else given
 
 
@@ -259,21 +265,23 @@ _ASYNC: Mapping[str, Callable[[Any], Database]] = {
 
 
 def blocking_database(connection: object) -> Database:
-    """
-    :raises TypeError: it is not a connection that we know.
+    """The interface to a connection of a blocking driver.
+
+    :raises TypeError: the connection's class is not supported.
     """
     return _database(connection, _BLOCKING, "oncelog.atomic")
 
 
 def async_database(connection: object) -> Database:
-    """
-    :raises TypeError: it is not a connection that we know.
+    """The interface to a connection that is used with asyncio.
+
+    :raises TypeError: the connection's class is not supported.
     """
     return _database(connection, _ASYNC, "oncelog.atomic.aio")
 
 
 Known = Callable[[object], Database]
-"""Returns the interface to a connection, blocking or asyncio."""
+"""Returns the interface to a connection, as :func:`blocking_database` and :func:`async_database` do."""
 
 
 def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]], where: str) -> Database:
@@ -285,7 +293,8 @@ def _database(connection: object, kinds: Mapping[str, Callable[[Any], Database]]
 
 
 def run(work: Awaitable[Any]) -> Any:
-    """The result of a coroutine that never waits, as is the case over a blocking driver and a blocking client."""
+    """Run a coroutine without an event loop; returns its result. Over a blocking driver and a blocking client it never
+    waits."""
     steps = work.__await__()
     try:
         next(steps)

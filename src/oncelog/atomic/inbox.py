@@ -1,9 +1,10 @@
-"""Records into a database, on any Kafka: the position of each partition is a row of the same transaction.
+"""Writes records to a database exactly once, with any Kafka broker: each partition's position is a row that the same
+transaction updates.
 
-The database decides who may write a partition's rows: a transaction begins by moving the partition's position from
-where its records begin, which fails if another instance has moved it. Offsets are also committed to the group,
-some time afterwards, so that tools can show the lag; no decision depends on them. ``docs/internals/atomic.md`` has
-the reasoning.
+The database decides who may write a partition's rows: a transaction first advances the partition's position from the
+offset where its records begin, which fails if another instance has advanced the position. Offsets are also committed to
+the group, some time afterwards, so that tools can show the lag; no decision depends on them.
+``docs/internals/atomic.md`` has the reasoning.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class _Listener(ConsumerRebalanceListener):
 
 
 class InboxReader(Generic[K, V]):
-    """Reads topics as a member of a group, and gives each record to one transaction that commits.
+    """Reads topics as a member of a group; each record is processed in exactly one transaction that commits.
 
-    :param begin: where a partition begins that has no row yet: ``earliest`` or ``latest``.
+    :param begin: where to begin in a partition without a stored position: ``earliest`` or ``latest``.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class InboxReader(Generic[K, V]):
         self._group: str = config.group_id
         self._begin = begin
         self._expected: dict[TopicPartition, int] = {}
-        """By partition, the position in the database to which the consumer was moved."""
+        """Each partition's position in the database, as this instance last read or wrote it."""
         self._unshown: dict[TopicPartition, int] = {}
         self._shown_s = 0.0
 
@@ -95,10 +96,10 @@ class InboxReader(Generic[K, V]):
 
     @asynccontextmanager
     async def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> AsyncIterator[Transaction[K, V]]:
-        """The next records; the block's changes and the new position take effect together.
+        """Begin a block with the next records: the block's changes and the new positions take effect together.
 
-        The list is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records come
-        again.
+        ``records`` is empty if no record arrived within ``timeout_ms``. If the block or the commit fails, the records
+        are delivered again.
         """
         found = await self._next(timeout_ms, max_records)
         moved: dict[TopicPartition, int] = {}
@@ -116,7 +117,8 @@ class InboxReader(Generic[K, V]):
         await self._show()
 
     async def _next(self, timeout_ms: int, max_records: int) -> Found[K, V]:
-        """Records that continue at the database's position; others are dropped, and delivered again."""
+        """The next records at or after the positions in the database. Records of a partition whose position is not
+        known are dropped; the consumer reads them again after the next seek."""
         await self._seek()
         try:
             found = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
@@ -137,7 +139,7 @@ class InboxReader(Generic[K, V]):
         return kept
 
     async def _seek(self) -> bool:
-        """Seek to the database's position of each newly assigned partition; returns whether there were any."""
+        """Seek to the database's position of each newly assigned partition; returns whether any partition was new."""
         names = [name for name in sorted(self._consumer.assignment()) if name not in self._expected]
         for name in names:
             offset = await self._position(name)
@@ -165,7 +167,8 @@ class InboxReader(Generic[K, V]):
         return int(found[0][0])
 
     async def _move(self, found: Found[Any, Any]) -> dict[TopicPartition, int]:
-        """Move the positions past the records; nothing is done if another instance was faster."""
+        """Advance the stored positions past the records; returns the new positions. A partition whose position another
+        instance has advanced is left out."""
         moved = {}
         for name, records in found.items():
             expected, after = self._expected.get(name), records[-1].offset + 1
@@ -177,7 +180,8 @@ class InboxReader(Generic[K, V]):
         return moved
 
     async def _show(self) -> None:
-        """Commit positions to the group, for tools; never before the database has stored them."""
+        """Commit positions that the database has stored to the group, so that tools can show the lag; at most once per
+        :data:`_COMMIT_S`."""
         if not self._unshown or real_time.monotonic() - self._shown_s < _COMMIT_S:
             return
         shown, self._unshown, self._shown_s = self._unshown, {}, real_time.monotonic()

@@ -1,6 +1,7 @@
-"""Rows and records on any Kafka, the writing side: records are rows of a table, in the transaction of the other rows.
+"""The writing side of the outbox, for any Kafka broker: a transaction's records are rows of a table, committed with its
+other rows.
 
-A relay (:mod:`oncelog.atomic.relay`) sends them, each once.
+A relay (:mod:`oncelog.atomic.relay`) sends each of these records once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _INSERT = (
 
 
 class OutboxWriter:
-    """Writes rows, and records as rows. Any number of instances may write at once, each with its own connection.
+    """Writes a transaction's records as rows of the outbox table.
+
+    Any number of instances may write at once, each with its own connection.
 
     :param known: the interface to the connection; by default the one for asyncio.
     """
@@ -35,12 +38,12 @@ class OutboxWriter:
         self.database = known(database)
 
     async def start(self) -> None:
-        """Create the table if it does not exist; not needed otherwise."""
+        """Create the outbox table if it does not exist. If the table exists, the call is not needed."""
         await ensure(self.database, OUTBOX)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
-        """The block's changes in the database and the records that it sends take effect together."""
+        """Begin a block whose changes in the database and whose records take effect together."""
         rows: list[tuple[Value, ...]] = []
 
         async def send(
@@ -78,5 +81,5 @@ def written(headers: Headers) -> str:
 
 
 def read(text: str) -> list[tuple[str, bytes | None]]:
-    """The headers that were written."""
+    """The headers in a text that :func:`written` returned."""
     return [(name, None if value is None else base64.b64decode(value)) for name, value in json.loads(text)]

@@ -1,7 +1,8 @@
-"""The progress of a relay: the database's note and the log's, and the pure decision between them.
+"""The progress of a relay: what the database and the log have each noted, and a pure function that compares the two
+notes.
 
-A relay gives numbers to batches of rows, one after another. The database notes the number and a random token of the
-last batch; the log notes both when the batch is in it, in the batch's own transaction.
+A relay numbers its batches of rows consecutively. The database notes the number and a random token of the last batch;
+the log notes both in the transaction that sends the batch.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import NamedTuple
 
 
 class OnMismatch(Enum):
-    """What to do with the batch that the database noted last, if the log's note contradicts it.
+    """The reaction if the log's note contradicts the database's note: what happens to the last batch that the database
+    noted.
 
     ``SEND`` never loses a batch, but may send it twice; ``SKIP`` never sends a batch twice, but may lose it.
     """
@@ -24,11 +26,11 @@ class OnMismatch(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DatabasePosition:
-    """The database's note.
+    """The database's note of a relay's progress.
 
-    :ivar batch: the last batch that was given a number; 0 before the first.
+    :ivar batch: the number of the last batch; 0 before the first one.
 
-    :ivar topic: the log's note is a committed offset of its partition 0; '' before the first batch.
+    :ivar topic: the topic for whose partition 0 the log's note is committed; '' before the first batch.
     """
 
     batch: int
@@ -38,7 +40,8 @@ class DatabasePosition:
 
 
 class LogPosition(NamedTuple):
-    """The log's note: a committed offset, and its metadata."""
+    """The log's note of a relay's progress: a committed offset, which is the batch's number, and its metadata, the
+    token."""
 
     batch: int
     token: str
@@ -51,7 +54,8 @@ class Contradiction(NamedTuple):
 
 
 def is_sent(note: DatabasePosition, position: LogPosition | None) -> bool | Contradiction:
-    """Whether the note's batch is in the log."""
+    """Whether the log has the batch that the database noted last; a :class:`Contradiction` if the two notes do not fit
+    together."""
     if note.batch == 0:
         if position is None or position == (0, note.token):
             return True

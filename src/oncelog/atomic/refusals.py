@@ -10,10 +10,9 @@ class AtomicError(OncelogError):
 
 
 class Superseded(AtomicError):
-    """Another instance writes under this name now; this instance must end."""
+    """Another instance with the same name has taken over; this instance must end."""
 
 
 class Mismatch(AtomicError):
-    """The database and the log contradict each other: one of them was restored to an earlier state, or belongs to
-    another.
-    """
+    """The database and the log contradict each other: one of them was restored to an earlier state, or they do not
+    belong together."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oncelog.atomic.databases import AnyConnection
 
 REFRESH_S = 3600.0
-"""A relay without rows commits its position again after this, so that it does not expire."""
+"""Seconds after which a relay without rows commits its position again, so that the committed offset does not expire."""
 
 _COLUMNS = "id, topic, partition_number, record_key, record_value, headers, timestamp_ms"
 _FIRST = f"INSERT INTO {RELAY} VALUES (1, ?, '', 0, ?, '', '') ON CONFLICT DO NOTHING"
@@ -48,21 +48,22 @@ _DELETE = f"DELETE FROM {OUTBOX} WHERE id BETWEEN ? AND ? AND batch = ?"
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Rows that have the note's number, in the order of their ids."""
+    """The rows of the batch that the database noted last, in the order of their ids, and whether they were sent."""
 
     rows: Sequence[Row]
     sent: bool
 
 
 class OutboxRelay:
-    """Sends the records in the outbox. One instance at a time: a second one fences the first.
+    """Sends the records of the outbox. Only one instance relays at a time: a second one fences the first.
 
-    :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
-    :param batch_size: rows in one transaction at most.
+    :param producer: its transactional id is the relay's name, and also names the consumer group to which the relay's
+        position is committed.
+    :param batch_size: the maximum number of rows in one transaction.
     :param poll_ms: how long ``run()`` waits when there was nothing to send.
-    :param on_mismatch: ``send`` or ``skip``: what to do, once, with the last batch if database and log contradict each
-        other, instead of raising ``Mismatch``.
-    :param known: how the connection is to be used; by asyncio unless given.
+    :param on_mismatch: what ``start()`` does if database and log contradict each other: ``fail`` raises ``Mismatch``,
+        ``send`` sends the last batch again, ``skip`` assumes that the log has the last batch.
+    :param known: the interface to the connection; by default the one for asyncio.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class OutboxRelay:
         self._note = DatabasePosition(0, "", "", "")
         self._batch = _Batch((), True)
         self._kept_s = 0.0
-        """When the position was last stored in the log."""
+        """The monotonic time at which the position was last committed to the log."""
         self.poll_s = poll_ms / 1000
 
     async def start(self) -> None:
@@ -142,13 +143,13 @@ class OutboxRelay:
         return None if found is None else LogPosition(found.offset, found.metadata)
 
     async def run(self) -> None:
-        """Relay until an error or the end of the task."""
+        """Send rows until the task is cancelled; raises the first error."""
         while True:
             if not await self.round():
                 await asyncio.sleep(self.poll_s)
 
     async def round(self) -> int:
-        """Send the next rows in one transaction; returns how many, 0 if there were none.
+        """Send the next rows in one transaction; returns their number, 0 if there were none.
 
         :raises Superseded: another instance has taken over.
         """
@@ -161,7 +162,8 @@ class OutboxRelay:
         return len(rows)
 
     async def _next(self) -> bool:
-        """Delete sent rows, and number the next ones; returns False if the outbox is empty."""
+        """Delete the rows that were sent, and give the next rows a batch number; returns False if the outbox is
+        empty."""
         waiting = await self._database.look(_WAITING)
         if waiting and not self._note.topic:
             await self._begin(waiting[0][0])
@@ -187,7 +189,8 @@ class OutboxRelay:
             await self._database.fetch(_DELETE, self._batch.rows[0][0], self._batch.rows[-1][0], self._note.batch)
 
     async def _begin(self, topic: str) -> None:
-        """Store position 0 in the log before the first batch: from then on a log without a position has lost it."""
+        """Commit position 0 to the log before the first batch, so that a missing position later means that the log has
+        lost it."""
         async with self._holding():
             await self._database.fetch(_BEGIN, topic)
         self._note = replace(self._note, topic=topic)
@@ -199,8 +202,10 @@ class OutboxRelay:
 
     @asynccontextmanager
     async def _holding(self) -> AsyncIterator[None]:
-        """A database transaction that holds the lock of the relay's row; fails if another instance has changed the
-        row."""
+        """A database transaction that holds the lock on the relay's row.
+
+        :raises Superseded: another instance has changed the row.
+        """
         await self._database.begin(brief=True)
         try:
             if not await self._database.fetch(_HELD, self._me, self._note.batch):
@@ -219,7 +224,7 @@ class OutboxRelay:
             await self._in_transaction(())
 
     async def _in_transaction(self, rows: Sequence[Row]) -> None:
-        """Send rows, with the position of the note, in one transaction."""
+        """Send rows, and commit the position that the database noted, in one Kafka transaction."""
         position = {TopicPartition(self._note.topic, 0): OffsetAndMetadata(self._note.batch, self._note.token)}
         await self._producer.begin_transaction()
         try:

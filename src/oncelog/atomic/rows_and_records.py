@@ -1,6 +1,8 @@
-"""Rows and records by two-phase commit (KIP-939): the log prepares, the database decides, the log follows.
+"""Commits rows and records by two-phase commit (KIP-939): the log prepares, the database decides, the log follows its
+decision.
 
-The table says which instance writes, and the token of its last transaction that the database has committed.
+The table ``oncelog_prepared`` contains the instance that may write, and the token of the last transaction that the
+database has committed.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class TwoPhase:
         await self._settle()
 
     async def _settle(self) -> None:
-        """Ask the database for the outcome of the last transaction; waits for a COMMIT that is still under way."""
+        """End the last prepared transaction of the log as the database decided; waits for a COMMIT that is still under
+        way."""
         await self.database.begin(brief=True)
         try:
             await self.database.fetch(_FIRST, self._name)
@@ -59,10 +62,10 @@ class TwoPhase:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
-        """The block's changes in the database and the records that it sends take effect together.
+        """Begin a block whose changes in the database and whose records take effect together.
 
-        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next instance,
-        asks it, and ends the records' transaction accordingly.
+        If COMMIT fails, only the database knows the outcome. The next transaction, or ``start()`` of the next instance,
+        asks the database, and commits or aborts the records accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.
         """

@@ -53,7 +53,8 @@ _KNOWN: Mapping[Dialect, str] = {
     Dialect.POSTGRESQL: "SELECT found FROM to_regclass(?) AS found WHERE found IS NOT NULL",
 }
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('oncelog.atomic', 0))"
-"""In PostgreSQL, CREATE TABLE IF NOT EXISTS fails if two programs execute it at once."""
+"""Makes programs create tables one after another: CREATE TABLE IF NOT EXISTS of PostgreSQL fails if two programs
+execute it at once."""
 
 
 def definition(table: str, dialect: Dialect) -> str:
@@ -62,7 +63,7 @@ def definition(table: str, dialect: Dialect) -> str:
 
 
 async def ensure(database: Database, *tables: str) -> None:
-    """Create the tables that do not exist; a program without the right to create tables may use those that do."""
+    """Create the missing tables. If all exist, the program does not need the right to create tables."""
     await database.begin(brief=True)
     try:
         missing = [table for table in tables if not await database.fetch(_KNOWN[database.dialect], table)]

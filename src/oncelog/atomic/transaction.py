@@ -1,6 +1,6 @@
-"""The object that a transaction's block gets, and the ports that this package needs from clients.
+"""The :class:`Transaction` of a block, and the methods of clients that this package calls, as protocols.
 
-The asyncio clients have these ports; :class:`Blocking` gives them to the blocking ones.
+The asyncio clients have these methods; :class:`Blocking` adapts blocking clients to them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Send = Callable[[str, bytes | None, bytes | None, int | None, int | None, Header
 class Transaction(Generic[K, V]):
     """One transaction over rows and records.
 
-    :ivar records: what the inbox has received, in the order of each partition; empty without an inbox.
+    :ivar records: the records that the inbox has received, those of a partition in offset order; empty without an
+        inbox.
     """
 
     def __init__(self, send: Send, records: Sequence[ConsumerRecord[K, V]] = ()) -> None:
@@ -40,7 +41,8 @@ class Transaction(Generic[K, V]):
         timestamp_ms: int | None = None,
         headers: Headers = (),
     ) -> None:
-        """A record of the transaction; readers of committed records see it if, and once, the rows are committed."""
+        """Send a record in the transaction; ``read_committed`` consumers see the record only after the rows are
+        committed."""
         await self._send(topic, value, key, partition, timestamp_ms, headers)
 
 
@@ -123,15 +125,14 @@ class GroupConsumer(Protocol[K, V]):
 
 
 async def started(client: TransactionalProducer | OffsetsAdmin | GroupConsumer[Any, Any]) -> None:
-    """Start a client, if the program has not started it; a blocking client then ignores the call, an asyncio client
-    refuses it.
-    """
+    """Start a client unless the program has started it; the error that an asyncio client raises at a second start is
+    ignored."""
     with suppress(IllegalStateError):
         await client.start()
 
 
 class Blocking:
-    """A blocking client with the coroutines of these ports, none of which ever waits for a loop."""
+    """Adapts a blocking client to the protocols of this module; its coroutines never wait for an event loop."""
 
     _PLAIN = ("assignment", "seek", "subscribe")
 

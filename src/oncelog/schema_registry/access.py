@@ -1,7 +1,7 @@
-"""Who may use the registry: everyone on this machine, or users of the cluster with their rights on the topic.
+"""Controls access to the registry: without a login everyone may use it; with a login only users of the cluster may.
 
-Called by the routes. With a login, name and password are those of a user of the cluster: they are tried there, and the
-cluster's ACLs decide what the user may do with the topic (READ: look, WRITE: change). Both results are cached for a
+Called by the routes. With a login, a request's name and password are verified by connecting to the cluster with them,
+and the cluster's ACLs for the topic decide: READ permits queries, WRITE permits changes. Both results are cached for a
 minute.
 """
 
@@ -49,13 +49,14 @@ class AccessControl:
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
         self._known: dict[bytes, tuple[float, int]] = {}
-        """By a user's hashed credentials: the expiry, and the permitted operations as bits."""
+        """By the hash of a user's credentials: when the entry expires, and the permitted operations as bits."""
         self._asking = asyncio.Lock()
 
     async def enter(self, request: Request) -> int | None:
-        """The user's permitted operations; None if everyone may do everything.
+        """The operations that the user is permitted; None if everyone may do everything.
 
-        :raises Refused: no or wrong credentials, or a browser sent the request under another site's name.
+        :raises Refused: the credentials are missing or wrong; or there is no login, and the ``Host`` header names
+            another site.
         """
         if self._settings.login is Login.NONE:
             _check_host(request.headers.get("host", ""))
@@ -72,7 +73,10 @@ class AccessControl:
         return known[1]
 
     async def check(self, operations: int | None, right: RequiredOperation) -> None:
-        """:raises Refused: the user lacks the right."""
+        """Check that the user is permitted the operation.
+
+        :raises Refused: the user lacks the right.
+        """
         if operations is not None and not operations & (1 << right.value):
             name = right.name
             raise Refused(403, 40301, f"User is denied operation {name} on the topic {self._settings.topic}")

@@ -35,7 +35,7 @@ def versions(state: RegistryState, subject: str, *, deleted: bool, deleted_only:
 
 
 def version(state: RegistryState, subject: str, number: int, *, deleted: bool) -> Version:
-    """One version, the last one for LATEST."""
+    """A version of a subject by its number; the latest version for ``LATEST``."""
     every = state.versions(subject, deleted=deleted)
     if not every:
         raise rest_errors.subject_not_found(subject)
@@ -48,7 +48,7 @@ def version(state: RegistryState, subject: str, number: int, *, deleted: bool) -
 
 
 def with_metadata(state: RegistryState, subject: str, wanted: Mapping[str, str], *, deleted: bool) -> Version:
-    """The last version whose metadata has all of these properties."""
+    """The latest version whose metadata has all the properties in ``wanted``."""
     every = state.versions(subject, deleted=deleted)
     if not every:
         raise rest_errors.subject_not_found(subject)
@@ -60,14 +60,14 @@ def with_metadata(state: RegistryState, subject: str, wanted: Mapping[str, str],
 
 
 def shown(state: RegistryState, checks: Checks, found: Version, form: str) -> dict[str, Any]:
-    """A version as answers show it."""
+    """The JSON object that describes a version in answers."""
     content = found.content._replace(schema=text(state, checks, found.content, form))
     named = {"subject": found.subject, "version": found.version, "id": found.id, "guid": found.content.guid}
     return named | content.shown()
 
 
 def text(state: RegistryState, checks: Checks, content: Content, form: str) -> str:
-    """A schema's text, as it is stored or in another form."""
+    """A schema's text as it is stored, or in the form that ``form`` names."""
     if not form:
         return content.schema
     try:
@@ -77,7 +77,8 @@ def text(state: RegistryState, checks: Checks, content: Content, form: str) -> s
 
 
 def by_id(state: RegistryState, schema_id: int) -> Content:
-    """The schema of an id; soft-deleted versions count, because their records may still be in topics."""
+    """The schema with this id, even if all its versions are soft-deleted: topics may still contain records with the
+    id."""
     content = state.contents.get(schema_id)
     if content is None:
         raise rest_errors.schema_not_found(schema_id)
@@ -85,7 +86,7 @@ def by_id(state: RegistryState, schema_id: int) -> Content:
 
 
 def by_guid(state: RegistryState, guid: str) -> int:
-    """The id of a GUID, which may be written with or without hyphens."""
+    """The id of the schema with this GUID, which may be written with or without hyphens."""
     try:
         return state.guids[str(UUID(guid))]
     except (KeyError, ValueError):
@@ -93,7 +94,7 @@ def by_guid(state: RegistryState, guid: str) -> int:
 
 
 def places(state: RegistryState, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
-    """The subjects and versions that have an id."""
+    """The subjects and versions that a schema id is registered for."""
     if schema_id not in state.contents:
         raise rest_errors.schema_not_found()
     every = list(state.places.get(schema_id, {}))
@@ -119,7 +120,8 @@ def lookup(state: RegistryState, checks: Checks, subject: str, submitted: Submit
 def check(
     state: RegistryState, checks: Checks, subject: str, submitted: Submitted, number: int | None, *, verbose: bool
 ) -> dict[str, Any]:
-    """Whether a schema may follow one version, or all that a registration compares it with (``number`` is None)."""
+    """Whether a schema may follow the version ``number`` of a subject; if that is None, all versions with which a
+    registration would compare it."""
     check_subject(subject)
     live = state.versions(subject)
     if number is not None:
@@ -139,7 +141,7 @@ def check(
 
 
 def config(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
-    """A subject's configuration, or the global one."""
+    """The configuration of a subject, or the global one if ``subject`` is None."""
     own = state.configs.get(subject)
     if own is None and subject is not None and not default:
         raise rest_errors.no_level_of_its_own(subject)
@@ -151,7 +153,7 @@ def config(state: RegistryState, subject: str | None, *, default: bool) -> dict[
 
 
 def mode(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
-    """A subject's mode, or the global one."""
+    """The mode of a subject, or the global one if ``subject`` is None."""
     if subject is not None and subject not in state.modes and not default:
         raise rest_errors.no_mode_of_its_own(subject)
     return {"mode": state.mode(subject) if default or subject is None else state.modes[subject]}

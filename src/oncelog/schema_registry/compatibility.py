@@ -1,7 +1,7 @@
 """Chooses the versions that a schema is compared with, and finds schemas that are equal once they are parsed. Pure.
 
-Called by the rules and the answers. A subject with a setting that this registry does not know accepts no new version,
-because the registry cannot know what the setting would refuse.
+Called by the rules and the answers. A subject with a setting that this registry does not support accepts no new
+version, because the setting might forbid it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MAX_DEPENDENCIES = 1000
 MAX_COMPARED = 500
 UNKNOWN_SETTINGS = ("alias", "compatibilityPolicy")
-"""Settings of Confluent's registry that change what may be registered, and how."""
+"""Settings of Confluent's registry that change which versions may be registered, and that this registry does not
+support."""
 EXPANDED = "resolved"
 """The form of an Avro schema in which the schemas that it refers to are inlined."""
 ALLOWED = {"compatibilityPolicy": "STRICT"}
@@ -31,7 +32,10 @@ class Parses(Protocol):
     """Parses a text into a schema."""
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
-        """:raises InvalidSchema: the text is not a schema."""
+        """Parse the text of a schema.
+
+        :raises InvalidSchema: the text is not a schema.
+        """
 
 
 class Checks:
@@ -42,7 +46,7 @@ class Checks:
         self._compared: dict[tuple[Parsed, Parsed], list[str]] = {}
 
     def content(self, state: RegistryState, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
-        """The schema of the request in its stored form.
+        """The submitted schema in its stored form, and the parsed schema.
 
         :raises Refused: it is not a schema, or refers to a missing one.
         """
@@ -62,18 +66,25 @@ class Checks:
         return submitted.normalize or state.setting(subject, "normalize") is True
 
     def check_new(self, parsed: Parsed) -> None:
-        """:raises Refused: a new schema must not have this form; a stored schema may."""
+        """Check a schema that is about to be registered.
+
+        :raises Refused: a new schema must not have this form; a stored schema may.
+        """
         try:
             parsed.check_new()
         except InvalidSchema as error:
             raise rest_errors.invalid_schema(str(error)) from error
 
     def parsed(self, state: RegistryState, content: Content) -> Parsed:
-        """:raises InvalidSchema: this registry cannot parse the stored schema."""
+        """Parse a stored schema.
+
+        :raises InvalidSchema: this registry cannot parse the schema.
+        """
         return self._parse(state, content.schema_type, content.schema, content.references)
 
     def problems_reading(self, reader: Parsed, writer: Parsed) -> list[str]:
-        """The format's verdict on a pair of schemas; cached, because a comparison may take seconds."""
+        """Why data of ``writer`` cannot always be read with ``reader``; cached, because a comparison may take
+        seconds."""
         known = self._compared.get((reader, writer))
         if known is None:
             known = reader.problems_reading(writer)
@@ -103,9 +114,9 @@ def _located(state: RegistryState, reference: VersionReference) -> VersionRefere
 
 
 def dependencies(state: RegistryState, references: Sequence[VersionReference]) -> tuple[Dependency, ...]:
-    """The schemas that the references name, directly or not; each comes after those that it refers to.
+    """The schemas that the references name directly or indirectly; each schema comes after those that it refers to.
 
-    :raises InvalidSchema: one is missing, there are too many, or they refer to each other in a circle.
+    :raises InvalidSchema: a schema is missing, there are too many, or they refer to each other in a circle.
     """
     found: dict[str, Dependency] = {}
     under_way: set[tuple[str, int]] = set()
@@ -135,8 +146,8 @@ def dependencies(state: RegistryState, references: Sequence[VersionReference]) -
 def find_version(
     checks: Checks, state: RegistryState, content: Content, versions: Sequence[Version], *, normalized: bool = False
 ) -> Version | None:
-    """The last of ``versions`` with this content; texts that another registry formatted differently are compared
-    parsed.
+    """The latest of ``versions`` with this content. A text that another registry formatted differently is parsed before
+    it is compared.
 
     An Avro schema may be sent as clients parse it, with the referenced schemas inlined.
 

@@ -1,4 +1,4 @@
-"""Metadata and rules of a schema: what requests may say, and what a version inherits. Pure.
+"""Metadata and rules of a schema: parses them in requests, and computes what a new version inherits. Pure.
 
 Called by the requests, the rules and the state. Clients carry out the rules; the registry checks, merges and shows
 them, in the form in which Confluent's registry stores them: without empty parts, names and tags in order.
@@ -14,9 +14,8 @@ from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.schema_records import compact
 
 Contract = Mapping[str, Any]
-"""``metadata`` and ``ruleSet``, each None if the request leaves it out. An empty one is not left out: nothing is
-inherited then.
-"""
+"""``metadata`` and ``ruleSet`` of a schema. A part that the request omits is missing; an empty part is present, and
+nothing is inherited for it."""
 VERSION = "confluent:version"
 """The property that Confluent's registry sets to the version's number, if the schema has this property or the request
 names a version.
@@ -39,7 +38,10 @@ def contract_of(found: Mapping[str, Any]) -> Contract:
 
 
 def metadata_of(value: object) -> dict[str, Any] | None:
-    """:raises Refused: the value is not metadata."""
+    """The metadata in a request; None if there is none.
+
+    :raises Refused: the value is not metadata.
+    """
     if value is None:
         return None
     try:
@@ -56,7 +58,10 @@ def metadata_of(value: object) -> dict[str, Any] | None:
 
 
 def rule_set_of(value: object) -> dict[str, Any] | None:
-    """:raises Refused: a rule is malformed."""
+    """The rules in a request; None if there are none.
+
+    :raises Refused: a rule is malformed.
+    """
     if value is None:
         return None
     try:
@@ -99,16 +104,16 @@ def _rule(value: object, phase: str, names: set[str]) -> dict[str, Any]:
 
 
 def stored(contract: Contract) -> str:
-    """The contract as a version keeps it: JSON, empty if there is none."""
+    """The JSON text in which a version stores a contract; empty for an empty contract."""
     kept = _without_empty(contract)
     return compact(kept).decode() if kept else ""
 
 
 def inherited(given: Contract, previous: str, settings: Callable[[str], Any]) -> Contract:
-    """The contract of a new version: a part that the request leaves out is inherited from the previous version; the
-    subject's defaults apply before it, the subject's overrides after it.
+    """The contract of a new version. A part that the request omits is inherited from the previous version. The
+    subject's defaults are merged below the result, and the subject's overrides above it.
 
-    :param settings: a subject's own setting by its name, or None.
+    :param settings: returns a subject's own setting by its name, or None.
     """
     before = json.loads(previous) if previous else {}
     found = {}
@@ -124,9 +129,8 @@ def inherited(given: Contract, previous: str, settings: Callable[[str], Any]) ->
 
 
 def with_version(contract: Contract, number: int, *, asked: bool) -> Contract:
-    """The metadata with the version's number among its properties, if the request names a version or the property
-    exists.
-    """
+    """The contract with the version's number among its metadata's properties, if ``asked`` or if the property already
+    exists."""
     metadata = contract.get("metadata") or {}
     properties = metadata.get("properties") or {}
     if not asked and VERSION not in properties:
@@ -136,9 +140,8 @@ def with_version(contract: Contract, number: int, *, asked: bool) -> Contract:
 
 
 def equal(given: str, there: str, version: int) -> bool:
-    """Whether a version with the contract ``there`` matches ``given``; the version's number may be in only one of
-    them.
-    """
+    """Whether a version with the contract ``there`` matches ``given``. The property with the version's number may be
+    missing in one of them."""
     if given == there:
         return True
     wanted, found = _version_in(given), _version_in(there)

@@ -41,8 +41,8 @@ class Forwarder:
     async def forward(self, url: str, request: Request, body: bytes) -> ForwardedAnswer | None:
         """The answer of the registry at ``url``; None if it cannot be reached.
 
-        :raises Refused: it has no TLS and this registry has; or it does not answer, and may have carried out the
-            request.
+        :raises Refused: this registry has TLS and the other one does not; or the other one was reached but did not
+            answer, so it may have carried out the request.
         """
         if self._trusted is not None and urlsplit(url).scheme != "https":
             raise rest_errors.unknown_leader(

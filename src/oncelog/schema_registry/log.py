@@ -47,11 +47,10 @@ another one takes over first.
 DELIVERY_MS = 10_000
 WAIT_MS = 500
 OWNER_SECONDS = 5.0
-"""The longest time for which a read waits to learn the transactional id's producer."""
+"""The longest time for which a read waits to learn the producer id of the transactional id."""
 _READING_CHANNEL = 2
-"""The channel for reads, on a separate connection: while a fetch waits for records, the broker answers no other request
-there.
-"""
+"""The channel for reads, on a connection of its own: while a fetch waits for records, the broker answers no other
+request on the same connection."""
 
 
 class TopicRefused(OncelogError):
@@ -74,14 +73,14 @@ class SchemasRead(NamedTuple):
 
 
 class SchemasLog:
-    """The topic's only partition."""
+    """Reads and writes the topic, which has one partition."""
 
     def __init__(self, admin: Admin, topic: str, transactional_id: str) -> None:
         self._admin = admin
         self.partition = TopicPartition(topic, 0)
         self._transactional_id = transactional_id
         self._owners = NO_PRODUCER.producer_id
-        """The producer id of the transactional id at the last lookup."""
+        """The producer id that the transactional id had at the last lookup."""
         self._transactions = BatchTransactions(
             admin.cluster,
             transactional_id,
@@ -139,7 +138,8 @@ class SchemasLog:
         return SchemasRead(entries, max(position, begin))
 
     async def _believed(self, header: BatchHeader, entries: list[SchemasRecord]) -> list[SchemasRecord]:
-        """A batch's records, without any address that was announced by a program other than a registry."""
+        """A batch's records, without addresses of registries that a producer other than that of the transactional id
+        announced."""
         without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
         if without == entries or await self._is_owner(header):
             return entries
@@ -147,9 +147,8 @@ class SchemasLog:
         return without
 
     async def _is_owner(self, header: BatchHeader) -> bool:
-        """Whether this batch's producer is the transactional id's. Producer ids are not reused, so a later registry has
-        replaced the record of an earlier id.
-        """
+        """Whether the transactional id's current producer wrote the batch. A record of an earlier producer id does not
+        count: the registry that has the current id has announced itself since."""
         if not header.is_transactional:
             return False
         if header.producer_id not in (self._owners, self._transactions.producer.producer_id):
@@ -182,7 +181,8 @@ class SchemasLog:
 
 
 def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[SchemasRecord]:
-    """The record; None if it is damaged: then it is skipped and reported, as in Confluent's registry."""
+    """A list of the record; empty if the record is of an unknown kind, or is damaged, which is logged: Confluent's
+    registry skips both, too."""
     try:
         named = decode_key(key)
         return [] if named is None else [SchemasRecord(named, decode_value(value), aborted)]

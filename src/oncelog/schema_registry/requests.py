@@ -18,9 +18,8 @@ MAX_REFERENCES = 1000
 
 
 class Submitted(NamedTuple):
-    """A schema in a request; an empty one stands for the subject's previous schema. The ``version`` of a reference
-    may be ``LATEST``.
-    """
+    """A schema in a request. An empty text stands for the subject's previous schema. The ``version`` of a reference may
+    be ``LATEST``."""
 
     schema: str
     schema_type: str = AVRO
@@ -32,7 +31,10 @@ class Submitted(NamedTuple):
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """:raises Refused: the body is not a JSON object."""
+    """Parse the body of a request.
+
+    :raises Refused: the body is not a JSON object.
+    """
     try:
         found = json.loads(body)
     except RecursionError:

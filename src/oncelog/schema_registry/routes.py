@@ -63,9 +63,9 @@ class RestRequest:
         return self._query.get(name, default)
 
     def pairs(self, names: str, values: str) -> dict[str, str]:
-        """The values of two parameters that are given in pairs.
+        """A dictionary from the values of one repeated parameter to those of another one.
 
-        :raises Refused: their numbers differ.
+        :raises Refused: the parameters are not repeated equally often.
         """
         given, wanted = self._query.getlist(names), self._query.getlist(values)
         if len(given) != len(wanted):
@@ -181,7 +181,7 @@ def _json(status: int, value: object) -> Response:
 
 
 class _Change:
-    """Answers a request that changes the state, by a rule."""
+    """A request that changes the state, with the rule that decides it."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -195,7 +195,7 @@ def _is_lookup(call: RestRequest) -> bool:
 
 
 def _route(registry: Registry, call: RestRequest) -> Question | _Change:
-    """The route of the request.
+    """The query or the change that a request asks for.
 
     :raises Refused: the path is unknown, or does not allow this method.
     """
@@ -218,7 +218,7 @@ def _route(registry: Registry, call: RestRequest) -> Question | _Change:
 
 
 def _simple(registry: Registry, question: Callable[[], Any]) -> Question:
-    """A quick answer from the current state."""
+    """A query that is answered on the event loop, from the current state."""
 
     async def answer() -> Any:
         await registry.ready()
@@ -287,7 +287,7 @@ def _versions(registry: Registry, call: RestRequest, subject: str, rest: tuple[s
 
 
 def _question(registry: Registry, call: RestRequest, question: Callable[[], Any]) -> Question:
-    """Answers a query that takes long only if a schema has to be parsed."""
+    """A query that is answered in another thread if it asks for a format, because the schema is then parsed."""
     return partial(registry.ask, question) if call.text("format") else _simple(registry, question)
 
 

@@ -141,7 +141,7 @@ def _id_for(state: RegistryState, content: Content, found: Version | None, wante
 def delete_version(
     state: RegistryState, subject: str, version: Version, *, permanent: bool, url: str
 ) -> SchemaDecision:
-    """Delete an existing version, soft or permanently."""
+    """Delete a version: softly, or permanently if it was soft-deleted before."""
     if version.deleted and not permanent:
         raise rest_errors.version_soft_deleted(subject, version.version)
     _check_changeable(state, subject)
@@ -173,7 +173,8 @@ def delete_subject(state: RegistryState, subject: str, *, permanent: bool, url: 
 def _deletion(
     state: RegistryState, subject: str, versions: Sequence[Version], permanent: bool, url: str
 ) -> list[Write]:
-    """Permanent deletion of a subject's last version also deletes its settings; the highest id survives compaction."""
+    """The records that delete versions. Permanent deletion also stores the highest id, so that it survives compaction;
+    if no version is left, it deletes the subject's settings, too."""
     if not permanent:
         return [one._replace(deleted=True).record() for one in versions]
     writes: list[Write] = [(Key(SCHEMA, subject, one.version), None) for one in reversed(versions)]
@@ -184,7 +185,7 @@ def _deletion(
 
 
 def set_config(state: RegistryState, subject: str | None, asked: dict[str, Any]) -> SchemaDecision:
-    """Change settings of a subject, or of all that have none of their own; null removes a setting."""
+    """Change the settings of a subject, or the global ones if ``subject`` is None; null removes a setting."""
     if subject is not None:
         check_subject(subject)
     _check_changeable(state, subject)
@@ -230,7 +231,8 @@ def _check_changeable(state: RegistryState, subject: str | None) -> None:
 
 
 def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
-    """Reset a subject's level to the global one, or the global level to the default; answers the previous level."""
+    """Reset a subject's level to the global one, or the global level to the default; the answer is the previous
+    level."""
     before = state.configs.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)

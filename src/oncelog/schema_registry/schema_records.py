@@ -34,7 +34,8 @@ MAX_NUMBER = 2**31 - 1
 
 
 class Key(NamedTuple):
-    """The key of a record; ``subject`` is None for global settings, ``version`` for all kinds except SCHEMA."""
+    """The key of a record; ``subject`` is None for global settings, and ``version`` is None for every kind except
+    SCHEMA."""
 
     kind: str
     subject: str | None = None
@@ -75,7 +76,10 @@ def decode_key(data: bytes | None) -> Key | None:
 
 
 def decode_value(data: bytes | None) -> Value | None:
-    """:raises DamagedRecord: the value is not a JSON object."""
+    """Decode the value of a record; None stands for a deletion.
+
+    :raises DamagedRecord: the value is not a JSON object.
+    """
     return None if data is None else _object(data, "value")
 
 

@@ -67,7 +67,7 @@ class Registry:
     """The registry of one topic.
 
     :param url: this registry's address.
-    :param answers: whether a registry answers at an address.
+    :param answers: checks whether a registry answers at an address.
     """
 
     def __init__(self, settings: RegistrySettings, url: str, answers: Callable[[str], Awaitable[bool]]) -> None:
@@ -86,11 +86,11 @@ class Registry:
         self._changes = 0
         """The number of reads that returned new records."""
         self._aborted: dict[Key, None] = {}
-        """Keys whose last record was aborted."""
+        """Keys whose latest record belongs to an aborted transaction."""
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._settled = asyncio.Event()
-        """Whether the registry is ready, or cannot become ready until the topic is corrected."""
+        """Set once the registry is ready, or cannot become ready until the topic is corrected."""
         self._problem = "it is still reading its topic"
 
     async def start(self) -> None:
@@ -156,7 +156,7 @@ class Registry:
         self._admin = self._log = None
 
     async def _start_over(self) -> None:
-        """The topic was deleted: forget its contents."""
+        """Forget everything that was read, because the topic was deleted."""
         async with self._read:
             self.state, self._position, self._writes = RegistryState(), 0, False
             self._aborted.clear()
@@ -197,9 +197,9 @@ class Registry:
     # --- asking
 
     async def ready(self) -> None:
-        """Wait until the topic has been read up to the end that it had when this call began.
+        """Wait until the topic has been read to the end that it had when this registry began to follow it.
 
-        :raises Refused: it cannot be read.
+        :raises Refused: the topic cannot be read, or not in time.
         """
         if self._ready.is_set():
             return
@@ -209,7 +209,7 @@ class Registry:
             raise rest_errors.store_failed(self._problem)
 
     async def ask(self, question: Callable[[], T]) -> T:
-        """Compute the answer in another thread, because it may take long."""
+        """Compute the answer to a query in another thread, because it may take long."""
         await self.ready()
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
 
@@ -226,8 +226,8 @@ class Registry:
     async def change(self, rule: Rule) -> object:
         """Carry out a rule's decision on the newest state, and answer once its records are stored and read back.
 
-        :raises Refused: by the rule, or because it could not be stored.
-        :raises Elsewhere: another registry writes.
+        :raises Refused: by the rule, or because the decision could not be stored.
+        :raises NotWriter: another registry writes.
         """
         try:
             if self._writes:  # slow checks run before the lock is taken, and are cached

@@ -32,9 +32,11 @@ STOPPING = b'{"error_code":50005,"message":"This registry stops; whether the req
 
 
 def check_listening(settings: RegistrySettings, address: Address, *, open_to_all: bool = False) -> None:
-    """
+    """Check the settings before the registry listens.
+
     :param open_to_all: the registry requires no login, whatever address it listens on.
-    :raises ConfigError: others could reach the registry, and it would require no login, or its URL is not valid.
+    :raises ConfigError: others could reach the registry, and it would require no login; or its URL or its TLS files are
+        not valid.
     """
     if settings.url is not None:
         _check_url(settings.url)
@@ -78,7 +80,7 @@ def bind(address: Address) -> socket.socket:
 
 
 def url_of(settings: RegistrySettings, listening: socket.socket) -> str:
-    """The registry's URL; one for this machine if it listens on all addresses."""
+    """The registry's URL; if the registry listens on all addresses, the URL has this machine's loopback address."""
     address = Address(*listening.getsockname()[:2])
     if address.is_every:
         address = address._replace(host="::1" if ":" in address.host else DEFAULT_HOST)
@@ -124,7 +126,7 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
 
 
 class _Stoppable:
-    """Answers requests that the server abandons when it stops; without this, each would be logged as an error."""
+    """Answers requests that the server abandons when it stops; otherwise each would be logged as an error."""
 
     def __init__(self, app: ASGIApp, ended: asyncio.Event) -> None:
         self._app, self._ended = app, ended
@@ -182,7 +184,7 @@ class RegistryThread:
         forks.let_go_in_children(self)
 
     def descriptors(self) -> list[int]:
-        """The descriptor of the listening socket while the registry is loading."""
+        """The descriptor of the listening socket, which forked children close."""
         return [self._listening.fileno()]
 
     def start(self) -> Self:

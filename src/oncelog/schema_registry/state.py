@@ -1,7 +1,9 @@
-"""The registry's state: the fold of the records of ``_schemas``. Pure. Called by the rules, the answers and the log.
+"""The registry's state, built by applying the records of ``_schemas`` in order. Pure. Called by the rules, the answers
+and the log.
 
 Invariants
-- only :meth:`RegistryState.apply` changes the state, at a start and after a write alike.
+- Only :meth:`RegistryState.apply` changes the state that answers show, at a start and after a write alike;
+  :meth:`RegistryState.note` only raises ``highest_id``.
 - An id means one schema, whatever the log contains: a record that assigns the id to another schema is ignored, as in
   Confluent's registry.
 - ``highest_id`` never decreases, so an id is never reused, even after every version with it was deleted.
@@ -72,14 +74,15 @@ class Content(NamedTuple):
         return found
 
     def properties(self) -> Mapping[str, Any]:
-        """The properties of its metadata, by which clients find a version."""
+        """The properties in the schema's metadata, by which clients find a version."""
         metadata = json.loads(self.extra).get("metadata") if self.extra else None
         properties = metadata.get("properties") if isinstance(metadata, dict) else None
         return properties if isinstance(properties, dict) else {}
 
     @property
     def guid(self) -> str:
-        """What identifies the schema in every registry, as Confluent's makes it (``Schema.updateHash``)."""
+        """The GUID, which identifies the schema in every registry; computed as in Confluent's registry
+        (``Schema.updateHash``)."""
         digest = hashlib.md5(self.schema.encode(errors="surrogatepass"), usedforsecurity=False)
         for one in self.references:
             digest.update(
@@ -124,7 +127,7 @@ class Version(NamedTuple):
     deleted: bool
 
     def record(self) -> tuple[Key, Value]:
-        """The record that stores it."""
+        """The record of ``_schemas`` that stores this version."""
         value = {"subject": self.subject, "version": self.version, "id": self.id, **self.content.shown()}
         return Key(SCHEMA, self.subject, self.version), {**value, "deleted": self.deleted}
 
@@ -137,7 +140,7 @@ class RegistryState:
     """Each subject's versions in ascending order, soft-deleted ones included."""
     contents: dict[int, Content] = field(default_factory=dict)
     places: dict[int, dict[tuple[str, int], None]] = field(default_factory=dict)
-    """The subjects and versions that have an id, in the order of their registration."""
+    """By schema id: the subjects and versions that have it, in the order of their registration."""
     ids: dict[Content, int] = field(default_factory=dict)
     guids: dict[str, int] = field(default_factory=dict)
     """The id of each GUID; contexts of Confluent's registry, each of which has its own ids, are not distinguished."""
@@ -160,27 +163,29 @@ class RegistryState:
         return str(own or self.configs.get(None, {}).get("compatibilityLevel") or DEFAULT_LEVEL)
 
     def mode(self, subject: str | None) -> str:
-        """The mode that applies to a subject. READONLY_OVERRIDE of all subjects wins over their own."""
+        """The mode that applies to a subject. A global READONLY_OVERRIDE takes precedence over the subject's own
+        mode."""
         everywhere = self.modes.get(None, DEFAULT_MODE)
         return everywhere if everywhere == "READONLY_OVERRIDE" else self.modes.get(subject, everywhere)
 
     def setting(self, subject: str, name: str) -> Any:
-        """Another setting of a subject's configuration: its own, otherwise the global one."""
+        """A setting that applies to a subject: its own one, otherwise the global one."""
         own = self.configs.get(subject, {}).get(name)
         return own if own is not None else self.configs.get(None, {}).get(name)
 
     def contract_setting(self, subject: str, name: str) -> Any:
-        """Default or override of metadata or rules: those of all subjects hold for a subject without any setting."""
+        """A default or an override of metadata or rules. The global ones apply only to a subject without any
+        configuration of its own."""
         return self.configs.get(subject, self.configs.get(None, {})).get(name)
 
     def inherited_contract(self, subject: str, given: contracts.Contract) -> contracts.Contract:
-        """The contract that a new version of the subject gets, with this one in the request."""
+        """The contract that a new version of the subject gets if the request has the contract ``given``."""
         live = self.versions(subject)
         previous = live[-1].content.extra if live else ""
         return contracts.inherited(given, previous, partial(self.contract_setting, subject))
 
     def referring(self, subject: str, version: int, *, deleted: bool) -> list[Version]:
-        """The versions that refer to this one."""
+        """The versions whose schemas refer to this version."""
         places = list(self.referrers.get((subject, version), {}))
         found = [self.subjects[name][number] for name, number in places]
         return [one for one in found if deleted or not one.deleted]
@@ -333,7 +338,10 @@ def _contract(value: Mapping[str, Any]) -> str:
 
 
 def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
-    """:raises DamagedRecord: a field of the value is missing or has the wrong type."""
+    """Parse the value of a version's record.
+
+    :raises DamagedRecord: a field of the value is missing or has the wrong type.
+    """
     schema, schema_id = value.get("schema"), value.get("id")
     if not isinstance(schema, str) or not _is_id(schema_id):
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")

@@ -1,6 +1,7 @@
-"""Avro: read and written by ``avro_tree`` as Java's Avro does, compared by the ``avro`` package.
+"""Avro schemas: parsed and written by ``schemas.avro_tree`` as by Java's Avro, and compared by the ``avro`` package.
 
-Java's order of fields matters when a topic moves between registries: Confluent's finds a schema by its text.
+Fields of the JSON are in Java's order, because Confluent's registry finds a schema by its text, and a topic may move
+between registries.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ RESOLVED = "resolved"
 
 
 class _Compared(dict[Any, Any]):
-    """The pairs already compared. The hash of the package's own key is so poor that comparing two unions of 1,000
-    branches takes a minute.
-    """
+    """The pairs of schemas that were already compared, by ``id()``: the ``avro`` package hashes its own keys so poorly
+    that comparing two unions of 1,000 branches takes a minute."""
 
     def __contains__(self, pair: Any) -> bool:
         return super().__contains__((id(pair.reader), id(pair.writer)))
@@ -97,7 +97,10 @@ class AvroSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> AvroSchema:
-    """:raises InvalidSchema: the text is not an Avro schema."""
+    """Parse an Avro schema.
+
+    :raises InvalidSchema: the text is not an Avro schema.
+    """
     with _not_avro():
         loaded = [load(one) for one in (text, *(dependency.text for dependency in dependencies))]
         for one in loaded:
@@ -124,9 +127,8 @@ _MARKED = re.compile(_MARK + "((?:[0-9a-f]{2})+)")
 
 
 def _for_package(node: Any, space: str = "") -> Any:
-    """A schema in the form that the package accepts: without logical types, which do not matter in comparisons (the
-    package warns about unknown ones), with ASCII symbols only, and with the full names of aliases.
-    """
+    """A schema in the form that the ``avro`` package accepts: without logical types, which do not matter in comparisons
+    (the package warns about unknown ones), with ASCII symbols only, and with the full names of aliases."""
     if isinstance(node, list):
         return [_for_package(one, space) for one in node]
     if not isinstance(node, dict):

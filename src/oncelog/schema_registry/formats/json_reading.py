@@ -1,10 +1,10 @@
 """Checks whether every document that is valid for one JSON Schema is valid for another one. Called by ``json_schema``.
 
-Confluent's rules for JSON Schema amount to this check: a property that is added to an open object is refused, because a
-document may have it with any value; one that is added to a closed object is not, unless it is required without a
-default. An undecidable case, such as two patterns, is refused, and the text says so. Two places are as lenient as
-Confluent's rules: a default stands in for a required property, and one branch of ``oneOf`` must accept a document,
-while nothing is proven about the other branches.
+Confluent's rules for JSON Schema amount to this check. A property that is added to an open object is refused, because a
+document may already have it with any value. A property that is added to a closed object is accepted, unless it is
+required without a default. If a case cannot be decided, such as two different patterns, the schema is refused, and the
+message says so. Two checks are only as strict as Confluent's: a default makes up for a required property, and one
+branch of ``oneOf`` must accept a document, while nothing is proven about the other branches.
 
 Both schemas are traversed together. A pair that recurs inside itself counts as compared, so recursive schemas
 terminate. The work is bounded.
@@ -29,7 +29,7 @@ TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN: Mapping[str, Any] = {}
 _NOT_COMPARED = ("if", "then", "else", "$dynamicRef", "$recursiveRef")
-"""Keywords that must be equal in both schemas, or missing in the reader's."""
+"""Keywords that are not compared: each must be the same in both schemas, or missing in the reader's."""
 _ANNOTATIONS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$id", "$schema", "$vocabulary", "contentEncoding", "contentMediaType",
@@ -73,14 +73,14 @@ class Problem(NamedTuple):
 
 
 class ReferenceResolver(Protocol):
-    """Resolves the references at a place in a schema: the resolver of ``referencing.Registry``, whose class has no
-    public name.
-    """
+    """Resolves the references at one place in a schema. A protocol, because the class of the resolvers of
+    ``referencing.Registry`` is not public."""
 
     def lookup(self, ref: str) -> Any:
-        """``contents``, the schema that is referred to, and ``resolver``, for the references in it.
+        """Look up a reference. The result's ``contents`` is the schema, its ``resolver`` resolves the references in
+        that schema.
 
-        :raises Unresolvable: there is no value.
+        :raises Unresolvable: the reference names nothing.
         """
 
     def in_subresource(self, subresource: Resource[Any]) -> ReferenceResolver:
@@ -88,7 +88,7 @@ class ReferenceResolver(Protocol):
 
 
 class JsonSchemaNode(NamedTuple):
-    """A schema with the resolver of its references."""
+    """A schema, or a part of one, with the resolver of its references."""
 
     schema: Any
     resolver: ReferenceResolver
@@ -104,17 +104,17 @@ class JsonSchemaNode(NamedTuple):
         return self.schema.get(name, default) if isinstance(self.schema, Mapping) else default
 
     def at(self, name: str, default: Any = True) -> JsonSchemaNode:
-        """The schema of a keyword."""
+        """The schema that is the value of a keyword."""
         return self.inner(self.get(name, default))
 
     @property
     def reference(self) -> str | None:
-        """The schema that a reference names."""
+        """The value of ``$ref``; None if the schema has none."""
         found = self.get("$ref")
         return found if isinstance(found, str) else None
 
     def without(self, names: Sequence[str]) -> dict[str, Any]:
-        """The schema without these keywords."""
+        """The schema's keywords except these."""
         return {name: value for name, value in self.schema.items() if name not in names}
 
     @property
@@ -147,15 +147,16 @@ class SchemasTooLarge(Exception):
 
 
 class Reading:
-    """One comparison of two schemas."""
+    """A comparison of two schemas, with the pairs that were already compared."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[int, int], None] = {}
         self._closed: dict[tuple[int, int], list[Problem]] = {}
         self._kept: list[Any] = []
-        """Schemas already compared: their ids are keys, so the objects must stay alive."""
+        """Schemas that were compared. They are identified by ``id()``, so the objects must stay alive."""
         self._made: dict[tuple[int, str], Any] = {}
-        """Schemas made from parts of others, cached so that a pair that recurs is recognised."""
+        """Schemas made from parts of others, cached by the ``id()`` of the other schema, so that a pair that recurs is
+        recognised."""
         self._left = MAX_COMPARISONS
 
     def problems(self, reader: JsonSchemaNode, writer: JsonSchemaNode) -> list[str]:
@@ -168,9 +169,8 @@ class Reading:
             return [f"{{errorType:'PATTERN_TOO_SLOW', description:'{error}'}}"]
 
     def _resolved(self, node: JsonSchemaNode) -> JsonSchemaNode:
-        """The schema that a reference points to; from draft 2019-09 on, a reference beside other keywords counts as one
-        part of ``allOf``.
-        """
+        """The schema that a reference points to. From draft 2019-09 on, a reference and the keywords beside it are
+        combined as by ``allOf``."""
         for _ in range(MAX_REFERENCES):
             reference = node.reference
             if reference is None:
@@ -183,14 +183,14 @@ class Reading:
         raise SchemasTooLarge
 
     def _part(self, node: JsonSchemaNode, what: str, schema: Any) -> JsonSchemaNode:
-        """A schema made from a part of another one: the same object each time."""
+        """A node for ``schema``, which was made from a part of ``node``. Later calls return the same schema object."""
         self._kept.append(node.schema)
         return node.inner(self._made.setdefault((id(node.schema), what), schema))
 
     def _own(self, node: JsonSchemaNode, *, writes: bool) -> JsonSchemaNode:
-        """The schema's keywords that do not combine schemas. ``unevaluated...`` keywords depend on the combined
-        schemas: for a reader they apply to everything that its own keywords do not name, for a writer to nothing.
-        """
+        """The schema's own keywords, without those that combine schemas. ``unevaluated...`` keywords depend on the
+        combined schemas: for a reader they apply to everything that its own keywords do not name, for a writer to
+        nothing."""
         names = (*COMBINED, *_UNEVALUATED) if writes else COMBINED
         return self._part(node, "writes" if writes else "reads", node.without(names))
 
@@ -230,7 +230,7 @@ class Reading:
         return self._to_combined(reader, writer, path)
 
     def _values(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """Try each value that the writer lists."""
+        """Validate each value that the writer enumerates with the reader's schema; reports the refused values."""
         kind = _VALIDATORS[reader.specification.name]
         validator = kind(reader.schema, _resolver=reader.resolver)
         refused = [one for one in writer.values or [] if not validator.is_valid(one)]
@@ -240,9 +240,8 @@ class Reading:
     def _from_combined(
         self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
     ) -> list[Problem]:
-        """Compares each combination of the writer, together with its own keywords, with the reader: it is enough if one
-        combination fits.
-        """
+        """Compare a writer that combines schemas. Its own keywords and each of its combinations all hold, so it is
+        enough if the reader accepts one of them."""
         own = self._own(writer, writes=True)
         alike = self._same_combination(reader, writer, path, parts)
         if alike is not None:
@@ -267,9 +266,8 @@ class Reading:
     def _same_combination(
         self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
     ) -> list[Problem] | None:
-        """If both schemas have combinations: compares the reader's own keywords with the writer's, and each branch of
-        the one with a branch of the other.
-        """
+        """Compare two schemas that both combine schemas: the reader's own keywords with the writer's, and each branch
+        of the reader with the writer's branches. Returns None if the reader combines no schemas."""
         theirs = [name for name in COMBINED if reader.get(name)]
         if not theirs:
             return None
@@ -287,7 +285,8 @@ class Reading:
     def _one_of(
         self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str, parts: list[str]
     ) -> list[Problem]:
-        """Checks that each branch of the writer, or the whole writer, has a branch of the reader that accepts it."""
+        """Check that one branch of the reader accepts the whole writer, or that each branch of the writer has a branch
+        of the reader that accepts it."""
         if any(not self._compare(branch, writer, path) for branch in branches):
             return []
         for part in (part for part in parts if part != "allOf"):
@@ -304,9 +303,8 @@ class Reading:
         return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
 
     def _to_combined(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """If only the reader has combinations: the writer must fit its own keywords, every branch of ``allOf``, and one
-        branch of ``anyOf`` or ``oneOf``.
-        """
+        """Compare a writer that combines no schemas: it must fit the reader's own keywords, every branch of ``allOf``,
+        and one branch each of ``anyOf`` and ``oneOf``."""
         found: list[Problem] = []
         for name in (name for name in COMBINED if reader.get(name)):
             branches = [reader.inner(one) for one in reader.get(name)]
@@ -318,7 +316,8 @@ class Reading:
         return found + self._keywords(reader, writer, path)
 
     def _by_types(self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str) -> list[Problem]:
-        """A writer's schema with several types is compared type by type."""
+        """Compare a writer that allows several types, type by type, with the branches of a reader that each allow
+        fewer."""
         types = sorted(writer.types)
         if writer.get("type") is not None and len(types) > 1:
             alone = [self._part(writer, one, {**writer.schema, "type": one}) for one in types]
@@ -381,9 +380,9 @@ class Reading:
         reader: JsonSchemaNode,
         writer: JsonSchemaNode,
     ) -> Iterator[tuple[str, JsonSchemaNode, list[JsonSchemaNode]]]:
-        """The reader's schemas of a property, each with those that all hold for what was written; if only one side
-        names it, the other side's matching patterns apply, or its additional properties.
-        """
+        """For each of the reader's schemas that apply to a property: the kind of the problem, the reader's schema, and
+        the writer's schemas that all hold for the property. On a side that does not name the property, its matching
+        patterns apply, or its additional properties."""
         matching, unknown = _matching(writer, name)
         if name in ours and name in theirs:
             yield "PROPERTY_CHANGED", reader.inner(ours[name]), [writer.inner(theirs[name]), *matching]
@@ -397,13 +396,14 @@ class Reading:
                 yield _REMOVED[inner.schema is False], inner, [writer.inner(theirs[name]), *matching]
 
     def _compare_to_one(self, reader: JsonSchemaNode, writers: Sequence[JsonSchemaNode], path: str) -> list[Problem]:
-        """No problem if one of the schemas, which all hold, has none; else those of the first."""
+        """Compare the reader with schemas that all hold: no problems if the reader accepts one of them, else the
+        problems of the first."""
         found = [self._compare(reader, one, path) for one in writers]
         return found[0] if all(found) else []
 
     def _patterns(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """A pattern that only the reader has must accept every property that the writer allows under a matching
-        name."""
+        """Compare the schemas of patterns. One that only the reader has must accept every property that the writer
+        allows under a matching name."""
         found: list[Problem] = []
         ours, theirs = _patterns_of(reader), _patterns_of(writer)
         for pattern, inner in ours.items():
@@ -509,7 +509,8 @@ def _numbers(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[
 
 
 def _limit(node: JsonSchemaNode, name: str, exclusive: str, sign: int) -> tuple[float, int] | None:
-    """The narrower of the two limits; a smaller tuple allows less. Draft 4 has boolean exclusive limits."""
+    """The narrower of the inclusive and the exclusive limit; a smaller tuple allows less. In draft 4 the exclusive
+    limit is a boolean."""
     found = []
     inclusive, bound = node.get(name), node.get(exclusive)
     if inclusive is not None:
@@ -574,13 +575,13 @@ def _patterns_of(node: JsonSchemaNode) -> dict[str, JsonSchemaNode]:
 
 
 def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], list[JsonSchemaNode]]:
-    """The schemas of the patterns that match the name of a property, and of those of which that is not known."""
+    """Two lists: the schemas of the patterns that match a property's name, and of those of which this is not known."""
     verdicts = [(_matches(pattern, name), one) for pattern, one in _patterns_of(node).items()]
     return [one for found, one in verdicts if found], [one for found, one in verdicts if found is None]
 
 
 def _matches(pattern: str, name: str) -> bool | None:
-    """Whether a pattern matches; None if Python cannot tell."""
+    """Whether a pattern matches; None if Python cannot express the pattern."""
     try:
         return is_found(pattern, name)
     except UncheckedPattern:
@@ -588,13 +589,13 @@ def _matches(pattern: str, name: str) -> bool | None:
 
 
 def _rest(node: JsonSchemaNode) -> JsonSchemaNode:
-    """The schema of properties that no other keyword names."""
+    """The schema of the properties that no other keyword names."""
     named = "additionalProperties" in node.schema or "unevaluatedProperties" not in node.schema
     return node.at("additionalProperties" if named else "unevaluatedProperties")
 
 
 def _items(node: JsonSchemaNode) -> tuple[list[JsonSchemaNode], JsonSchemaNode]:
-    """The schemas of the first items, and of all others."""
+    """The schemas of the first items, each with its own position, and the schema of all later items."""
     unevaluated = node.get("unevaluatedItems", True)
     first, rest = node.get("prefixItems"), node.get("items", unevaluated)
     if isinstance(rest, list):

@@ -51,7 +51,10 @@ class JsonSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
-    """:raises InvalidSchema: the text is not a JSON Schema, or refers to a schema that was not passed along."""
+    """Parse a JSON Schema.
+
+    :raises InvalidSchema: the text is not a JSON Schema, or refers to a schema that was not passed along.
+    """
     try:
         tree = _loaded(text)
         registry: Registry[Any] = SPECIFICATIONS

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, Protocol
 from oncelog.schema_registry.rest_errors import InvalidSchema
 
 MAX_DEPTH = 150
-"""How deeply the JSON of a schema may be nested. The libraries that read it recurse once per level."""
+"""The maximum nesting depth of a schema's JSON: the libraries that read it recurse once per level."""
 
 
 class Dependency(NamedTuple):
-    """The text of a referenced schema, under the reference's name; the schemas that it refers to come before it."""
+    """The text of a referenced schema, and the name by which it is referenced. In a sequence, a schema comes after
+    those that it refers to."""
 
     name: str
     text: str
@@ -51,11 +52,17 @@ class SchemaFormat(Protocol):
     """The interface of a format's module."""
 
     def parse(self, text: str, dependencies: Sequence[Dependency]) -> Parsed:
-        """:raises InvalidSchema: the text is not a schema of this format."""
+        """Parse a schema's text.
+
+        :raises InvalidSchema: the text is not a schema of this format.
+        """
 
 
 def check_depth(value: object) -> None:
-    """:raises InvalidSchema: arrays and objects are nested too deeply."""
+    """Check the nesting depth of a schema's JSON.
+
+    :raises InvalidSchema: arrays and objects are nested too deeply.
+    """
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [

@@ -1,4 +1,4 @@
-"""Parses schemas, and caches the results. Called by the rules, in one of several threads."""
+"""Parses schemas, and caches the results. Called by the rules, from several threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024
 
 
 def need_registry_packages() -> None:
-    """:raises OncelogError: the extra is not installed."""
+    """Check that the packages of the extra ``schemas`` are installed.
+
+    :raises OncelogError: one is missing.
+    """
     need_packages("the schema registry needs", ("starlette", "uvicorn", *NEEDED), "schemas")
 
 
@@ -50,7 +53,8 @@ class Parser:
         return self._remember(key, parsed)
 
     def _remember(self, key: tuple[str, str, tuple[Dependency, ...]], parsed: Parsed) -> Parsed:
-        """The cached schema: if two threads parsed the same text, the result of the first."""
+        """Add a parsed schema to the cache, and return the cached one: if two threads parsed the same text, the first
+        result."""
         with self._lock:
             if key not in self._parsed:
                 self._characters += len(key[1])

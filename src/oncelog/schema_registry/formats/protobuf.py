@@ -1,6 +1,7 @@
-"""Protobuf: read by protoc (``grpcio-tools``), written by ``protobuf_text``, compared by ``protobuf_changes``.
+"""Protobuf schemas: parsed by protoc (``grpcio-tools``), written by ``protobuf_text``, compared by
+``protobuf_changes``.
 
-protoc runs in a process of its own, within a time limit: a text that makes it fail ends that process alone. A schema
+protoc runs in a process of its own, within a time limit, so a text that crashes protoc ends that process only. A schema
 may come as text or as a serialized ``FileDescriptorProto`` in base64, as confluent-kafka's Python client sends it. Both
 become the same text; a descriptor that no text can express is kept unchanged.
 """
@@ -59,7 +60,7 @@ class ProtobufSchema:
         self._descriptor = descriptor
         self._imported = imported
         self._printable = printable
-        """The descriptor that the text was made from; None if the text is the sender's."""
+        """The descriptor from which the text was written; None if the text is kept as it was sent."""
 
     @cached_property
     def files(self) -> Files:
@@ -98,7 +99,8 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
 
 
 def _with_options(kept: FileDescriptorProto, imported: Sequence[FileDescriptorProto]) -> FileDescriptorProto:
-    """The descriptor with the options that it and its imports define, which are unknown bytes otherwise."""
+    """The descriptor with its custom options parsed, which it or its imports define; they are unknown bytes
+    otherwise."""
     pool = DescriptorPool()
     own = FileDescriptorProto()
     own.CopyFrom(kept)
@@ -186,13 +188,17 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
 
 
 def _google_types() -> list[str]:
-    """A folder in which protoc finds ``google/type``, and no other file of its parent folder."""
+    """The option of protoc for the folder of ``google/type``, which makes no other file of the folder's parent
+    visible."""
     found = find_spec("google.type")
     return [f"-Igoogle/type={folder}" for folder in (found.submodule_search_locations or () if found else ())]
 
 
 def _write(root: Path, name: str, text: str) -> None:
-    """:raises InvalidSchema: the name leads out of the folder."""
+    """Write an imported file into protoc's folder.
+
+    :raises InvalidSchema: the file's name leads out of the folder.
+    """
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\0" in name or not path.parts:
         raise InvalidSchema(f"a reference of Protobuf is named by the path that is imported, not {name!r}")

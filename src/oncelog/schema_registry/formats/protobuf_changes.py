@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 class MessageType(NamedTuple):
-    """A message, and the file that defines it."""
+    """A message, its name within its package, and whether the schema's own file defines it."""
 
     descriptor: DescriptorProto
     local_name: str
@@ -137,9 +137,8 @@ class _Comparison:
             yield Change("FIELD_NUMERIC_LABEL_CHANGED", path, f"{after.name} became repeated, or ceased to be")
 
     def _named(self, before: FieldDescriptorProto, after: FieldDescriptorProto, path: str) -> Iterator[Change]:
-        """A field whose type is a message: compared by the message's name, and by its content if another file defines
-        it.
-        """
+        """Compare a field whose type is a message: the message's name, and its content, too, if an imported file
+        defines it."""
         old, new = self._before.types.get(before.type_name), self._after.types.get(after.type_name)
         names = (old.local_name if old else before.type_name, new.local_name if new else after.type_name)
         if names[0] != names[1]:
@@ -169,7 +168,7 @@ def _oneofs(message: DescriptorProto) -> dict[str, set[int]]:
 
 
 def _moves(before: DescriptorProto, after: DescriptorProto, path: str) -> Iterator[Change]:
-    """Fields that entered or left a ``oneof``."""
+    """Incompatible moves of fields into a ``oneof``, and removals of fields from one."""
     old, new = _oneofs(before), _oneofs(after)
     numbers = {field.number for field in before.field}
     origins = {number: name for name, members in old.items() for number in members}

@@ -31,7 +31,7 @@ _EDITIONS = "editions"
 
 
 def printed(descriptor: FileDescriptorProto) -> str:
-    """The text, in the order of the descriptor."""
+    """The text of a ``.proto`` file; its elements are in the descriptor's order."""
     return "\n".join(_file(descriptor)) + "\n"
 
 
@@ -135,7 +135,7 @@ def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
 
 
 def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
-    """The messages that are defined by groups."""
+    """The messages that proto2 groups define, by name."""
     names = {_last_name(one) for one in fields if one.type == FieldDescriptorProto.TYPE_GROUP}
     return {message.name: message for message in around if message.name in names}
 
@@ -145,7 +145,10 @@ def _last_name(field: FieldDescriptorProto) -> str:
 
 
 def _field(field: FieldDescriptorProto, inner: Mapping[str, DescriptorProto], syntax: str) -> Iterator[str]:
-    """:param inner: the messages of maps and groups, which are written in their fields."""
+    """The lines that declare a field.
+
+    :param inner: the messages of maps and groups, which are written as part of their fields.
+    """
     rest = f"= {field.number}{_field_options(field)}"
     message = inner.get(_last_name(field))
     if message is not None and message.options.map_entry and field.label == FieldDescriptorProto.LABEL_REPEATED:
@@ -226,7 +229,8 @@ def _range(first: int, last: int) -> str:
 
 
 def _options(options: Any, *, leave_out: tuple[str, ...] = ()) -> list[str]:
-    """The options that Protobuf itself defines, and those of files whose extensions the message knows."""
+    """The options of an element as ``name = value``: those that Protobuf itself defines, and extensions that the
+    message's class knows."""
     found = []
     for field, value in options.ListFields():
         if field.name == "features":

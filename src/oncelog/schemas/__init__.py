@@ -1,4 +1,4 @@
-"""Records with schemas: a client of schema registries, and serializers in Confluent's wire format.
+"""A client of schema registries, and serializers and deserializers in Confluent's wire format.
 
 ``pip install 'oncelog[schemas]'``. The modules of a format are imported at its first use.
 """

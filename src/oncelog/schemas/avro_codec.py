@@ -1,4 +1,5 @@
-"""Avro payloads by fastavro, with a writer's schema and, if wished, a reader's. Called by serializers and decoders."""
+"""Encodes and decodes Avro payloads with fastavro, by a writer's schema and, optionally, a reader's. Called by
+serializers and decoders."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ UNFIT = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     StopIteration, struct.error,
 )  # fmt: skip
-"""The exceptions that fastavro raises for a value or bytes that do not fit: it does not check them beforehand."""
+"""The exceptions of fastavro for values or bytes that do not fit the schema: fastavro checks neither beforehand."""
 MAX_READERS = 100
 """The number of readers' schemas for which a writer's codec caches its preparation."""
 
@@ -34,7 +35,7 @@ class AvroCodec:
     """Reads and writes the payloads of one schema.
 
     :param dependencies: the referenced schemas, by name.
-    :raises SchemaMismatch: the text is not an Avro schema, or a few bytes could claim a huge value of it.
+    :raises SchemaMismatch: the text is not an Avro schema, or the schema allows a few bytes to claim a huge value.
     """
 
     schema_type = AVRO
@@ -68,8 +69,8 @@ class AvroCodec:
         """Encode a value in the form that fastavro accepts; a value of a union of several types may also be a pair of
         the type's name and the value.
 
-        :raises SchemaError: the value does not fit, or fits several types of a union; ``strict``: it has a field that
-            is not in the schema.
+        :param strict: refuse fields that are not in the schema.
+        :raises SchemaError: the value does not fit, or fits several types of a union.
         """
         import fastavro
 
@@ -89,9 +90,9 @@ class AvroCodec:
     def decode(
         self, data: bytes, reader: AvroCodec | None = None, *, position: int = HEADER_BYTES, form: Form = PYTHON
     ) -> Any:
-        """The value after the schema id, resolved to ``reader``.
+        """Decode the value after the schema id, with the schema ``reader`` if it is given.
 
-        :raises SchemaMismatch: the reader cannot take what was written.
+        :raises SchemaMismatch: the reader's schema cannot accept the value.
         :raises SchemaError: the bytes do not fit the schema.
         """
         import fastavro
@@ -137,16 +138,16 @@ class AvroCodec:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {error}") from None
 
     def decode_json(self, data: bytes, *, position: int = HEADER_BYTES) -> tuple[Any, str | None]:
-        """The value in JSON form, and the name of its type.
+        """Decode the value after the schema id to JSON types; returns it and the name of its type.
 
         :raises SchemaError: the bytes do not fit the schema.
         """
         return self._json.shown(self.decode(data, position=position, form=EXACT)), self.name
 
     def from_json(self, value: Any) -> Any:
-        """A JSON value as :meth:`encode` takes it; the inverse of :meth:`decode_json`.
+        """Convert a JSON value to the form that :meth:`encode` takes; the inverse of :meth:`decode_json`.
 
-        :raises SchemaError: it does not fit, or fits several types of a union.
+        :raises SchemaError: the value does not fit, or fits several types of a union.
         """
         return self._json.taken(value)
 
@@ -156,7 +157,7 @@ class AvroCodec:
 
 
 def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
-    """The schema as fastavro keeps it."""
+    """The schema as parsed by fastavro, with invalid logical types removed."""
     from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 
     try:

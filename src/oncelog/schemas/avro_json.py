@@ -1,4 +1,4 @@
-"""Avro values as JSON and back, for people: dates as texts, bytes as text or base64. Pure.
+"""Converts Avro values to JSON for people to read, and back: dates as texts, bytes as text or base64. Pure.
 
 Where plain JSON is ambiguous about a union's type, a value is written as ``{"shop.Order": ...}``, as in Avro's JSON
 encoding; that form is accepted everywhere. Bytes written as text have one character per byte, as in Avro's JSON
@@ -29,7 +29,7 @@ _NUMBER, _TEXT, _OBJECT = "number", "text", "object"
 
 
 def to_json(value: Any) -> Any:
-    """A Python value made of JSON types only."""
+    """A Python value converted to JSON types."""
     if isinstance(value, dict):
         return {name: to_json(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -50,9 +50,9 @@ def _no_number(value: float) -> str:
 
 
 class AvroJson:
-    """Values of one schema.
+    """Converts the values of one schema.
 
-    :param types: of the schema.
+    :param types: the types of the schema.
     """
 
     def __init__(self, types: NamedTypes) -> None:
@@ -62,7 +62,7 @@ class AvroJson:
     # --- as JSON
 
     def shown(self, value: Any) -> Any:
-        """A value in the form :data:`~oncelog.schemas.avro.values.EXACT`, converted to JSON types."""
+        """Convert a value of the form :data:`~oncelog.schemas.avro.values.EXACT` to JSON types."""
         return self.shown_as(self._types.root, value)
 
     def shown_as(self, schema: Any, value: Any) -> Any:
@@ -112,9 +112,9 @@ class AvroJson:
     # --- from JSON
 
     def taken(self, value: Any) -> Any:
-        """A JSON value as the codec writes it.
+        """Convert a JSON value to the form that the codec encodes.
 
-        :raises SchemaError: it does not fit, or fits several types of a union; the text says where.
+        :raises SchemaError: the value does not fit, or fits several types of a union; the message says where.
         """
         try:
             return self._value(self._types.root, value, "")
@@ -304,7 +304,7 @@ def _latin(value: Any, where: str) -> bytes:
 
 
 def _uuid(value: Any, where: str) -> str:
-    """A text that is a UUID: readers refuse any other text."""
+    """Check that a text is a UUID, because readers refuse any other text; returns it unchanged."""
     try:
         uuid.UUID(_checked(value, str, "string", where))
     except ValueError:

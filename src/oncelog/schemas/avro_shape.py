@@ -12,21 +12,22 @@ from typing import Any, NamedTuple
 from oncelog.errors import ConfigError
 
 MAX_NESTED_BYTES = 2000
-"""The reader does not check the depth of its stack, and each byte of a value may nest one level deeper."""
+"""The maximum size of a value that may nest deeply: the reader does not check the depth of its stack, and each byte may
+nest one level deeper."""
 MAX_NESTED_TYPES = 1000
-"""Limit for a schema whose values may have any size: each type may be nested in another one."""
+"""With more named types than this, a schema's values count as deeply nested: each type may contain the next one."""
 MAX_IDLE = 10_000
 """The maximum number of records and nulls in a value that take no bytes: a few lines of schema can double them
-repeatedly.
-"""
+repeatedly."""
 MAX_IDLE_PER_BYTE = 16
-"""The limit per byte of an item, which a value may contain many times."""
+"""The maximum number of records and nulls without bytes for each byte of an item, because a value may contain many
+items."""
 
 
 def max_bytes(parsed: Any) -> int | None:
-    """The size to which values can be read safely; None if any size can.
+    """The maximum size of values that can be read safely; None if there is no limit.
 
-    :raises ConfigError: the schema allows a few bytes to claim too much.
+    :raises ConfigError: the schema allows a few bytes to claim a huge value.
     """
     return _Shape(parsed).max_bytes
 
@@ -63,7 +64,7 @@ class _Shape:
         return None
 
     def _look(self, schema: Any, around: tuple[str, ...]) -> None:
-        """Note the named types, and whether one is recursive."""
+        """Collect the named types, and detect whether one of them is recursive."""
         if isinstance(schema, str):
             self._names_itself |= schema in around
         elif isinstance(schema, dict):
@@ -75,7 +76,8 @@ class _Shape:
             self._look(inner, around)
 
     def _parts(self, schema: Any) -> None:
-        """Check the content of arrays, maps and unions: an item takes its own bytes, the others one more."""
+        """Check the content of arrays, maps and unions. An array's item takes only its own bytes; a map's value or a
+        union's type takes at least one more, for the key or the index."""
         if isinstance(schema, list):
             held, more = schema, 1
         elif isinstance(schema, dict) and schema.get("type") == "array":

@@ -1,13 +1,13 @@
-"""Avro schemas as Confluent's registry reads and writes them with Java's Avro. Pure.
-
-Called by the registry and by the codec.
+"""Parses and writes Avro schemas as Confluent's registry does with Java's Avro. Pure. Called by the registry and by the
+codec.
 
 - A simple name, a field's name and a symbol consist of letters of any alphabet, digits and ``_``. A namespace and an
   alias may be anything, such as ``my-db.public.orders``.
 - A type may be used before its definition, and defined twice in the same way.
 - A default must fit its field.
 
-In a tree no name is short: each use of a named type is :class:`Named`, and its definition is among the tree's types.
+A tree contains full names only: each use of a named type is a :class:`Named`, and its definition is among the tree's
+types.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Named(NamedTuple):
 
 
 class AvroTree(NamedTuple):
-    """A schema and the types that it may refer to. ``referenced``: the names that its references define."""
+    """A schema and the types that it may refer to.
+
+    :param referenced: the names that the referenced schemas define.
+    """
 
     root: Any
     types: Mapping[str, dict[str, Any]]
@@ -52,7 +55,7 @@ class AvroTree(NamedTuple):
 def read(schema: Any, references: Iterable[Any], *, check: bool) -> AvroTree:
     """Parse a schema's JSON into a tree, after the schemas that it refers to.
 
-    :param check: check names and defaults, as for a new schema; those of a stored schema are not checked.
+    :param check: check names and defaults, as for a new schema; a stored schema may have invalid ones.
     :raises SchemaError: the JSON is not an Avro schema.
     """
     reader = _Reader(check=False)
@@ -66,7 +69,10 @@ def read(schema: Any, references: Iterable[Any], *, check: bool) -> AvroTree:
 
 
 def written(tree: AvroTree, *, in_order: bool = False) -> Any:
-    """The JSON of a schema without the referenced schemas; ``in_order``: sort properties that Avro does not define."""
+    """The JSON of a schema without the referenced schemas.
+
+    :param in_order: sort the properties that Avro does not define.
+    """
     return _Writer(tree, tree.referenced, in_order=in_order).written(tree.root, None)
 
 
@@ -76,16 +82,18 @@ def resolved(tree: AvroTree) -> Any:
 
 
 def for_packages(tree: AvroTree) -> Any:
-    """Like :func:`resolved`, for Python's packages. Java looks up a short name in the enclosing namespace, then in the
-    empty namespace, and writes names accordingly; the packages do not look in the empty one. So where types with and
-    without a namespace are mixed, the latter get :data:`NO_NAMESPACE`, which :func:`without_marks` removes.
+    """Like :func:`resolved`, for Python's Avro packages.
+
+    Java looks up a short name in the enclosing namespace, then in the empty one, and writes names accordingly; the
+    packages do not look in the empty one. So where a schema has types with and without a namespace, the latter get the
+    namespace :data:`NO_NAMESPACE`, which :func:`without_marks` removes.
     """
     are_mixed = len({node["namespace"] is None for node in tree.types.values()}) > 1
     return _Writer(tree, (), none=NO_NAMESPACE if are_mixed else None).written(tree.root, None)
 
 
 def without_marks(parsed: Any) -> Any:
-    """Undo :func:`for_packages` in a package's result: restores the names in the schema."""
+    """Undo :func:`for_packages` in a package's result: restores the schema's names."""
     if isinstance(parsed, str):
         return parsed.removeprefix(f"{NO_NAMESPACE}.")
     if isinstance(parsed, list):
@@ -282,7 +290,10 @@ class _Reader:
     # --- what needs all types
 
     def finish(self, root: Any) -> None:
-        """:raises SchemaError: a type is not defined, a union is invalid, or a default does not fit."""
+        """Check the schema once it is parsed.
+
+        :raises SchemaError: a type is not defined, a union is invalid, or a default does not fit.
+        """
         waiting = [root, *self.types.values()]
         while waiting:
             node = waiting.pop()
@@ -373,7 +384,10 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _default_number(kind: Any, value: Any, where: str) -> Any:
-    """Whether a string is a valid floating-point default, such as ``NaN`` or ``Infinity``."""
+    """A field's default: a string for a floating-point type, such as ``NaN`` or ``Infinity``, becomes a number.
+
+    :raises SchemaError: the string is not a number.
+    """
     name = kind["type"] if isinstance(kind, dict) else kind
     if name not in ("float", "double") or not isinstance(value, str):
         return value
@@ -395,7 +409,7 @@ def _rest(node: dict[str, Any], reserved: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _definition(made: Any) -> Any:
-    """The parts of a type that must be equal in two definitions; documentation and aliases may differ."""
+    """The parts of a type that must be equal if it is defined twice; documentation and aliases may differ."""
     kept = {name: value for name, value in made.items() if name not in ("doc", "aliases")}
     if "fields" in kept:
         kept["fields"] = [_definition(field) for field in kept["fields"]]
@@ -410,8 +424,9 @@ def _shown(value: object) -> str:
 
 
 class _Writer:
-    """Writes a tree as Java's Avro does: fields in its order, a type in full where it is used first, and afterwards, or
-    if it is among ``known``, by its name, which is without the namespace that it is used in."""
+    """Writes a tree as Java's Avro does, with properties in Java's order. A named type is written in full at its first
+    use. Later uses, and the types in ``known``, are written by name, without the namespace if it is the enclosing one.
+    """
 
     def __init__(
         self, tree: AvroTree, known: Iterable[str], *, in_order: bool = False, none: str | None = None

@@ -1,4 +1,5 @@
-"""The codecs of a registry's schemas, and records decoded by them. Called by serializers, commands, console, Spark."""
+"""The codecs of a registry's schemas, and the decoding of records with them. Called by serializers, commands, the
+console and Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Codec(Protocol):
 
     @property
     def name(self) -> str | None:
-        """The record's, message's or title's full name."""
+        """The full name of the record or message, or the title of the JSON Schema."""
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes: ...
     def decode(self, data: bytes) -> Any: ...
@@ -37,7 +38,7 @@ class Codec(Protocol):
 
 
 class Decoded(NamedTuple):
-    """A key or value with nothing in it that JSON does not have, and the schema that it was written with."""
+    """A key or value converted to JSON types, and the schema that it was written with."""
 
     value: Any
     schema_id: int
@@ -46,13 +47,15 @@ class Decoded(NamedTuple):
 
 
 def need_schema_packages() -> None:
-    """:raises OncelogError: the extra is not installed."""
+    """Check that the extra's packages are installed.
+
+    :raises OncelogError: one is missing.
+    """
     need_packages("schemas need", ("fastavro", "jsonschema", "google.protobuf"), "schemas")
 
 
 class Codecs:
-    """A registry's codecs by schema id; each is made once, and a schema that cannot be used is refused once and for
-    all."""
+    """Caches a registry's codecs by schema id, and the errors of schemas that cannot be used."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self.registry = registry
@@ -60,7 +63,9 @@ class Codecs:
         self._lock = threading.Lock()
 
     def of(self, schema_id: int) -> Codec:
-        """:raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
+        """The codec of the schema with this id.
+
+        :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
         :raises SchemaMismatch: the schema cannot be used here.
         """
         with self._lock:
@@ -95,17 +100,18 @@ class Codecs:
         return made
 
     def prefixed(self, data: bytes, headers: Headers, *, is_key: bool) -> bytes:
-        """A key or value with its schema's id before it, if it or the record's headers name a schema.
+        """A key or value with its schema's id at the front, even if a header of the record names the schema. Without
+        such a header it stays unchanged.
 
-        :raises SchemaError: the header names none.
+        :raises SchemaError: there is such a header, but it names no schema.
         :raises SchemaRegistryError: the registry does not know the GUID, or cannot be asked.
         """
         return prefixed(data, header_of(headers, is_key), self.registry.id_of)
 
     def decoded(self, data: bytes, headers: Headers = (), *, is_key: bool = False) -> Decoded:
-        """A key or value by the schema that its record's headers name, or whose id it carries.
+        """Decode a key or value with the schema that the record's header names, or else the prefix of the bytes.
 
-        :raises SchemaError: it carries none, or does not fit its schema.
+        :raises SchemaError: neither names a schema, or the bytes do not fit it.
         :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
         """
         data = self.prefixed(data, headers, is_key=is_key)

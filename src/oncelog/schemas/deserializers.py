@@ -1,7 +1,8 @@
 """Deserializers of Confluent's wire format: each value is read with the schema that it was written with.
 
-They can be called with the bytes alone (``oncelog``, aiokafka), with a context (confluent-kafka), and have
-``deserialize`` (kafka-python). The first value with an id asks the registry, the others are read without asking.
+A deserializer can be called with the bytes alone (aiokafka), or with the bytes and a context (``oncelog``,
+confluent-kafka); it also has ``deserialize`` (kafka-python). The first value with a schema id causes a request to the
+registry, later ones do not.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ class Deserializer(ABC):
     """The common part of the three deserializers.
 
     The schema is the one that the record's header ``__value_schema_id`` (``__key_schema_id`` for a key) names by id or
-    GUID, if there is one, else the one before the payload. The consumers of ``oncelog``, kafka-python and
-    confluent-kafka hand the headers over; with aiokafka itself there are none.
+    GUID; without the header, the one whose id precedes the payload. The consumers of ``oncelog``, kafka-python and
+    confluent-kafka pass the headers; aiokafka's does not.
 
     :param from_dict: converts the decoded data to the program's value.
-    :param is_key: whether these are keys; ``oncelog``'s and confluent-kafka's consumers say so themselves.
+    :param is_key: whether to deserialize keys; the consumers of ``oncelog`` and confluent-kafka pass this themselves.
     """
 
     takes_context = True
@@ -54,9 +55,9 @@ class Deserializer(ABC):
         self._from_dict = from_dict
 
     def __call__(self, data: bytes | None, context: Any = None) -> Any:
-        """The value of these bytes; None for None.
+        """Deserialize a key or value; None for None.
 
-        :raises SchemaError: they carry no schema id, or do not fit their schema.
+        :raises SchemaError: no schema is named, or the bytes do not fit their schema.
         :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
         """
         if context is None:
@@ -64,11 +65,11 @@ class Deserializer(ABC):
         return self._deserialized(data, context.headers, context.field == "key")
 
     def deserialize(self, topic: str, headers: Any, data: bytes | None) -> Any:
-        """As kafka-python calls deserializers."""
+        """The method with which kafka-python calls deserializers."""
         return self._deserialized(data, headers, self._is_key)
 
     async def deserialize_async(self, data: bytes | None, headers: Headers = None) -> Any:
-        """The value of these bytes, without the loop waiting for the registry."""
+        """Deserialize a key or value without blocking the event loop on the registry."""
         return await asyncio.to_thread(self._deserialized, data, headers, self._is_key)
 
     def _deserialized(self, data: bytes | None, headers: Headers, is_key: bool) -> Any:
@@ -84,9 +85,9 @@ class Deserializer(ABC):
 class AvroDeserializer(Deserializer):
     """Reads Avro.
 
-    :param reader_schema: what the program expects: fields are resolved into it by Avro's rules.
-    :param union_names: give a value of a union of several types as a pair, the full name of its type
-        (``"shop.Order"``, ``"bytes"``) and the value, as the serializer takes it; otherwise it is the value alone.
+    :param reader_schema: the schema that the program expects: values are resolved to it by Avro's rules.
+    :param union_names: return a value of a union of several types as a pair of the type's full name (``"shop.Order"``,
+        ``"bytes"``) and the value, as the serializer accepts it; otherwise return the value alone.
     """
 
     def __init__(
@@ -139,8 +140,8 @@ class JsonSchemaDeserializer(Deserializer):
 class ProtobufDeserializer(Deserializer):
     """Reads Protobuf.
 
-    :param message_class: the class to read into, without asking the registry; without it, each message is of a class
-        that is made from the schema that it was written with.
+    :param message_class: the class of the returned messages; the registry is then not asked. Without it, a class is
+        made from the schema with which a message was written.
     """
 
     def __init__(

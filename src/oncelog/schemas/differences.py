@@ -1,4 +1,4 @@
-"""What differs between two schemas, line by line. Pure; called by the command line and the console."""
+"""Compares two schemas line by line. Pure; called by the command line and the console."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""How a record names its schema: before the payload, a zero byte, the schema's id, and for Protobuf the path to the
-message in its file; or, in a header, the same, or a byte 1 and the schema's GUID. A header takes precedence.
+"""Confluent's wire format: how a record names the schema of its key or value. Pure.
 
-Source: Confluent's wire format, and its class ``SchemaId``. Pure.
+The schema is named before the payload by a zero byte, the schema's id, and for Protobuf the path to the message in its
+file. Or a header has the same bytes, or a byte 1 and the schema's GUID. A header takes precedence. Source: Confluent's
+documentation of the format, and its class ``SchemaId``.
 """
 
 from __future__ import annotations
@@ -19,18 +20,21 @@ GUID_BYTES = 17
 KEY_HEADER, VALUE_HEADER = "__key_schema_id", "__value_schema_id"
 HEADER_BYTES = 5
 MAX_NESTED = 100
-"""How deeply messages may be nested in one another; protoc allows fewer."""
+"""The maximum nesting of Protobuf messages; protoc allows less."""
 _HEADER = struct.Struct(">bi")
 _VARINT_BYTES = 5
 
 
 def framed(schema_id: int, payload: bytes) -> bytes:
-    """The payload behind its schema's id."""
+    """The payload with its schema's id in front."""
     return _HEADER.pack(MAGIC, schema_id) + payload
 
 
 def schema_id_of(data: bytes) -> int:
-    """:raises SchemaError: the bytes do not begin as a serializer's output does."""
+    """The schema id in the first five bytes.
+
+    :raises SchemaError: the bytes do not begin as a serializer's output does.
+    """
     if len(data) < HEADER_BYTES:
         raise SchemaError(f"no schema id: the length is {len(data)}, and an id takes {HEADER_BYTES} bytes")
     magic, schema_id = _HEADER.unpack_from(data)
@@ -76,9 +80,10 @@ def names_a_schema(data: bytes, header: bytes | None = None) -> bool:
 
 
 def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
-    """The id or GUID of the schema of a key or value, and where it ends in the header, or in the data without one.
+    """The id or GUID of the schema of a key or value, and the length of that prefix in the header, or in the data if
+    there is no header.
 
-    :raises SchemaError: neither names a schema.
+    :raises SchemaError: no schema is named.
     """
     if header is None:
         return schema_id_of(data), HEADER_BYTES
@@ -91,7 +96,7 @@ def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
 
 
 def shown_header(name: str, value: bytes | None) -> str | None:
-    """The schema that a header names, in words; None if it names none."""
+    """The schema that a header names, as a text for people; None if it names none."""
     if name not in (KEY_HEADER, VALUE_HEADER) or value is None:
         return None
     try:
@@ -102,10 +107,10 @@ def shown_header(name: str, value: bytes | None) -> str | None:
 
 
 def prefixed(data: bytes, header: bytes | None, id_of: Callable[[str], int]) -> bytes:
-    """A key or value with the schema's id before its payload, wherever it was and however it was named.
+    """A key or value with its schema's id in front, even if a header names the schema by id or GUID.
 
-    :param id_of: the id of a GUID.
-    :raises SchemaError: there is a header, and it names no schema.
+    :param id_of: returns the id of a GUID.
+    :raises SchemaError: there is a header, but it names no schema.
     """
     if header is None:
         return data
@@ -114,16 +119,17 @@ def prefixed(data: bytes, header: bytes | None, id_of: Callable[[str], int]) -> 
 
 
 def with_indexes(indexes: Sequence[int], payload: bytes) -> bytes:
-    """A Protobuf payload behind the path to its message in the file; the first message is a single zero."""
+    """A Protobuf payload, preceded by the path to its message in the file. The path of the first message is encoded as
+    a single zero."""
     if list(indexes) == [0]:
         return b"\0" + payload
     return b"".join([_varint(len(indexes)), *map(_varint, indexes), payload])
 
 
 def indexes_of(data: bytes, position: int) -> tuple[list[int], int]:
-    """The path at this position, and where the payload begins.
+    """The path to a message that begins at this position, and the position of the payload.
 
-    :raises SchemaError: it is cut, or longer than any path.
+    :raises SchemaError: the path is truncated, or longer than any valid one.
     """
     count, position = _read_varint(data, position)
     if count == 0:

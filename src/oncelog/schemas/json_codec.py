@@ -52,7 +52,10 @@ class JsonCodec:
         self.name: str | None = title if isinstance(title, str) else None
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
-        """:raises SchemaError: the value does not fit."""
+        """Encode a value as JSON.
+
+        :raises SchemaError: the value does not fit the schema.
+        """
         self.check(value)
         try:
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -60,7 +63,7 @@ class JsonCodec:
             raise SchemaError(f"the value cannot be written as JSON: {error}") from error
 
     def decode(self, data: bytes, *, check: bool = True) -> Any:
-        """The value behind the schema id.
+        """Decode the value after the schema id.
 
         :raises SchemaError: it is not JSON, or does not fit the schema.
         """
@@ -73,7 +76,10 @@ class JsonCodec:
         return value
 
     def check(self, value: Any) -> None:
-        """:raises SchemaError: the value does not fit, or the schema references a schema that is not registered."""
+        """Validate a value with the schema.
+
+        :raises SchemaError: the value does not fit, or the schema references a schema that is not registered.
+        """
         from jsonschema import ValidationError
         from referencing.exceptions import Unresolvable
 
@@ -93,11 +99,11 @@ class JsonCodec:
             raise SchemaError(f"the value nests too deeply for the JSON Schema{self._named}") from error
 
     def decode_json(self, data: bytes) -> tuple[Any, str | None]:
-        """The value, and the schema's title."""
+        """Decode the value after the schema id; returns it and the schema's title."""
         return self.decode(data), self.name
 
     def from_json(self, value: Any) -> Any:
-        """The value itself."""
+        """The value unchanged, because values of this format are JSON already."""
         return value
 
     @property

@@ -1,6 +1,6 @@
-"""The Protobuf files that every registry and every client has: no reference is registered for them.
+"""The Protobuf files that every registry and every client has, so that no reference is registered for them.
 
-Source: ``ProtobufSchema.KNOWN_DEPENDENCIES`` of Confluent's registry. Google's files come with its packages.
+Source: ``ProtobufSchema.KNOWN_DEPENDENCIES`` of Confluent's registry. Google's files come with Google's packages.
 Confluent's files, which no separate package contains, are built here. Called by the registry, serializers and the
 codec.
 """
@@ -46,9 +46,9 @@ def is_known(name: str) -> bool:
 
 
 def known_file(name: str) -> FileDescriptorProto:
-    """A known file's descriptor.
+    """The descriptor of a known file.
 
-    :raises SchemaError: the package that has it is not installed.
+    :raises SchemaError: the package that contains the file is not installed.
     """
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 

@@ -1,4 +1,4 @@
-"""Protobuf payloads by Google's runtime. Called by serializers and decoders.
+"""Encodes and decodes Protobuf payloads with Google's runtime. Called by serializers and decoders.
 
 No ``.proto`` text is parsed here: the registry gives a file's descriptor in its form ``serialized``.
 """
@@ -47,12 +47,13 @@ class ProtobufCodec:
             raise SchemaError(f"this Protobuf file cannot be used: {error}") from error
         self._classes: dict[tuple[int, ...], type[Message]] = {}
         self.path: Sequence[int] = [0]
-        """The message that :meth:`from_json` and :meth:`encode` write, the first unless it is set."""
+        """The path of the message that :meth:`from_json` and :meth:`encode` write; the file's first message by
+        default."""
         messages = list(self._file.message_types_by_name.values())
         self.name: str | None = messages[0].full_name if messages else None
 
     def choose(self, name: str) -> None:
-        """Write this message from now on, by its name with or without its package, such as ``shop.Order.Item``.
+        """Choose the message to write by its name, with or without its package, such as ``shop.Order.Item``.
 
         :raises SchemaError: the file has no such message.
         """
@@ -75,9 +76,9 @@ class ProtobufCodec:
         return str(descriptor.full_name).removeprefix(f"{self._file.package}.")
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
-        """A message, or a dictionary as Protobuf's JSON has it.
+        """Encode a message, or a dictionary in Protobuf's JSON form.
 
-        :raises SchemaError: it does not fit.
+        :raises SchemaError: the value does not fit the message.
         """
         from google.protobuf.message import EncodeError, Message
 
@@ -88,15 +89,16 @@ class ProtobufCodec:
             raise SchemaError(f"the message cannot be written: {error}") from error
 
     def decode(self, data: bytes, message_class: type[Message] | None = None) -> Message:
-        """The message behind the schema id and the path to its type.
+        """Decode the message after the schema id and the path to its type.
 
-        :raises SchemaError: the path leads nowhere, or the bytes do not fit.
+        :raises SchemaError: the path leads to no message, or the bytes do not fit.
         """
         path, position = indexes_of(data, HEADER_BYTES)
         return read_message(message_class or self.message_class(path), data[position:])
 
     def decode_json(self, data: bytes) -> tuple[Any, str | None]:
-        """A message as Protobuf's JSON has it, with the file's own names; and the message's name."""
+        """Decode a message to Protobuf's JSON form, with the field names of the ``.proto`` file; returns it and the
+        message's name."""
         from google.protobuf import json_format
 
         value = self.decode(data)
@@ -112,9 +114,9 @@ class ProtobufCodec:
         return shown, value.DESCRIPTOR.full_name
 
     def from_json(self, value: Any) -> Any:
-        """A message from Protobuf's JSON.
+        """A message from its form in Protobuf's JSON.
 
-        :raises SchemaError: it does not fit.
+        :raises SchemaError: the value does not fit the message.
         """
         from google.protobuf import json_format
 
@@ -141,7 +143,10 @@ class ProtobufCodec:
 
 
 def read_message(message_class: type[Message], payload: bytes) -> Message:
-    """:raises SchemaError: the bytes do not fit."""
+    """Decode a payload to a message of this class.
+
+    :raises SchemaError: the bytes do not fit.
+    """
     from google.protobuf.message import DecodeError
 
     message = message_class()
@@ -153,12 +158,12 @@ def read_message(message_class: type[Message], payload: bytes) -> Message:
 
 
 def file_text(file: FileDescriptor) -> str:
-    """A file in the second form that registries accept: its descriptor in base64."""
+    """A ``.proto`` file as its descriptor in base64, which registries accept in place of the text."""
     return base64.b64encode(file.serialized_pb).decode()
 
 
 def path_of(descriptor: Descriptor) -> list[int]:
-    """Where a message is in its file: the number of the outermost message, then those of the ones inside."""
+    """The path of a message in its file: the number of the outermost message, then those of the nested messages."""
     path: list[int] = []
     while descriptor.containing_type is not None:
         outer = descriptor.containing_type
@@ -189,7 +194,7 @@ def _file(text: str) -> FileDescriptorProto:
 
 
 def _add_known(pool: DescriptorPool, name: str) -> None:
-    """A file that needs no reference, and those that it imports."""
+    """Add a file that needs no reference to the pool, and the files that it imports."""
     if not is_known(name):
         raise SchemaError(f"the Protobuf file imports {name}, which is not among the schema's references")
     try:

@@ -1,7 +1,7 @@
-"""A schema registry that speaks Confluent's REST API: ours, Confluent's, Karapace, Apicurio's compatible API.
+"""A client of schema registries with Confluent's REST API: ours, Confluent's, Karapace, and Apicurio's compatible API.
 
-Called by serializers, commands, the console and Spark's workers, in any thread. Schemas by id, which never change, are
-cached for good; the latest version of a subject is cached for a minute, a missing one for some seconds.
+Called by serializers, commands, the console and Spark's workers, in any thread. Schemas by id never change, so they are
+cached for good; the latest version of a subject is cached for a minute, and an unknown id for :data:`MISSING_S`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.schemas.transport import RegistryAddress, Transport, basic, parse_u
 
 MAX_KEPT = 10_000
 MISSING_S = 10.0
-"""How long an id that the registry does not know is not requested again."""
+"""Seconds for which an id that the registry does not know is not requested again."""
 LATEST_S = 60.0
 MAX_REFERENCES = 1_000
 LATEST = "latest"
@@ -32,14 +32,15 @@ T = TypeVar("T")
 class SchemaRegistry:
     """A client of a schema registry; blocking, for any number of threads. :class:`AsyncSchemaRegistry` is for asyncio.
 
-    :param url: its address, or several with commas; basic credentials may stand in it.
-    :param user: the user of basic authentication, with ``password``.
+    :param url: the registry's address, or several separated by commas; may contain credentials for basic
+        authentication.
+    :param user: the user for basic authentication, with ``password``.
     :param token: a bearer token, or a function that returns one for each request.
-    :param ca_file: a PEM file of the authorities to trust; the system's without it.
+    :param ca_file: a PEM file of the trusted certificate authorities; by default the system's.
     :param certificate: a PEM file with this client's certificate, for mutual TLS; its ``key`` may be in the same file.
-    :param timeout_s: the longest that a request takes, whatever is tried again.
+    :param timeout_s: the maximum duration of a request, retries included.
     :param retries: how often a request is repeated when the registry cannot be reached.
-    :param latest_s: how long the latest version of a subject is remembered.
+    :param latest_s: how long the latest version of a subject is cached.
     :raises ConfigError: the address is invalid, or a file cannot be used.
     """
 
@@ -86,12 +87,13 @@ class SchemaRegistry:
 
     @property
     def url(self) -> str:
-        """Its addresses, without credentials."""
+        """The registry's addresses, without credentials."""
         return self._transport.shown
 
     def schema(self, schema_id: int, form: str = "") -> Schema:
-        """A schema by its id; ``form`` as the registry names it, such as ``serialized`` for Protobuf.
+        """A schema by its id.
 
+        :param form: the form of the text, as the registry names it, such as ``serialized`` for Protobuf.
         :raises SchemaRegistryError: there is no such id, or the registry cannot be asked.
         """
         key = ("schema", schema_id, form)
@@ -112,9 +114,9 @@ class SchemaRegistry:
         return found  # type: ignore[no-any-return]
 
     def id_of(self, guid: str) -> int:
-        """The id of a GUID, which a record's header may carry; an id in the default context if there is one.
+        """The id of a GUID that a record's header names; if the GUID has several ids, one in the default context.
 
-        :raises SchemaRegistryError: there is no such GUID, the registry has none, or it cannot be asked.
+        :raises SchemaRegistryError: there is no such GUID, the registry has no GUIDs, or it cannot be asked.
         """
         key = ("guid", guid)
         found = self._remembered(key)
@@ -144,7 +146,7 @@ class SchemaRegistry:
         return int(found)
 
     def where_used(self, schema_id: int) -> list[tuple[str, int]]:
-        """The subjects and versions that have this schema; remembered as long as the latest version is."""
+        """The subjects and versions that have this schema; cached as long as a latest version."""
 
         def ask() -> list[tuple[str, int]]:
             answer = _list(self.url, self._ask("GET", f"/schemas/ids/{schema_id}/versions"), dict)
@@ -153,7 +155,7 @@ class SchemaRegistry:
         return self._for_a_while(("used", schema_id), ask)
 
     def subjects(self, *, deleted: bool = False) -> list[str]:
-        """All subjects, with ``deleted`` also those that were deleted softly."""
+        """All subjects; with ``deleted`` the soft-deleted ones, too."""
         return _list(self.url, self._ask("GET", "/subjects" + ("?deleted=true" if deleted else "")), str)
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
@@ -162,19 +164,19 @@ class SchemaRegistry:
         return _list(self.url, self._ask("GET", f"/subjects/{_quoted(subject)}/versions{more}"), int)
 
     def version(self, subject: str, version: int | str = LATEST, form: str = "") -> RegisteredSchema:
-        """A version of a subject; the latest is asked for each time."""
+        """A version of a subject. The latest version is requested each time."""
         more = f"?format={form}" if form else ""
         answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/{version}{more}")
         return _registered(self.url, answer, subject, version)
 
     def latest(self, subject: str) -> RegisteredSchema:
-        """A subject's latest version, which may be as old as the minute that it is remembered for."""
+        """A subject's latest version; cached for ``latest_s``, so a newer version may exist already."""
         return self._for_a_while(("latest", subject), lambda: self.version(subject))
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> int:
-        """Register a schema unless it is registered, and return its id.
+        """Register a schema unless it is registered already, and return its id.
 
-        :raises SchemaRegistryError: among others with status 409 if it is not compatible with the registered versions.
+        :raises SchemaRegistryError: with status 409 if the schema is not compatible with the registered versions.
         """
         key = ("id", subject, schema, normalize)
         known = self._remembered(key)
@@ -187,9 +189,9 @@ class SchemaRegistry:
         return int(known)
 
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """The version that a schema has in a subject.
+        """The version of a subject that has this schema.
 
-        :raises SchemaRegistryError: it is not registered there.
+        :raises SchemaRegistryError: the schema is not registered in the subject.
         """
         key = ("version", subject, schema, normalize)
         found: RegisteredSchema | None = self._remembered(key)
@@ -200,7 +202,8 @@ class SchemaRegistry:
         return found
 
     def problems(self, subject: str, schema: Schema, version: int | str = LATEST) -> list[str]:
-        """Why a schema could not become the next version of a subject, by its compatibility; empty if it could."""
+        """Why a schema could not become the next version of a subject, according to its compatibility level; empty if
+        it could."""
         answer = self._ask(
             "POST", f"/compatibility/subjects/{_quoted(subject)}/versions/{version}?verbose=true", _body(schema)
         )
@@ -215,20 +218,23 @@ class SchemaRegistry:
         return _text(self.url, answer, "compatibilityLevel")
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """Delete a subject and return its versions; ``permanent`` removes what was deleted before."""
+        """Delete a subject and return its versions. With ``permanent``, a subject that was soft-deleted before is
+        removed."""
         more = "?permanent=true" if permanent else ""
         return self._deleted(_list(self.url, self._ask("DELETE", f"/subjects/{_quoted(subject)}{more}"), int))
 
     def delete_version(self, subject: str, version: int | str, *, permanent: bool = False) -> int:
-        """Delete a version and return its number; ``permanent`` removes what was deleted before."""
+        """Delete a version and return its number. With ``permanent``, a version that was soft-deleted before is
+        removed."""
         more = "?permanent=true" if permanent else ""
         answer = self._ask("DELETE", f"/subjects/{_quoted(subject)}/versions/{version}{more}")
         return self._deleted(_whole(self.url, answer, "a version"))
 
     def dependencies(self, schema: Schema, form: str = "") -> dict[str, Schema]:
-        """Everything that a schema refers to, directly or not, by name; a schema comes after those that it refers to.
+        """All schemas that a schema refers to, directly or indirectly, by name; each comes after those that it refers
+        to.
 
-        :raises SchemaRegistryError: one is missing, they refer to each other in a circle, or there are too many.
+        :raises SchemaRegistryError: a schema is missing, they refer to each other in a circle, or there are too many.
         """
         found: dict[str, Schema] = {}
         self._add_dependencies(schema, form, found, ())
@@ -251,7 +257,8 @@ class SchemaRegistry:
             found[reference.name] = needed
 
     def _exact(self, subject: str, version: int, form: str) -> Schema:
-        """The schema of a version, also of one that was deleted since: others still refer to it."""
+        """The schema of a version, even if the version was deleted since, because other schemas may still refer to
+        it."""
         key = ("exact", subject, version, form)
         found: Schema | None = self._remembered(key)
         if found is None:
@@ -264,7 +271,7 @@ class SchemaRegistry:
         return self._transport.request(method, target, body)
 
     def _deleted(self, answer: T) -> T:
-        """Forget the entries that a deletion may have changed."""
+        """Remove the cache's entries that a deletion may have changed; returns the answer."""
         with self._lock:
             self._until.clear()
             for key in [key for key in self._kept if key[0] in ("id", "version")]:
@@ -368,7 +375,7 @@ def _id(url: str, answer: Any) -> int:
 
 
 def _registered(url: str, answer: Any, subject: str, version: int | str = LATEST) -> RegisteredSchema:
-    """The requested version; an answer about another version is refused."""
+    """The version in a registry's answer; an answer about another version than the requested one is refused."""
     schema = _schema(url, answer)
     guid = answer.get("guid")
     found = RegisteredSchema(

@@ -27,7 +27,7 @@ class SchemaError(OncelogError):
 
 
 NOTHING_WRONG = "nothing is wrong with the record"
-"""The prefix of a :class:`SchemaMismatch`'s reason where the reason is passed on as text."""
+"""The beginning of a :class:`SchemaMismatch`'s message where it is passed on as text."""
 
 
 class SchemaMismatch(SchemaError):

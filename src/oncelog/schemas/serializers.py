@@ -1,7 +1,7 @@
 """Serializers in Confluent's wire format, for our clients' ``value_serializer`` and for other clients.
 
-They can be called with the value alone (``oncelog``, aiokafka), with a context that has ``topic`` and ``field``
-(confluent-kafka), and have ``serialize`` (kafka-python). Only the first value of a subject causes a request to the
+A serializer can be called with the value alone (aiokafka), or with the value and a context (``oncelog``,
+confluent-kafka); it also has ``serialize`` (kafka-python). Only the first value of a subject causes a request to the
 registry.
 """
 
@@ -93,7 +93,7 @@ class Serializer(ABC):
         self._writers: dict[tuple[str, Schema | None], _Writer] = {}
 
     def __call__(self, value: Any, context: Any = None) -> bytes | None:
-        """The bytes of a value; None for None.
+        """Serialize a key or value; None for None.
 
         :raises SchemaError: the value does not fit the schema.
         :raises SchemaRegistryError: the registry refuses the schema, does not have it or cannot be asked.
@@ -105,13 +105,13 @@ class Serializer(ABC):
         return self._serialized(value, context.topic or self._topic, context.field == "key", context.headers)
 
     def serialize(self, topic: str, headers: Any, data: Any) -> bytes | None:
-        """The interface with which kafka-python calls serializers."""
+        """The method with which kafka-python calls serializers."""
         return None if data is None else self._serialized(data, topic or self._topic, self._is_key, headers)
 
     async def serialize_async(
         self, value: Any, topic: str | None = None, headers: list[tuple[str, bytes]] | None = None
     ) -> bytes | None:
-        """The bytes of a value, without blocking the event loop on the registry.
+        """Serialize a key or value without blocking the event loop on the registry.
 
         :param headers: the record's headers, to which the schema's GUID is added with
             ``schema_id_serializer="header"``.
@@ -237,18 +237,20 @@ class _TextSerializer(Serializer):
 
 
 def schema_of(given: str | Mapping[str, Any] | Schema, schema_type: str) -> Schema:
-    """A schema from a text, from JSON, or from a schema object."""
+    """A schema from its text, from its parsed JSON, or from a schema object."""
     if isinstance(given, Schema):
         return given
     return Schema(given if isinstance(given, str) else json.dumps(given), schema_type)
 
 
 class AvroSerializer(_TextSerializer):
-    """Writes Avro; ``strict`` refuses fields that are not in the schema, which are left out otherwise.
+    """Writes Avro.
 
-    A value of a union gets the type that it fits. A value that fits several types is refused, except for numbers: name
-    its type, as in ``("shop.Order", {...})``. Missing fields get their defaults. A ``datetime`` without a zone has the
-    machine's, as for Confluent's serializer, unless its type is a local timestamp.
+    A value of a union is written as the type that it fits. A value that fits several types is refused, except for
+    numbers: name its type, as in ``("shop.Order", {...})``. Missing fields get their defaults. A ``datetime`` without a
+    zone is in the machine's time zone, as for Confluent's serializer, unless its type is a local timestamp.
+
+    :param strict: refuse fields that are not in the schema, which are left out otherwise.
     """
 
     schema_type = AVRO
@@ -289,7 +291,7 @@ class ProtobufSerializer(Serializer):
         return Schema(own.text, PROTOBUF, self._references(self._class.DESCRIPTOR.file))
 
     def _references(self, file: FileDescriptor) -> tuple[Reference, ...]:
-        """The files that a file imports, registered under their names as subjects."""
+        """References to the files that a file imports; each file's name is the subject in which it is registered."""
         found = []
         for imported in file.dependencies:
             if is_known(imported.name):

@@ -43,10 +43,14 @@ class RegisteredSchema:
     schema: Schema
     guid: str | None = None
     rules: tuple[str, ...] = ()
-    """The names of the version's rules that a writer carries out (``ruleSet``)."""
+    """The names of the version's rules (``ruleSet``) that a writer would have to carry out."""
 
     def check_writable(self) -> None:
-        """:raises SchemaMismatch: the version's rules would change or refuse values, and are not known here."""
+        """Check that values may be written with this version.
+
+        :raises SchemaMismatch: the version has rules that would change or refuse values, and that this package does not
+            carry out.
+        """
         if self.rules:
             raise SchemaMismatch(
                 f"version {self.version} of {self.subject} has rules for writers ({', '.join(self.rules)}), which only "

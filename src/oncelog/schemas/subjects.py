@@ -11,17 +11,17 @@ SubjectName = Callable[[str | None, bool, str | None], str]
 
 
 def topic_subject(topic: str | None, is_key: bool, record_name: str | None) -> str:
-    """``TOPIC-value`` or ``TOPIC-key``: every record of the topic has the same schema, which may evolve."""
+    """``TOPIC-value`` or ``TOPIC-key``: all records of a topic have one schema, which may evolve."""
     return f"{_needed(topic, 'topic')}-{'key' if is_key else 'value'}"
 
 
 def record_subject(topic: str | None, is_key: bool, record_name: str | None) -> str:
-    """The record's full name: a schema evolves alike in every topic."""
+    """The record's full name: the record's schema is the same in every topic, and evolves there together."""
     return _needed(record_name, "record name")
 
 
 def topic_record_subject(topic: str | None, is_key: bool, record_name: str | None) -> str:
-    """``TOPIC-NAME``: a topic has records of several kinds, each of which evolves."""
+    """``TOPIC-NAME``: a topic may have records of several types, each with a schema that evolves separately."""
     return f"{_needed(topic, 'topic')}-{_needed(record_name, 'record name')}"
 
 

@@ -30,10 +30,10 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 FIRST_PAUSE_S = 0.1
 MAX_IDLE_CONNECTIONS = 4
 LONGEST_PAUSE_S = 1.0
-"""The pause between two attempts to reach a registry that may be restarting."""
+"""The longest pause between two attempts to reach a registry that may be restarting."""
 _AGAIN = (408, 429, 500, 502, 503, 504)
 _RESTARTING = (502, 503, 504)
-"""The status codes of a proxy for a registry that is down, or of a registry that is not ready yet."""
+"""The status codes with which a proxy answers for a registry that is down, or a registry that is not ready yet."""
 _SHOWN_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 4_000
 """The maximum length of a registry's message that is passed on, as one line."""
@@ -118,7 +118,7 @@ class Transport:
         self._lock = threading.Lock()
         self._first = 0
         self._known = False
-        """Whether the registry has ever answered, so its address is known to be right."""
+        """Whether the registry has answered before, so that its address is known to be right."""
 
     @property
     def shown(self) -> str:
@@ -126,7 +126,7 @@ class Transport:
         return ",".join(url.geturl() for url in self._access.urls)
 
     def close(self) -> None:
-        """Close the connections that are idle."""
+        """Close the idle connections."""
         with self._lock:
             idle = [connection for connections in self._idle.values() for connection in connections]
             for connections in self._idle.values():
@@ -274,7 +274,7 @@ class _ThroughProxy(http.client.HTTPConnection):
 
 
 class _Limit:
-    """Ends an exchange that takes too long, however slowly its bytes trickle in."""
+    """Ends a request that takes too long, however slowly its bytes arrive."""
 
     def __init__(self, sock: socket.socket, limit_s: float) -> None:
         self._sock = sock

@@ -1,7 +1,7 @@
-"""The Arrow types of an Avro schema, and the cells of values that Python has read.
+"""The Arrow types of an Avro schema, and the conversion of Python values to cells of these types. Pure.
 
-Pure. There are two mappings: to Spark's types, as in ``from_avro``; and to types for files, where a type without a
-column type, such as a union of several types or a recursive type, becomes text.
+There are two mappings: to Spark's types, as in ``from_avro``; and to types for files, in which a union of several
+types, a recursive type, and others that a file cannot express become text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oncelog.schemas.schema_errors import SchemaError
 
 MAX_PRECISION = 38
 MAX_COLUMNS = 10_000
-"""Limit for the columns of one schema, nested ones among them: a few lines of schema can double them repeatedly."""
+"""The maximum number of a schema's columns, nested ones included: a few lines of schema can double them repeatedly."""
 _PLAIN = {
     "null": pa.bool_(),  # any type will do for nulls: Spark's tables take no column of type void
     "boolean": pa.bool_(),
@@ -37,7 +37,7 @@ _MOMENTS = range(-(2**63), 2**63)
 
 
 class Shape(NamedTuple):
-    """A column's type, and a function that makes a cell of a value that is not null."""
+    """A column's Arrow type, and a function that converts a value other than null to a cell of the column."""
 
     arrow_type: pa.DataType
     take: Callable[[Any], Any]
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 
 class AvroTypes(NamedTypes):
-    """The types of one schema, and their columns."""
+    """The types of one Avro schema, and the column that they map to."""
 
     def column(self) -> Column:
         """The column of the schema, of Spark's types.
@@ -58,12 +58,12 @@ class AvroTypes(NamedTypes):
 
 
 class AvroColumns:
-    """The columns of a schema.
+    """The columns of an Avro schema.
 
     :param texts: a type that a file cannot express becomes text, JSON for most; otherwise the types are Spark's.
     :ivar form: the form of the values that :attr:`cell` accepts.
-    :ivar has_texts: whether the columns contain such a text, which only Python can produce.
-    :raises SchemaError: there are too many, or a type contains itself and ``texts`` is not set.
+    :ivar has_texts: whether a column contains such text, which only Python can produce.
+    :raises SchemaError: there are too many columns, or a type contains itself and ``texts`` is not set.
     """
 
     def __init__(self, types: AvroTypes, *, texts: bool = False) -> None:
@@ -169,7 +169,8 @@ def _decimal(precision: int, scale: int) -> Callable[[bytes], Any]:
 
 
 def joined(types: AvroTypes, kinds: list[Any]) -> str | None:
-    """``long`` or ``double``, if a union has only integers, or only floating-point numbers."""
+    """``long`` if a union consists of integer types only, ``double`` if of floating-point types only; otherwise
+    None."""
     plain = {known["type"] if isinstance(known, dict) and len(known) == 1 else "" for known in map(types.known, kinds)}
     return {frozenset(["int", "long"]): "long", frozenset(["float", "double"]): "double"}.get(frozenset(plain))
 

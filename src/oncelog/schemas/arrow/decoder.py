@@ -1,7 +1,7 @@
-"""Avro values as an Arrow array: by the compiled module, or row by row in Python.
+"""Decodes Avro values to an Arrow array: with the compiled module, or row by row in Python. Called by
+:mod:`oncelog.schemas.arrow.value_reading`.
 
-Called by :mod:`oncelog.schemas.arrow.value_reading`. Python reads them where the compiled module is missing, and where
-columns hold texts that only Python makes.
+Python decodes the values where the compiled module is missing, and where columns hold texts that only Python makes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ compiled: Any = _compiled()
 
 
 def decoder_of(types: AvroTypes, *, texts: bool = False) -> CompiledDecoder | RowDecoder:
-    """The decoder for values of a reader's schema; ``texts`` as in AvroColumns.
+    """The decoder to the columns of a reader's schema; ``texts`` as in :class:`AvroColumns`.
 
     :raises SchemaError: the schema has no columns.
     """
@@ -60,7 +60,7 @@ class RowDecoder:
         return ValueReader(resolution.resolve(writer, self._types), self._types, self._columns.form)
 
     def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
-        """The values after the schema ids, each read by the entry of ``readings`` for its first five bytes."""
+        """Decode the values after the schema ids. The first five bytes of a value select its entry of ``readings``."""
         values: list[Any] = []
         problems: Problems = {}
         for number, row in enumerate(rows):
@@ -82,7 +82,8 @@ class CompiledDecoder:
         self._types, self._column = types, column_of(columns.arrow_type)
         self.arrow_type = columns.arrow_type
         self._mismatches: set[str] = set()
-        """The errors of steps that are not caused by malformed bytes."""
+        """The messages of errors that mean that the reader's schema does not fit, rather than that bytes are
+        malformed."""
 
     def reading(self, writer: AvroTypes) -> ReadStep:
         """As in RowDecoder."""
@@ -126,6 +127,6 @@ def array_of(column: Column, cells: dict[int, tuple[Any, Any, Any]]) -> pa.Array
 
 
 def _bits(flags: Any) -> pa.Buffer | None:
-    """One bit for each byte, which is 0 or 1."""
+    """A bitmap of bytes that are each 0 or 1."""
     bytes_ = pa.Array.from_buffers(pa.int8(), len(memoryview(flags)), [None, pa.py_buffer(flags)])
     return bytes_.cast(pa.bool_()).buffers()[1]

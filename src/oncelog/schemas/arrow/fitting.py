@@ -1,4 +1,5 @@
-"""Python's values as an Arrow array; a value that a column cannot hold is null, with the reason. Pure.
+"""Converts Python values to an Arrow array. A value that does not fit the column becomes null, and its error is
+returned. Pure.
 
 Called for every format that Python reads row by row.
 """
@@ -15,11 +16,11 @@ from oncelog.schemas.schema_errors import SchemaError
 UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 """The exceptions raised by values that a column cannot hold, such as a text that is not UTF-8."""
 Problems = dict[int, SchemaError]
-"""By row number, why the cell of a row with a value is null."""
+"""By row number, the error for which the cell of a row with a value is null."""
 
 
 def fitting(values: list[Any], make: Callable[[list[Any]], pa.Array]) -> tuple[pa.Array, Problems]:
-    """The array that ``make`` builds from the values; values that do not fit are null."""
+    """The array that ``make`` builds from the values, with null for values that do not fit; and their errors."""
     try:
         return make(values), {}
     except UNFIT:

@@ -40,7 +40,7 @@ class JsonColumns:
         self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
 
     def array(self, rows: list[tuple[JsonCodec, bytes] | None]) -> tuple[pa.Array, Problems]:
-        """The values, each read with its writer's codec."""
+        """Decode each value with its writer's codec; returns the column, and the errors of values that do not fit."""
         values: list[Any] = []
         problems: Problems = {}
         for number, row in enumerate(rows):
@@ -64,7 +64,11 @@ class _Types:
         return self._of(self._documents[""], "", ())
 
     def _of(self, schema: Any, document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
-        """:param document: the document that ``#`` refers to; ``around``: the references that have led here."""
+        """The Arrow type of a part of the schema, and the conversion to it.
+
+        :param document: the document that ``#`` refers to.
+        :param around: the references that led to this part.
+        """
         schema = _single(schema)
         if not isinstance(schema, dict):
             return _TEXT
@@ -116,9 +120,8 @@ class _Types:
 
 
 def _single(schema: Any) -> Any:
-    """The only schema of a combination: that of an ``allOf`` with one branch, or of an ``anyOf`` or ``oneOf`` whose
-    other branches are null.
-    """
+    """The schema that a combination consists of: the only branch of ``allOf``, or the only branch of ``anyOf`` or
+    ``oneOf`` besides null; otherwise the schema itself."""
     for name in ("oneOf", "anyOf", "allOf"):
         parts = schema.get(name) if isinstance(schema, dict) else None
         if isinstance(parts, list) and "properties" not in schema:
@@ -192,9 +195,8 @@ def _map(inner: Take) -> Take:
 
 
 def _struct(fields: Mapping[str, Take], required: set[str]) -> Take:
-    """A missing property is null, whatever its ``default`` is: as in Confluent's clients, a default in a JSON Schema
-    fills nothing in, and only allows the property to be missing.
-    """
+    """Converts an object to a struct. A missing property becomes null, whatever its ``default`` is: as in Confluent's
+    clients, a default in a JSON Schema only allows the property to be missing."""
 
     def take(value: Any, where: str) -> Any:
         if value is None:

@@ -1,6 +1,7 @@
-"""The plan for the decoder of Avro columns: the target of each value, and the layout of the bytes.
+"""The plan that the decoder of Avro columns follows: the next bytes' type, and the column that receives the value.
+Pure.
 
-Pure. Built here from a column's type and by :mod:`oncelog.schemas.arrow.resolution`; the compiled decoder follows it.
+Built here from a column's type and by :mod:`oncelog.schemas.arrow.resolution`; the compiled decoder follows it.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _KINDS = {
 
 
 def column_of(kind: pa.DataType) -> Column:
-    """The column of one of the types that Avro's schemas get."""
+    """The column for an Arrow type that an Avro schema can map to."""
     if pa.types.is_struct(kind):
         return Column(CellKind.STRUCT, kind, tuple(column_of(one.type) for one in kind))
     if pa.types.is_list(kind):
@@ -82,13 +83,13 @@ class ReadOp(IntEnum):
     FLOAT = 5
     DOUBLE = 6
     BYTES = 7
-    """``extra``: whether they must be UTF-8."""
+    """``extra``: whether the bytes must be UTF-8."""
     FIXED = 8
     """``extra``: the number of bytes."""
     REST = 9
-    """All bytes that are left; ``extra`` as in BYTES."""
+    """All remaining bytes; ``extra``: whether they must be UTF-8."""
     ENUM = 10
-    """``extra``: the reader's symbol, in UTF-8, for each of the writer's; None if it has none."""
+    """``extra``: for each of the writer's symbols, the reader's symbol in UTF-8, or None if the reader has none."""
     DECIMAL = 11
     """``extra``: the number of bytes (-1: a length precedes them), and the reader's precision."""
     LIST = 12
@@ -112,7 +113,7 @@ class ReadOp(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class ReadStep:
-    """One step; ``column`` receives the value. The steps of a recursive type are recursive."""
+    """One step of the decoder; the value goes to ``column``. The steps of a recursive type are recursive."""
 
     operation: ReadOp
     column: Column | None = None

@@ -1,4 +1,4 @@
-"""Prepends the schema ids that headers name to the values of a column. Called before a column is read."""
+"""Puts the schema ids that records' headers name before the values of a column. Called before a column is read."""
 
 from __future__ import annotations
 

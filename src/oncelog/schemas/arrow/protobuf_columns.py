@@ -1,4 +1,4 @@
-"""Protobuf messages as an Arrow array, field by field: a column takes its values from all messages at once."""
+"""Converts Protobuf messages to an Arrow array, field by field: a column takes its values from all messages at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobu
 
 @dataclass(slots=True)
 class _Building:
-    """:param texts: as in ProtobufColumns.
+    """What all parts of a message's columns share while they are built.
+
+    :param texts: as in :class:`ProtobufColumns`.
     :param count: the number of columns so far.
     """
 
@@ -36,7 +38,7 @@ class _Building:
 
 
 class ProtobufColumns:
-    """The columns of a message type, by the file's own names.
+    """The columns of a message type, under the names of the ``.proto`` file.
 
     :param texts: a type that a file cannot express, such as a recursive message, becomes JSON text.
     :raises SchemaError: a message contains itself, which no column can, and ``texts`` is not set.
@@ -51,14 +53,13 @@ class ProtobufColumns:
             self.arrow_type, self._make = made.arrow_type, made.array
 
     def array(self, messages: Values) -> tuple[pa.Array, Problems]:
-        """The column of the messages, some of which may be None; and the reasons for messages that do not fit a column
-        and are therefore null.
-        """
+        """The column of the messages, and the errors of those that do not fit and are therefore null. A message may be
+        None."""
         return fitting(messages, self._make)
 
 
 class _Message:
-    """A struct: each field's column, made from all messages."""
+    """The struct column of a message type, built field by field from all messages."""
 
     def __init__(self, descriptor: Descriptor, around: tuple[str, ...], building: _Building) -> None:
         if descriptor.full_name in around:

@@ -26,7 +26,8 @@ def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
 
 
 def mismatches(step: ReadStep) -> set[str]:
-    """The errors of steps that are not caused by malformed bytes: the reader's schema cannot accept the value."""
+    """The messages of errors that mean that the reader's schema cannot accept a value, rather than that bytes are
+    malformed."""
     found: set[str] = set()
     left, seen = [step], set()
     while left:
@@ -43,7 +44,8 @@ def mismatches(step: ReadStep) -> set[str]:
 
 
 class _Steps:
-    """The plan of a record may be used in several places, each with its own columns."""
+    """Converts a plan to steps. A record's plan is converted again wherever it is used, because each place has its own
+    columns."""
 
     def __init__(self, reader: AvroTypes) -> None:
         self._reader = reader
@@ -84,7 +86,8 @@ class _Steps:
         return ReadStep(ReadOp.RECORD, column, steps)
 
     def _member(self, plan: ReadPlan, column: Column) -> ReadStep:
-        """The steps of a union, which has a column for each of its types unless one column holds them all."""
+        """The step for a value of a union. The union has a column for each of its types, unless one column holds all of
+        them."""
         if self._reader.known(plan.reader[plan.extra]) == NULL:
             return ReadStep(ReadOp.NULL, column)
         kinds = self._reader.kinds(plan.reader)

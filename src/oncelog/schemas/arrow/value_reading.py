@@ -1,8 +1,9 @@
-"""Keys and values in the wire format as an Arrow array of one reader's schema, each read with its own writer's.
+"""Reads keys and values in Confluent's wire format into an Arrow array of one reader's schema, each with its writer's
+schema.
 
-Called in Spark's workers with a batch at a time, on the driver for the columns' types, and by ``oncelog export``. A
-value that cannot be read is null, with the reason; a registry that cannot be asked raises: nothing is wrong with the
-value then.
+Called in Spark's workers for one batch at a time, on the driver for the columns' types, and by ``oncelog export``. A
+value that cannot be read becomes null, with an error. If the registry cannot be asked, an exception is raised instead,
+because nothing is wrong with the value.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
 
 UNKNOWN = "unknown"
-"""The verdict on an id that the registry does not know."""
+"""The verdict on a schema id that the registry does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSchema:
-    """The version of a subject that values are read into, with its references; picklable.
+    """The version of a subject whose schema values are read into, with the referenced schemas; picklable.
 
     :param schema: the schema's text; a Protobuf schema in its form ``serialized``.
     :param needs: the referenced schemas, by name.
@@ -67,10 +68,10 @@ def parse_version(text: str) -> tuple[str, int | str]:
 
 
 def find_reader(registry: SchemaRegistry, text: str, message: str = "") -> ReaderSchema:
-    """The version of a subject to read into, asked for now.
+    """Ask the registry for the version of a subject into which values are to be read.
 
     :param text: as :func:`parse_version` takes it.
-    :raises SchemaRegistryError: it is not there, or the registry cannot be asked.
+    :raises SchemaRegistryError: the version does not exist, or the registry cannot be asked.
     """
     subject, version = parse_version(text)
     found = registry.version(subject, version)
@@ -82,9 +83,9 @@ def find_reader(registry: SchemaRegistry, text: str, message: str = "") -> Reade
 
 
 def reader_of_id(registry: SchemaRegistry, schema_id: int, message: str = "") -> ReaderSchema:
-    """A schema to read into by its id, whatever its subject.
+    """Ask the registry for a schema by its id, whatever its subject, into which values are to be read.
 
-    :raises SchemaRegistryError: it is not there, or the registry cannot be asked.
+    :raises SchemaRegistryError: the id does not exist, or the registry cannot be asked.
     """
     schema = registry.schema(schema_id)
     form = SERIALIZED if schema.schema_type == PROTOBUF else ""
@@ -96,7 +97,7 @@ def reader_of_id(registry: SchemaRegistry, schema_id: int, message: str = "") ->
 class ReadValues(NamedTuple):
     """The result of a read.
 
-    :param verdicts: for each schema id among the values a digest of its schema, or :data:`UNKNOWN`.
+    :param verdicts: for each schema id among the values, a digest of its schema, or why it has none (:data:`UNKNOWN`).
     """
 
     values: pa.Array
@@ -108,13 +109,13 @@ class _Format(Protocol):
     arrow_type: pa.DataType
 
     def reading(self, head: bytes, writer: Any) -> Any:
-        """The entry of ``readings`` for values that begin with ``head``, which a writer's codec has written.
+        """The entry of ``readings`` for values that begin with ``head``; ``writer`` is the codec of their schema.
 
-        :raises SchemaError: the reader cannot take what is written with it.
+        :raises SchemaError: the reader's schema cannot accept values of that schema.
         """
 
     def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
-        """The values, each read by the entry of ``readings`` for its first five bytes."""
+        """Read the values. The first five bytes of a value select its entry of ``readings``."""
 
 
 def columns_of(reader: ReaderSchema) -> pa.StructType:
@@ -156,7 +157,9 @@ class ColumnReader:
         self.arrow_type = self._format.arrow_type
 
     def read(self, values: pa.Array, headers: pa.Array | None = None, *, is_key: bool = False) -> ReadValues:
-        """:param headers: the records' headers, which may name the schemas of their keys or values.
+        """Read a column of keys or values.
+
+        :param headers: the records' headers, which may name the schemas of their keys or values.
         :raises SchemaRegistryError: the registry cannot be asked.
         """
         values, problems = with_ids(values, headers, self._codecs, is_key=is_key)

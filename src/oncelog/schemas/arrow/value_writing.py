@@ -1,6 +1,6 @@
-"""Arrow columns as values in the wire format, and the Avro schema of columns that have none.
+"""Writes Arrow columns as values in Confluent's wire format, and derives an Avro schema from columns.
 
-Called in Spark's workers with a batch at a time, and on the driver, which refuses columns that do not fit before
+Called in Spark's workers for one batch at a time, and on the driver, which refuses columns that do not fit before
 anything is written.
 """
 
@@ -90,7 +90,7 @@ def _avro_type(kind: pa.DataType, name: str, where: str) -> Any:
 
 
 class ColumnWriter:
-    """Writes columns with one registered schema."""
+    """Encodes rows of columns with one registered schema."""
 
     def __init__(self, target: ReaderSchema) -> None:
         self._id = target.schema_id
@@ -108,7 +108,10 @@ class ColumnWriter:
         self._target = target
 
     def check(self, columns: pa.StructType) -> None:
-        """:raises SchemaError: the schema lacks a column, or the columns lack a required field."""
+        """Check whether columns can be written with the schema.
+
+        :raises SchemaError: the schema lacks a column, or the columns lack a required field.
+        """
         schema, needs = self._target.schema, dict(self._target.needs)
         wanted: pa.DataType
         if isinstance(self._codec, AvroCodec):
@@ -132,7 +135,10 @@ class ColumnWriter:
         _check(columns, wanted, self._shown, "")
 
     def write(self, values: pa.Array) -> pa.Array:
-        """:raises SchemaError: a value does not fit the schema."""
+        """Encode each struct of ``values``.
+
+        :raises SchemaError: a value does not fit the schema.
+        """
         try:
             rows, is_far = _plain(values), False
         except (OverflowError, ValueError) as error:
@@ -140,7 +146,10 @@ class ColumnWriter:
         return pa.array([None if one is None else self._written(one, is_far) for one in rows], pa.binary())
 
     def _far(self, values: pa.Array, error: Exception) -> list[Any]:
-        """The rows, with numbers in place of times that Python cannot represent."""
+        """The rows as Python objects, with numbers in place of dates and times that Python cannot represent.
+
+        :raises SchemaError: the schema has unions, or is not an Avro schema.
+        """
         if not isinstance(self._codec, AvroCodec) or self._codec.types.has_unions():
             raise SchemaError(
                 f"a row cannot be written with {self._shown}: a date or time in it is not in the years 1 to 9999 "
@@ -166,7 +175,7 @@ class _Members:
     """Converts structs that represent unions of several types (``member0`` and so on) to pairs of a type's name and a
     value.
 
-    :param is_far: whether times are numbers of microseconds.
+    :param is_far: whether dates and times are given as numbers.
     """
 
     def __init__(self, types: NamedTypes, is_far: bool) -> None:
@@ -174,7 +183,10 @@ class _Members:
         self._is_far = is_far
 
     def named(self, schema: Any, value: Any) -> Any:
-        """:raises SchemaError: two members of a union have values."""
+        """Convert a value of a schema.
+
+        :raises SchemaError: two members of a union have values.
+        """
         known = self._types.known(schema)
         if value is None:
             return None
@@ -283,7 +295,7 @@ def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A row without its null columns: in JSON and in Protobuf a missing member means the same."""
+    """A row without its null columns: in JSON and in Protobuf a missing field means null."""
     if isinstance(value, dict):
         return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):

@@ -21,7 +21,7 @@ _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "I
 def default_bytes(types: NamedTypes, field: Any, where: str) -> bytes:
     """The encoded default of a record's field, as a writer would have written it.
 
-    :raises SchemaMismatch: it does not fit the field's type.
+    :raises SchemaMismatch: the default does not fit the field's type.
     """
     try:
         return b"".join(_Encoding(types).value(field["type"], field["default"]))
@@ -83,7 +83,7 @@ class _Encoding:
 
 
 def whole_bytes(value: int) -> bytes:
-    """A number in Avro's zigzag."""
+    """An integer in Avro's zigzag encoding."""
     left = (value << 1) ^ (value >> 63)
     written = bytearray()
     while left > 0x7F:

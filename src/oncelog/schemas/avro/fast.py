@@ -1,8 +1,8 @@
-"""Prepares schemas for fastavro, which is used for the types that it handles correctly. Pure.
+"""Prepares schemas for fastavro, and leaves to it the types that it handles correctly. Pure.
 
 fastavro rounds decimal numbers that are longer than their type, does not know a ``uuid`` of 16 bytes, and writes a
-default as the schema's JSON has it. Here such types get private names with our own conversions, and defaults become
-values.
+default as the JSON value in the schema. Here such types get private names with our own conversions, and defaults become
+values of their types.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def for_reading(types: NamedTypes) -> Any:
 
 
 def for_writing(types: NamedTypes) -> Any:
-    """Like :func:`for_reading`, with defaults that can be written."""
+    """Like :func:`for_reading`, but for writing: defaults become values that fastavro can write."""
     made = copy.deepcopy(types.root)
     _convert(made, {("fixed", "uuid")})
     for record in _dicts(made):
@@ -50,7 +50,8 @@ def _prepared(made: Any) -> Any:
 
 
 def _set_default(types: NamedTypes, field: Any) -> None:
-    """Remove a default that does not fit: a writer that leaves the field out then gets an error that names it."""
+    """Convert a field's default to a value of its type. A default that does not fit is removed, so that writing a
+    record without the field fails with an error that names the field."""
     of_field = types.of(field["type"])
     plan = resolve(of_field, of_field, is_payload=False)
     try:
@@ -68,7 +69,7 @@ def _convert(made: Any, wanted: set[tuple[str, str]]) -> None:
 
 
 def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
-    """All types of a parsed schema."""
+    """All types in a parsed schema that are JSON objects."""
     left = [schema]
     while left:
         one = left.pop()

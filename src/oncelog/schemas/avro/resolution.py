@@ -1,9 +1,9 @@
 """Avro's schema resolution as in Java: how a writer's values are read with a reader's schema. Pure.
 
-:func:`resolve` makes a plan that all readers follow: :mod:`oncelog.schemas.avro.values` to Python's values,
-:mod:`oncelog.schemas.arrow.resolution` to columns. An unresolvable part fails with the reason, so a record fails only
-    if it contains such a value. Unlike Java, it never changes a value: times in other units are converted, decimal
-    numbers of another scale are refused, and a default is not truncated.
+:func:`resolve` makes a plan that all readers follow: :mod:`oncelog.schemas.avro.values` for Python values,
+    :mod:`oncelog.schemas.arrow.resolution` for columns. A part that cannot be resolved gets a plan that fails with the
+    reason, so a record fails only if it contains such a value. Unlike Java, no value is altered: times in other units
+    are converted, decimal numbers of another scale are refused, and a default is not truncated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncelog.schemas.avro.types import NamedTypes, last_name, logical_type
 from oncelog.schemas.schema_errors import SchemaMismatch
 
 MAX_PARTS = 100_000
-"""Limit for the parts of a pair of schemas: a few lines of schema can double them repeatedly."""
+"""The maximum number of parts of a pair of schemas: a few lines of schema can double them repeatedly."""
 _RECORDS = ("record", "error")
 _WIDER = {
     "int": ("int", "long", "float", "double"),
@@ -26,7 +26,7 @@ _WIDER = {
     "string": ("string", "bytes"),
     "bytes": ("bytes", "string"),
 }
-"""The types that a type may be read as, itself first."""
+"""For each type, the types as which a reader may read it, itself first."""
 
 
 class PlanKind(Enum):
@@ -37,18 +37,18 @@ class PlanKind(Enum):
     ARRAY = auto()
     MAP = auto()
     RECORD = auto()
-    """``parts``: one for each field that was written, then one for each that only the reader has; ``extra``: for each
-    part, the position of its field in the reader's record, or None if the field is skipped."""
+    """``parts``: one for each field that was written, then one for each field that only the reader has; ``extra``: for
+    each part, the position of its field in the reader's record, or None if the field is skipped."""
     UNION = auto()
-    """A union of the writer, with a part for each of its types."""
+    """The writer's type is a union; ``parts``: one for each of its types."""
     MEMBER = auto()
-    """``extra``: the index of the type in the reader's union."""
+    """The reader's type is a union; ``extra``: the index of the value's type in it."""
     DEFAULT = auto()
-    """``extra``: the bytes to be read instead of what was written."""
+    """The writer lacks the field; ``extra``: the encoded default, which is read instead."""
     SKIP = auto()
-    """A value that is skipped, with a part for each value in it."""
+    """A value that is not read; ``parts``: one for each value in it."""
     FAIL = auto()
-    """``extra``: why."""
+    """The value cannot be read; ``extra``: why."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +63,9 @@ class ReadPlan:
 
 
 def resolve(writer: NamedTypes, reader: NamedTypes, *, is_payload: bool = True) -> ReadPlan:
-    """:param is_payload: whether these are the schemas of whole payloads, and not of parts of them.
+    """The plan for reading values of ``writer`` with ``reader``.
+
+    :param is_payload: whether these are the schemas of whole payloads, and not of parts of them.
     :raises SchemaMismatch: the schemas together are too large.
     """
     found = _Resolution(writer, reader).resolve(writer.root, reader.root, "")
@@ -127,9 +129,8 @@ class _Resolution:
         return found
 
     def _record(self, writer: Any, reader: Any, where: str) -> ReadPlan:
-        """Names of records are compared without their namespaces, as the specification requires and Java does not:
-        otherwise a record of another name could be read as all defaults.
-        """
+        """Resolve two records. Their names are compared without namespaces, as the specification requires and Java does
+        not: otherwise a record of another name could be read as all defaults."""
         if not _is_named_alike(writer, reader):
             return _unfit(writer, reader, where)
         found = self._records.get((id(writer), id(reader)))
@@ -157,7 +158,7 @@ class _Resolution:
                 plan.extra.append(position)
 
     def _default(self, read: Any, where: str) -> ReadPlan:
-        """The plan of a field that was not written: its default."""
+        """The plan for a field that was not written: its default, or an error if it has none."""
         if "default" not in read:
             why = f"{where} was not written, and has no default in the reader's schema"
             return ReadPlan(PlanKind.FAIL, extra=why)
@@ -176,7 +177,8 @@ class _Resolution:
         return ReadPlan(PlanKind.MEMBER, writer, branches, [self.resolve(writer, branches[index], where)], index)
 
     def _branch(self, writer: Any, branches: list[Any], where: str) -> int | None:
-        """Source: ``ReaderUnion.firstMatchingBranch`` of Java's ``Resolver``: the same type first, then a wider one."""
+        """The index of the union's type that a value is read as: the same type, or else a wider one. Source:
+        ``ReaderUnion.firstMatchingBranch`` of Java's ``Resolver``."""
         kind, alike = writer["type"], None
         for index, branch in enumerate(branches):
             if kind != branch["type"] and not (kind in _RECORDS and branch["type"] in _RECORDS):
@@ -194,7 +196,7 @@ class _Resolution:
 
 
 def _positions(reader: Any) -> dict[str, int]:
-    """The reader's fields by the names that a writer may give them."""
+    """The positions of the reader's fields by name and alias."""
     positions = {one["name"]: i for i, one in enumerate(reader["fields"])}
     for i, one in enumerate(reader["fields"]):
         for alias in one.get("aliases", ()):

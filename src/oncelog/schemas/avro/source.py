@@ -26,7 +26,7 @@ class AvroSource:
         return self.take(self.end - self.position)
 
     def whole(self, bits: int = 64) -> int:
-        """A number in Avro's zigzag."""
+        """Read an integer in Avro's zigzag encoding."""
         value, position = 0, self.position
         for shift in range(0, 70, 7):
             if position >= self.end:
@@ -42,7 +42,7 @@ class AvroSource:
         raise SchemaError(f"a number has more than {bits} bits")
 
     def counts(self, sized: bool = False) -> Iterator[int]:
-        """The number of items in each block of an array or a map.
+        """Read the number of items in each block of an array or a map.
 
         :param sized: skip blocks that state their size in bytes.
         """
@@ -64,7 +64,10 @@ class AvroSource:
 
 
 def check_text(data: bytes) -> bytes:
-    """:raises SchemaError: the string is not UTF-8."""
+    """Check that a string is UTF-8; returns it unchanged.
+
+    :raises SchemaError: it is not.
+    """
     try:
         data.decode()
     except UnicodeDecodeError:

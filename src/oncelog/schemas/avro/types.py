@@ -58,7 +58,8 @@ class NamedTypes:
         """Results by the ``id()`` of a union, which lives as long as the schema."""
 
     def known(self, schema: Any) -> Any:
-        """The type itself, where it is given by its name, or as ``{"type": ...}``; a primitive as a dictionary."""
+        """The definition of a type that is given by name or as ``{"type": ...}``. A primitive type becomes a
+        dictionary."""
         while True:
             if isinstance(schema, str):
                 if schema not in self._named:
@@ -78,11 +79,12 @@ class NamedTypes:
         return made
 
     def has_unions(self) -> bool:
-        """Whether a union has several types besides null, so that a value alone may be ambiguous."""
+        """Whether the schema has a union of several types besides null, whose values alone may be ambiguous."""
         return any(len(self.kinds(union)) > 1 for union in _unions(self.root))
 
     def fields_with_unions(self, record: Any) -> dict[str, Any]:
-        """The types, by name, of the fields whose values may contain a union as in :meth:`has_unions`."""
+        """By name, the types of a record's fields whose values may contain a union of several types
+        (:meth:`has_unions`)."""
         return {one["name"]: one["type"] for one in record["fields"] if self._holds_unions(one["type"], set())}
 
     def _holds_unions(self, schema: Any, seen: set[int]) -> bool:
@@ -142,7 +144,7 @@ def scale_between(writer: Any, reader: Any) -> tuple[int, int]:
 
 
 def branch_name(known: Any) -> str:
-    """How Avro's JSON names a type of a union: its full name, or the type."""
+    """The name of a union's type in Avro's JSON encoding: a named type's full name, otherwise the type."""
     return str(known.get("name", known["type"]))
 
 

@@ -33,17 +33,17 @@ class Fit(IntEnum):
 
 
 Leaf = Callable[[Any, Any], Fit]
-"""How well a value fits a primitive type."""
+"""Returns how well a value fits a primitive type."""
 Named = Callable[[Any], tuple[str, Any] | None]
-"""The type's name and the value, for a value that names its own type."""
+"""Returns the type's name and the value if a value names its own type, otherwise None."""
 
 
 class Unions:
-    """The unions of one schema, for values of one form.
+    """Chooses types in the unions of one schema, for values of one form.
 
     :param leaf: the form's rule for primitive types.
     :param named: returns the type that a value itself names in this form.
-    :param example: how to name a type, for messages; ``{}`` stands for the name.
+    :param example: how a value can name its type, for error messages; ``{}`` stands for the name.
     """
 
     def __init__(self, types: NamedTypes, leaf: Leaf, named: Named, example: str) -> None:
@@ -126,7 +126,8 @@ def _number(branches: list[Any]) -> Any:
 
 
 def python_unions(types: NamedTypes) -> Unions:
-    """Chooses the member for values of programs as fastavro and Confluent's serializers do."""
+    """The unions of a schema for values of Python programs; the type is chosen as fastavro and Confluent's serializers
+    do."""
     return Unions(types, _python_fit, _named_in_python, '("{}", ...)')
 
 
@@ -134,7 +135,7 @@ class UnionNaming:
     """Converts values of a union of several types to pairs of a type's name and the value, so that fastavro need not
     guess.
 
-    :param types: of the schema.
+    :param types: the types of the schema.
     """
 
     def __init__(self, types: NamedTypes) -> None:
@@ -150,7 +151,8 @@ class UnionNaming:
         return self._value(self._types.root, value, "")
 
     def _value(self, schema: Any, value: Any, where: str) -> Any:
-        """A value that does not fit stays unchanged: the writer's error gives the reason."""
+        """Convert a part of a value. A part that does not fit its type stays unchanged: the writer's error gives the
+        reason."""
         known = self._types.known(schema)
         if isinstance(known, list):
             return self._union(known, value, where)
@@ -223,7 +225,8 @@ def _bytes_fit(known: Any, logical: str | None, value: Any) -> Fit:
 
 
 def common_fit(known: Any, value: Any) -> Fit:
-    """Types whose values are the same in Python and in JSON."""
+    """How well a value fits ``null``, ``boolean``, a floating-point type or an enum, whose values are the same in
+    Python and JSON."""
     match known["type"]:
         case "null":
             return _exact(value is None)
@@ -239,7 +242,7 @@ def common_fit(known: Any, value: Any) -> Fit:
 
 
 def _is_held(kind: str, value: int) -> bool:
-    """Whether a floating-point number can be this whole number."""
+    """Whether a floating-point type can represent this integer exactly."""
     form = "<f" if kind == "float" else "<d"
     try:
         return bool(struct.unpack(form, struct.pack(form, value))[0] == value)

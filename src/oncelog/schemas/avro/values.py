@@ -1,8 +1,8 @@
-"""Avro's bytes as Python's values, as a plan of :mod:`oncelog.schemas.avro.resolution` says. Pure.
+"""Decodes Avro's bytes to Python values, as a plan of :mod:`oncelog.schemas.avro.resolution` says. Pure.
 
-The values are those that fastavro reads; every record has its own. :data:`PYTHON` is for programs, :data:`EXACT` and
-:data:`RAW` for conversion to other formats: there times are numbers, whatever their year, and the types of unions are
-named.
+The values are those that fastavro would return; two records share no objects. :data:`PYTHON` is for programs,
+:data:`EXACT` and :data:`RAW` are for conversion to other formats: in these, times are numbers, whatever their year, and
+the types of unions are named.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _DAY_MICROSECONDS = 86_400_000_000
 
 
 class Form(NamedTuple):
-    """The form of values.
+    """The form of the decoded values.
 
-    :param has_times: dates and times are those of Python; otherwise numbers of days or microseconds.
-    :param names_types: a value of a union of several types is a pair, the type's name and the value.
-    :param is_raw: a decimal number and a UUID have their underlying type, bytes or text.
+    :param has_times: dates and times are Python objects; otherwise they are numbers of days or microseconds.
+    :param names_types: a value of a union of several types is a pair of the type's name and the value.
+    :param is_raw: a decimal number and a UUID are values of their underlying type, bytes or text.
     """
 
     has_times: bool
@@ -50,7 +50,7 @@ RAW = Form(has_times=False, names_types=True, is_raw=True)
 
 
 class ValueReader:
-    """Reads values of one writer's schema for one reader's.
+    """Reads values that were written with one schema, as values of a reader's schema.
 
     :param reader: the types of the reader's schema.
     """
@@ -59,7 +59,9 @@ class ValueReader:
         self._read = _Functions(reader, form).of(plan)
 
     def read(self, payload: bytes) -> Any:
-        """:raises SchemaMismatch: the reader's schema cannot take what was written.
+        """Decode a payload.
+
+        :raises SchemaMismatch: the reader's schema cannot accept the value.
         :raises SchemaError: the bytes do not fit the writer's schema.
         """
         source = AvroSource(payload)
@@ -179,7 +181,8 @@ def _plain(writer: Any, reader: Any, form: Form) -> Read:
 
 
 def _raw(writer: Any, reader: Any) -> Read:
-    """A value in its underlying type: a number of days or microseconds, bytes, or text."""
+    """Returns a function that reads a value as its underlying type: a number of days or microseconds, bytes, or
+    text."""
     wrote, reads = writer["type"], reader["type"]
     match wrote:
         case "int" | "long":
@@ -239,7 +242,7 @@ def no_symbol(index: int) -> str:
 
 
 def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
-    """Converts a value by its logical type."""
+    """The function that converts a value by its logical type; None if the value stays as it is."""
     logical = None if form.is_raw else logical_type(reader)
     match logical:
         case "decimal":
@@ -256,12 +259,15 @@ def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
 
 
 def decimal_of(scale: int) -> Callable[[bytes], Decimal]:
-    """The decimal number that bytes encode, with every digit."""
+    """The function that decodes a decimal number of this scale from bytes, with every digit."""
     return lambda data: Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EVERY_DIGIT)
 
 
 def uuid_of(value: str | bytes) -> uuid.UUID:
-    """:raises SchemaError: a string is not a UUID."""
+    """A UUID from its text or its 16 bytes.
+
+    :raises SchemaError: a string is not a UUID.
+    """
     if isinstance(value, bytes):
         return uuid.UUID(bytes=value)
     try:
@@ -271,7 +277,10 @@ def uuid_of(value: str | bytes) -> uuid.UUID:
 
 
 def date_of(days: int) -> datetime.date:
-    """:raises SchemaError: Python has no such date."""
+    """The date this many days after 1970-01-01.
+
+    :raises SchemaError: Python cannot represent the date.
+    """
     try:
         return datetime.date.fromordinal(days + _FIRST_DAY)
     except (ValueError, OverflowError):
@@ -279,12 +288,18 @@ def date_of(days: int) -> datetime.date:
 
 
 def moment_of(microseconds: int) -> datetime.datetime:
-    """:raises SchemaError: Python has no such time."""
+    """The time in UTC this many microseconds after 1970-01-01.
+
+    :raises SchemaError: Python cannot represent the time.
+    """
     return _after(_EPOCH, microseconds)
 
 
 def local_moment_of(microseconds: int) -> datetime.datetime:
-    """:raises SchemaError: Python has no such time."""
+    """The time without a zone this many microseconds after 1970-01-01.
+
+    :raises SchemaError: Python cannot represent the time.
+    """
     return _after(_LOCAL_EPOCH, microseconds)
 
 
@@ -303,7 +318,10 @@ def _time_of_millis(milliseconds: int) -> datetime.time:
 
 
 def time_of(microseconds: int) -> datetime.time:
-    """:raises SchemaError: a day is not that long."""
+    """The time of day this many microseconds after midnight.
+
+    :raises SchemaError: a day is not that long.
+    """
     if not 0 <= microseconds < _DAY_MICROSECONDS:
         raise SchemaError(f"a time of day is {microseconds} microseconds after midnight")
     seconds, rest = divmod(microseconds, 1_000_000)

@@ -52,7 +52,7 @@ def is_found(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """The expression.
+    """Compile a regular expression of JSON Schema.
 
     :raises UncheckedPattern: it names a set of characters that Python does not know.
     :raises re.error: it is not a regular expression.

@@ -17,7 +17,7 @@ from oncelog.schemas.json_schema.ecma_patterns import UncheckedPattern, compiled
 
 
 def specification_of(schema: Any) -> Specification[Any]:
-    """Draft 7, unless the schema names another one that is known."""
+    """The draft that ``$schema`` names; draft 7 if it names no known one."""
     named = schema.get("$schema") if isinstance(schema, Mapping) else None
     if not isinstance(named, str):
         return DRAFT7
@@ -28,7 +28,7 @@ def specification_of(schema: Any) -> Specification[Any]:
 
 
 def check_schema(kind: Any, schema: Any) -> None:
-    """Refuse a value that is not a schema. jsonschema's own check takes Python's expressions for those of JSON Schema.
+    """Check that a value is a schema. jsonschema's own check would treat the schema's regular expressions as Python's.
 
     :raises jsonschema.SchemaError: it is not a schema.
     :raises ValueError: a regular expression is invalid.
@@ -50,8 +50,8 @@ def _check(pattern: str) -> None:
 
 
 def with_patterns(kind: Any) -> Any:
-    """The class of validators, whose keywords take JSON Schema's expressions and match each in a limited time. Its
-    validators raise ``SlowPattern``.
+    """A class of validators whose keywords take regular expressions of JSON Schema, and match each in a limited time.
+    Its validators raise ``SlowPattern``.
     """
     closed = kind.VALIDATORS.get("additionalProperties")
     unevaluated = kind.VALIDATORS.get("unevaluatedProperties")
@@ -134,7 +134,7 @@ def _evaluated_by(validator: Any, value: Any) -> set[str]:
 
 
 def _inner(schema: Any) -> Iterator[dict[str, Any]]:
-    """All schemas in a schema that are objects."""
+    """All schemas within a schema that are JSON objects, itself included."""
     specification = specification_of(schema)
     waiting = [schema]
     while waiting:

@@ -1,8 +1,9 @@
-"""Kafka's client properties as ``kafka.*`` options: those that have an effect, and the reasons for refusing the others.
+"""The ``kafka.*`` options: which of Kafka's client properties have an effect, and why the others are refused. Called by
+:mod:`oncelog.spark.options`.
 
-Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.4
-is in one of the tables, and so are those that only our client has. None is accepted and then ignored. The page
-``docs/reference/spark-options.md`` is generated from these tables.
+The tables contain every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.4, and those that only
+our client has. No property is accepted and then ignored. The page ``docs/reference/spark-options.md`` is generated from
+these tables.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ SCHEMA = StructType(
         StructField("timestampType", IntegerType()),
     ]
 )
-"""A schema object and not text, because spark.sql.timestampType would change the meaning of a timestamp in text."""
+"""The columns of a record. Not given as text, because spark.sql.timestampType would change the meaning of a timestamp
+in text."""
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _HEADERS = StructField("headers", ArrayType(_HEADER))
 _MILLIS = StructField("timestampMillis", LongType())
@@ -78,10 +79,9 @@ class OncelogDataSource(DataSource):
         return "oncelog"
 
     def schema(self) -> StructType:
-        """The columns; for ``CREATE TABLE`` they contain the table's options.
+        """The columns of the rows; for ``CREATE TABLE`` they also contain the table's options.
 
-        Raises ConfigError for options that every use would refuse: an error raised here is the last one that Spark
-        shows.
+        Raises ConfigError for options that every use would refuse, because Spark shows no later error.
         """
         if not creates_table(self._options):
             _check_any_use(self._options)
@@ -197,7 +197,7 @@ def _columns(options: Mapping[str, str]) -> StructType:
 
 
 def _columns_of_tables() -> list[str]:
-    """The columns that a table may have, in Spark's words."""
+    """The columns that a SQL table may have, each combination in Spark's notation."""
     more: tuple[list[StructField], ...] = ([], [_HEADERS], [_MILLIS], [_HEADERS, _MILLIS])
     return [StructType([*SCHEMA.fields, *some]).simpleString() for some in more]
 
@@ -211,7 +211,7 @@ def _no_options() -> str:
 
 
 def _check_any_use(options: Mapping[str, str]) -> None:
-    """Refuse options with which a batch read, a stream and (of a temporary view) INSERT would all be refused."""
+    """Refuse options that a batch read, a streaming read and an INSERT through a temporary view would all refuse."""
     names = {name.lower() for name in options}
     if names & {"topic", "topics"} and not names & {*SUBSCRIPTIONS}:
         parse_sink_options(options, streaming=False)
@@ -226,9 +226,8 @@ def _check_any_use(options: Mapping[str, str]) -> None:
 
 
 def _refuse_marked(table: OptionsOfTable | None) -> None:
-    """Refuse rows whose columns carry a SQL table's options, if the write's options name a destination: a new table
-    with such columns (saveAsTable, toTable) would count as the first table.
-    """
+    """Refuse rows with the columns of a SQL table if the write names a destination of its own: a new table with such
+    columns (saveAsTable, toTable) would be taken for the first table."""
     if table is not None:
         raise ConfigError(
             "The rows have the column timestampType of a SQL table, and the write has a destination of its own: select "

@@ -1,8 +1,9 @@
-"""Regular expressions as Java writes them, for ``subscribePattern``.
+"""Translates Java's regular expressions to Python's, for ``subscribePattern``.
 
 Called by :mod:`oncelog.spark.options`. Spark's connector matches topics with ``java.util.regex``. Syntax that means the
 same in Python is kept, syntax that is only written differently is translated, and syntax that Python cannot match the
 same way is refused by name. Topic names are ASCII without spaces or line breaks, so differences for other texts do not
+matter.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _POSIX = {
     "XDigit": "0-9a-fA-F",
     "Space": r"\x20\t\n\x0B\f\r",
 }
-"""What ``\\p{NAME}`` stands for, written as part of a character class."""
+"""The characters that ``\\p{NAME}`` matches, written as part of a character class."""
 
 _SAME = frozenset("dDwWsStnrf")
 _PLACES = {"b": r"\b", "B": r"\B", "A": r"\A", "Z": r"\Z", "z": r"\Z"}
@@ -34,11 +35,11 @@ _QUANTIFIER = re.compile(r"\{(\d+)(,(\d*))?\}")
 
 
 class NotJavaRegex(ValueError):
-    """The text says what is wrong with the expression, or which part cannot be matched as in Java."""
+    """The expression is invalid, or cannot be matched as in Java; the message names the part."""
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """The expression for ``fullmatch``. Raises NotJavaRegex."""
+    """Compile a Java regular expression for ``fullmatch``. Raises NotJavaRegex."""
     translated = _Translator(pattern).translate()
     # CPython 3.11.2 matches (?!b)?+ with "b"
     if _POSSESSIVE_GROUP.search(translated) and _LOOKAROUND.search(translated):

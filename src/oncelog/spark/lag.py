@@ -87,11 +87,11 @@ def report_with_lag(report: Any) -> dict[str, Any]:
 
 
 class LagListener(StreamingQueryListener):
-    """Passes on every progress report of a session's queries, with their sources' lag among the metrics.
+    """Passes on every progress report of a session's queries, with the lag of their sources among the metrics.
 
-    ``spark.streams.addListener(LagListener(print))``. Without a callable it logs the lag of each batch. With
-    ``gauges`` the driver's JVM has a gauge for each query and metric, ``NAME.maxOffsetsBehindLatest`` and so on; that
-    needs a driver, not Spark Connect.
+    ``spark.streams.addListener(LagListener(print))``. Without a callable, the lag of each batch is logged. With
+    ``gauges``, the driver's JVM has a gauge for each query and metric, named ``NAME.maxOffsetsBehindLatest`` and so on;
+    gauges need a driver, so they do not work with Spark Connect.
     """
 
     def __init__(self, report: Callable[[dict[str, Any]], None] | None = None, gauges: Gauges | None = None) -> None:
@@ -136,7 +136,7 @@ class Gauges:
         """The lag gauges of the driver's JVM; None if Spark lacks the classes."""
 
     def show(self, report: Report) -> None:
-        """Set the gauges of a report's query, over all of its sources."""
+        """Set the gauges of a report's query to the lag over all of its sources."""
         found = [behind for source in report.get("sources", []) if (behind := offsets_behind(source)) is not None]
         if not found or self.java is None:
             return

@@ -48,7 +48,8 @@ class QuerySinks:
 
     @contextmanager
     def writing(self, sink: Sink, batch_id: int) -> Iterator[None]:
-        """Guards the write of a batch, which may be repeated if it failed. Raises ConfigError for a second write."""
+        """Ensures that a sink writes a batch once; a failed write may be repeated. Raises ConfigError for a second
+        write."""
         with self._lock:
             if sink in self._being_written or self._last_written.get(sink) == batch_id:
                 raise ConfigError(
@@ -63,10 +64,10 @@ class QuerySinks:
             self._being_written.discard(sink)
 
     def groups(self, run_id: str) -> set[str]:
-        """The groups to which sinks of this run have planned to write; each sink adds its own.
+        """The marker groups of the sinks that this run has planned writes for; each sink adds its own group.
 
-        In a run's first batch, a group of the checkpoint that is missing here belongs to a sink that was removed from
-        the query.
+        In a run's first batch, a group that the checkpoint has and this set lacks belongs to a sink that was removed
+        from the query.
         """
         with self._lock:
             return self._groups.setdefault(run_id, set())
@@ -86,8 +87,9 @@ def query_sinks() -> QuerySinks:
 def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
     """Wrap a function for ``foreachBatch`` so that its refusals are one sentence, logged before Spark ends the query.
 
-    Spark shows an error of such a function three times, each time behind the frames of Python's stack and Java's. So
-    the frames of this package are left out, and those of the JVM: see :mod:`oncelog.spark.private_apis.java_errors`.
+    Spark prints the error of such a function three times, each time after the stack traces of Python and of Java. So
+    the error is raised without the stack frames of this package and of the JVM: see
+    :mod:`oncelog.spark.private_apis.java_errors`.
     """
 
     def call(rows: DataFrame, batch_id: int) -> None:
@@ -148,7 +150,7 @@ def _checkpoint_of(query_id: str, own: str, named: str) -> str:
 
     With the plans of another query, a batch could wrongly count as written, so any other name raises ConfigError.
 
-    :param own: empty if Spark does not tell it; then a name is required.
+    :param own: the checkpoint that Spark reports; empty if Spark reports none, and then ``named`` is required.
     """
     if not own and not named:
         raise ConfigError(

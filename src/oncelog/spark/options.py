@@ -80,7 +80,8 @@ SOURCE_OPTIONS = (
 )
 STREAM_READ_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
 BATCH_READ_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-"""The options of reading that apply only to streams, and those that apply only to batches."""
+"""``STREAM_READ_OPTIONS`` are the read options that only streams have, ``BATCH_READ_OPTIONS`` those that only batches
+have."""
 SINK_OPTIONS = (
     "topic",
     "topics",
@@ -98,9 +99,10 @@ SINK_OPTIONS = (
     "microBatch",
     "sinkName",
 )
-"""``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's.
+"""The options of a write. ``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent;
+``checkpointLocation`` is Spark's.
 
-``microBatch`` and ``sinkName`` are set by ``for_each_batch``: the batch write is one of a query's micro-batches.
+``microBatch`` and ``sinkName`` are set by ``for_each_batch``: its batch write is one of a query's micro-batches.
 """
 SERVERS_MISSING = (
     "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
@@ -125,7 +127,8 @@ class ByTimestampStrategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceSubscription:
-    """Which partitions to read: exactly one of the three is given."""
+    """The partitions to read: all of ``topics``, all of the topics that match ``pattern``, or those in ``assigned``.
+    Exactly one of the three is given."""
 
     topics: tuple[str, ...] = ()
     pattern: str = ""
@@ -141,10 +144,11 @@ class SourceSubscription:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsOption:
-    """Where to start or end: at EARLIEST or LATEST for all partitions, at offsets, or at timestamps in ms.
+    """Where a read starts or ends: at EARLIEST or LATEST in all partitions, at offsets, or at timestamps in ms.
 
-    ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` applies to all partitions; ``timestamps`` names each.
-    ``beside``: the further entries of a checkpoint's form of ``offsets``, as JSON: see BESIDE_PARTITIONS.
+    ``offsets`` may contain EARLIEST and LATEST, too. ``timestamp`` applies to all partitions, ``timestamps`` to single
+    ones.
+    ``beside``: by topic, the entries of BESIDE_PARTITIONS that a checkpoint's form of ``offsets`` also has, as JSON.
     """
 
     everywhere: int = LATEST
@@ -207,10 +211,10 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class TopicCreation:
-    """How a sink creates its topics where they are missing.
+    """How a sink creates missing topics.
 
-    :param replication: -1 leaves it to the broker.
-    :param settings: of the topic, by Kafka's names.
+    :param replication: the replication factor; -1 leaves it to the broker.
+    :param settings: the topic's settings, by Kafka's names.
     """
 
     partitions: int
@@ -218,7 +222,7 @@ class TopicCreation:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The settings as the user wrote them, for messages."""
+        """The settings in the form in which the user gave them, for messages."""
         replication = {} if self.replication == -1 else {"replication": self.replication}
         return f"with {json.dumps({'partitions': self.partitions, **replication, **self.settings})}"
 
@@ -229,13 +233,13 @@ CREATION = '{"partitions": 3, "replication": 1}'
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """Options of writing, for batch and stream.
+    """The options of a write, for batch and stream.
 
-    ``max_batch_bytes`` limits what one micro-batch may hold, encoded. ``topics`` are those that rows may name, if they
-    were given. ``writers`` is how many tasks write at the same time; 0 lets the driver write, None chooses by the size
-    of each batch.
-    ``marker_partition`` is where the marker is committed; ``micro_batch`` is the query's batch that a batch write
-    stands for.
+    ``max_batch_bytes`` limits the encoded bytes of one micro-batch. ``topics`` are the topics that rows may name, if
+    they were given. ``writers`` is the number of tasks that write at the same time; with 0 the driver writes, with None
+    the size of each batch decides.
+    ``marker_partition`` is the partition for which the marker is committed; ``micro_batch`` is the micro-batch that a
+    batch write writes, if a query calls it.
     """
 
     bootstrap_servers: str
@@ -267,7 +271,8 @@ class SinkOptions:
 
     @property
     def destination(self) -> str:
-        """The topic that distinguishes the sink's marker; empty if the sink has a name: then its topic may change."""
+        """The topic by which the sink's marker is distinguished; empty if the sink has a name, because its topic may
+        then change."""
         return "" if self.sink_name else self.topic
 
 
@@ -354,7 +359,7 @@ class OfOtherRead(ConfigError):
 
 
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
-    """Options of a batch or streaming read. Raises ConfigError naming the option."""
+    """Parse the options of a batch or streaming read. Raises ConfigError that names the option."""
     given = _Given(options, reads=True)
     check_client_properties(given.client, CONSUMER_PROPERTIES)
     client = given.client
@@ -403,7 +408,8 @@ def includes_headers(options: Mapping[str, str]) -> bool:
 
 
 def includes_millis(options: Mapping[str, str]) -> bool:
-    """Whether the rows have a column ``timestampMillis``, as :func:`includes_headers`."""
+    """Whether the rows have a column ``timestampMillis``: the schema depends on it before the other options are
+    checked."""
     return _asks(options, "includeTimestampMillis")
 
 
@@ -413,7 +419,7 @@ def _asks(options: Mapping[str, str], option: str) -> bool:
 
 
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
-    """Options of a batch or streaming write. Raises ConfigError naming the option."""
+    """Parse the options of a batch or streaming write. Raises ConfigError that names the option."""
     given = _Given(options, reads=False)
     check_client_properties(given.client, PRODUCER_PROPERTIES)
     client = given.client
@@ -481,7 +487,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
 
 
 def topic_creation(given: Mapping[str, object]) -> TopicCreation:
-    """``partitions``, ``replication`` and settings of a topic. Raises ValueError for anything else."""
+    """Parse ``partitions``, ``replication`` and the settings of a topic. Raises ValueError if they are not valid."""
     fields = dict(given)
     numbers = [fields.pop("partitions", None), fields.pop("replication", -1)]
     partitions, replication = (int(one) if isinstance(one, int) and not isinstance(one, bool) else 0 for one in numbers)
@@ -532,7 +538,7 @@ def _two_phase_commit(client: Mapping[str, str]) -> bool:
 
 
 def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
-    """A source's options for waiting and fetching."""
+    """The options for waiting and fetching of a read."""
     at_least_0 = "a whole number of at least 0"
     most = _client_number(client, "fetch.max.bytes", MAX_INT, 1, MAX_INT)
     return ClusterOptions(
@@ -651,7 +657,8 @@ def _assigned(text: str) -> tuple[TopicPartition, ...]:
 
 
 def _position(given: _Given, which: str, default: int) -> OffsetsOption:
-    """The first of ``<which>Timestamp``, ``<which>OffsetsByTimestamp`` and ``<which>Offsets`` that is given."""
+    """The position in the first of ``<which>Timestamp``, ``<which>OffsetsByTimestamp`` and ``<which>Offsets`` that is
+    given; otherwise the default."""
     if f"{which}Timestamp" in given:
         name = f"{which}Timestamp"
         return OffsetsOption(timestamp=given.parsed(name, _natural, "milliseconds since 1970", None), option=name)
@@ -677,13 +684,14 @@ def _position(given: _Given, which: str, default: int) -> OffsetsOption:
 
 
 BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")
-"""The entries about a topic, besides its partitions, in a checkpoint, a progress report or a marker."""
+"""The entries of a topic, other than its partitions, in a checkpoint, a progress report or a marker."""
 
 
 def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
-    """``{"topic": {"0": 23}}`` by partition, also in a checkpoint's form: users copy it from there.
+    """Parse ``{"topic": {"0": 23}}`` to offsets by partition. Other entries of a topic in a checkpoint are ignored,
+    because users copy the JSON from there.
 
-    Raises ValueError, TypeError or AttributeError for another shape.
+    Raises ValueError, TypeError or AttributeError for JSON of another form.
     """
     return {
         TopicPartition(topic, int(number)): _whole(value)

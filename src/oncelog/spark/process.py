@@ -1,11 +1,14 @@
 """The state that this package keeps in a process of Spark between calls: connections, checkpoints, counters.
 
-Spark makes many short calls into Python. Readers and writers are pickled and live for one call: in a task, in a worker
-beside the driver, in the driver itself. The processes live longer, and a new connection in each call would cost more
-than the call. So one object, :func:`this_process`, owns the state: it begins empty, each part is created when it is
-first requested, and :meth:`Process.close` closes all of them. Invariants:
+Spark makes many short calls into Python. Readers and writers are pickled and live for one call: in a task, in a
+separate worker of the driver, in the driver itself. The processes live longer, and a new connection in each call would
+cost more than the call. So one object, :func:`this_process`, owns the state: it begins empty, each part is created when
+it is first requested, and :meth:`Process.close` closes all of them.
 
-- Nothing that is pickled owns a part. A :class:`Process` itself is unpickled as that of the process that reads it.
+Invariants:
+
+- Nothing that is pickled owns a part. A :class:`Process` that is unpickled becomes that of the process that unpickles
+  it.
 - A forked process begins empty: resources that its parent opened belong to the parent.
 """
 
@@ -28,7 +31,7 @@ P = TypeVar("P", bound=ProcessPart)
 
 
 class Process:
-    """The parts of one process, each made once."""
+    """The parts of one process's state, each created once."""
 
     def __init__(self) -> None:
         self._parts: dict[type[ProcessPart], ProcessPart] = {}
@@ -57,7 +60,7 @@ _process = Process()
 
 
 def this_process() -> Process:
-    """The parts of this process."""
+    """The state of the current process."""
     return _process
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class Progress:
     """One batch of a pipeline.
 
-    :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included; ``avg_behind``,
-        ``min_behind``, ``max_behind``: the lag per partition, over all sources. All are None if Spark reports no ends
-        of the logs, as for a batch that an earlier run had planned.
+    :param rows: rows read in this batch.
+    :param lag: offsets not read yet, control records included; ``avg_behind``, ``min_behind`` and ``max_behind`` are
+        the lag per partition, over all sources. All are None if Spark reports no ends of the logs, as for a batch that
+        an earlier run had planned.
     :param late_rows: rows dropped because they were older than the watermark.
     :param watermark: ISO 8601, empty if the query has none.
     :param reached: the offset after the last one read, by ``topic-partition``.
@@ -56,7 +57,7 @@ class Progress:
 
 
 def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
-    """A progress report of Spark (``StreamingQueryProgress`` as JSON)."""
+    """Parse a progress report of Spark (``StreamingQueryProgress`` as JSON)."""
     reached: dict[str, int] = {}
     behind: list[OffsetsBehind] = []
     for source in report.get("sources", []):
@@ -83,12 +84,13 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
 
 
 def _of_a_batch(report: Mapping[str, Any]) -> bool:
-    """Whether a batch has run: Spark also reports idle queries, with the number of the next batch."""
+    """Whether a report is about a batch that has run: Spark also reports idle queries, with the number of the next
+    batch."""
     return "addBatch" in (report.get("durationMs") or {})
 
 
 def _number(value: object) -> float:
-    """A rate as Spark reports it, which is NaN or infinite for an empty batch."""
+    """A rate from Spark's report; Spark reports NaN or infinity for an empty batch."""
     rate = float(value) if isinstance(value, (int, float)) else 0.0
     return round(rate, 1) if 0 <= rate < 1e12 else 0.0
 
@@ -119,7 +121,8 @@ class ProgressReader:
         self.last: Progress | None = None
 
     def new(self) -> list[Progress]:
-        """Reports since the last call; each batch once, including those between two calls."""
+        """The batches reported since the last call, each once; Spark's recent reports are included, so none is missed
+        between two calls."""
         newest = self._query.lastProgress
         if newest is None:
             return []

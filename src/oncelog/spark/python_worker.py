@@ -28,21 +28,20 @@ _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 def pass_over_imports() -> None:
-    """Exclude all current objects from later collections; repeated only after further imports."""
+    """Exclude all current objects from later garbage collections; done again only after further imports."""
     if workers.is_worker():
         this_process().part(Imports).pass_over()
 
 
 def acknowledge() -> None:
-    """Acknowledge the data received from the JVM. First called in the thread that Spark calls."""
+    """Acknowledge the data received from the JVM. The first call must be in the thread that Spark calls."""
     if workers.is_worker():
         this_process().part(JvmConnection).acknowledge()
 
 
 def acknowledged(rows: Iterator[T]) -> Iterator[T]:
-    """The same items, each acknowledged on arrival; they may be consumed in a thread other than this call's, whose
-    stack has the connection.
-    """
+    """The same items; each one is acknowledged when it arrives. The items may be consumed in another thread, but this
+    function must be called in the thread that Spark calls."""
     acknowledge()
     return _each_acknowledged(rows)
 

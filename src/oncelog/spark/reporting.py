@@ -48,10 +48,13 @@ TIMEOUT_S = 3.0
 
 
 class ConsoleReporter:
-    """The connection to one console. ``close`` sends what is queued, for ``TIMEOUT_S`` at most."""
+    """The connection to one console. ``close`` sends the queued reports, for ``TIMEOUT_S`` at most."""
 
     def __init__(self, address: str, token: str | None = None) -> None:
-        """:raises ConfigError: the address is not a console's, or there is no token."""
+        """Check the address and the token; nothing is sent yet.
+
+        :raises ConfigError: the address is not a console's, or there is no token.
+        """
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ConfigError(f"the address of a console must be http://HOST:PORT, not {address!r}")
@@ -78,7 +81,7 @@ class ConsoleReporter:
         self._put({"pipeline": pipeline, "state": state, "problem": problem})
 
     def close(self) -> None:
-        """Send what is queued, and stop."""
+        """Send the queued reports, and stop."""
         if self._thread.ident is None:
             return
         try:
@@ -125,13 +128,13 @@ class ReportingListener(StreamingQueryListener):
     """Passes Spark's events of all queries of a session on to a reporter.
 
     Spark reports a start at once, on the thread that starts the query, and all other events later, on another thread.
-    So the end of a run may come after the start of the next one, and is not reported then.
+    So the end of a run may arrive after the start of the query's next run; such an end is not reported.
     """
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._names: dict[str, str] = {}
-        """The runs that have not ended yet, by their ids."""
+        """The names of queries whose runs have not ended yet, by the run's id."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         name = event.name or str(event.id)

@@ -55,11 +55,12 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     **({} if HAS_READ_LIMITS else {"spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true"}),
 }
-"""Spark settings for fast reads and writes. The first one avoids a check of each row's size: a tenth of the JVM's work
-on small rows, and with a column of null headers 30 times the rest. Tasks then hand 10,000 rows at a time to Python,
-whatever their size: with rows of more than 50 KB lower ``spark.sql.execution.arrow.maxRecordsPerBatch``.
+"""Spark settings for fast reads and writes.
 
-The last one makes Spark end a query of Trigger.AvailableNow where our source cannot do that itself.
+The first one avoids a check of each row's size, which is a tenth of the JVM's work on small rows; with a column of null
+headers the check takes 30 times as long as the rest. Tasks then pass 10,000 rows at a time to Python, whatever their
+size: with rows of more than 50 KB lower ``spark.sql.execution.arrow.maxRecordsPerBatch``. The last one makes Spark end
+a query of Trigger.AvailableNow where our source cannot do that itself.
 """
 
 
@@ -108,7 +109,7 @@ def _submitted_master() -> str | None:
 
 
 def _check_python(program: str | None) -> None:
-    """Check the workers' Python: the wrong one would only report DATA_SOURCE_NOT_FOUND."""
+    """Check the workers' Python. With a wrong one Spark would only report DATA_SOURCE_NOT_FOUND. Raises ConfigError."""
     if program and program != sys.executable:
         problem = worker_python_problem(program)
         if problem is not None:
@@ -125,13 +126,13 @@ def for_each_batch(
     """A function for ``writeStream.foreachBatch`` that writes each micro-batch exactly once in any output mode.
 
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
-    ``format("oncelog")`` and ``writers``: the executors write large batches themselves. Whether a batch is written,
+    ``format("oncelog")``, and ``writers``: the executors write large batches themselves. Whether a batch is written,
     skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found
-    automatically; over Spark Connect give the option ``checkpointLocation`` here too, which is checked; there the
-    driver writes every batch.
+    automatically. Over Spark Connect the driver writes every batch, and the option ``checkpointLocation`` must be given
+    here, too; it is checked.
 
-    :param name: tells several sinks of one query apart, instead of their topics: a sink with a name may get another
-        topic later. It must stay the same over restarts.
+    :param name: distinguishes several sinks of one query, instead of their topics, so a sink with a name may get
+        another topic later. The name must stay the same over restarts.
     :param on_written: called with how each batch was written.
     :param observe: called at each step, in the process that takes it; picklable.
     """
@@ -169,10 +170,10 @@ def for_each_batch(
 
 
 def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Observer = ignore) -> Written:
-    """Write a DataFrame as one transaction; if it is large, the executors write themselves.
+    """Write a DataFrame as one transaction; a large one is written by the executors.
 
-    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
-    takes effect once, however often it is repeated. Raises OncelogError or PySparkException unless it is written.
+    The options are those of ``format("oncelog")``, and ``writers``. A write with ``transactionalIdPrefix`` and
+    ``batchId`` takes effect once, however often it is repeated. Raises OncelogError or PySparkException if it fails.
     """
     if is_connect():
         check_connect()
@@ -186,9 +187,9 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
 def _plan_and_write(
     rows: DataFrame, options: Mapping[str, str], observe: Observer, siblings: set[str]
 ) -> tuple[PendingWrite, Written]:
-    """Write; returns the plan and the result.
+    """Plan and write the rows; returns the plan and the result.
 
-    :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
+    :param siblings: the marker groups of the query's sinks that this run knows; the group of this write is added.
     """
     from oncelog.spark.executors.write import write_rows
 

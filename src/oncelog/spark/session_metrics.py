@@ -42,7 +42,7 @@ class SessionMetrics:
         self._spark.streams.addListener(self._listener)
 
     def written(self, query: str) -> Callable[[Written], None]:
-        """A callback for ``for_each_batch(..., on_written=...)`` of the query of this name (``queryName``)."""
+        """A callback for ``on_written`` of ``for_each_batch``, for the query of this name (``queryName``)."""
         return lambda written: self._source.written(query, written)
 
     def progress(self, progress: Progress) -> None:
@@ -50,7 +50,7 @@ class SessionMetrics:
         self._source.progress(progress)
 
     def state(self, pipeline: str, state: str, problem: str = "") -> None:
-        """Note that a query began or ended."""
+        """Note that a query has begun or ended."""
         self._source.state(pipeline, state == "running")
 
     def close(self) -> None:

@@ -66,7 +66,8 @@ def check_pyspark() -> None:
 
 
 def libraries() -> dict[str, str | None]:
-    """The installed versions of what PySpark and this package need for tasks in Python; None if it is missing."""
+    """The installed versions of the libraries that PySpark and this package need for tasks in Python; None for a
+    missing library."""
     return {name: _version(name) for name in MIN_LIBRARIES}
 
 
@@ -126,9 +127,9 @@ NO_DATA_SOURCES = (
 
 
 def refuse_format() -> None:
-    """Where there are no Python data sources, make Spark's readers and writers refuse the name ``oncelog``.
+    """Make Spark's readers and writers refuse the name ``oncelog`` where PySpark has no Python data sources.
 
-    Spark itself would send the user to a list of third-party projects.
+    Spark itself would refer the user to a list of third-party projects.
     """
     if HAS_DATA_SOURCES or not PYSPARK:
         return
@@ -176,7 +177,8 @@ def refuse_update_mode() -> None:
 
 
 def _noting(what: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the method so that it also stores its argument in the writer; otherwise only the JVM has it."""
+    """Wrap a method of the writer so that it also stores its argument in the Python object; otherwise only the JVM has
+    it."""
 
     @functools.wraps(method)
     def noted(self: Any, given: Any) -> Any:
@@ -231,7 +233,7 @@ def stream_arrow_writer() -> type:
 
 
 def condition_of(error: Any) -> str:
-    """The name of the error's class."""
+    """The name of the error condition of a Spark error."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
     return str(found)
 

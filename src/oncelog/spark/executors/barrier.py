@@ -1,12 +1,14 @@
 """The executors' side of a write: the tasks of a barrier stage, all in one transaction.
 
-Called in Spark's workers by the plan that :mod:`oncelog.spark.executors.carrier` makes. The driver has fenced and
-decided, and gives its producer to one run of the stage; each rank appends the batches of its own partitions and
-reports. Invariants:
+Called in Spark's workers by the plan that :mod:`oncelog.spark.executors.carrier` makes. The driver has fenced older
+producers and decided to write; it passes its producer to one run of the stage. Each rank appends the batches of its own
+partitions and reports.
 
-- One writer for each (producer id, epoch, partition): Spark never runs a task of a barrier stage twice at the same
-  time, and never repeats a barrier stage that is the last of its job. So each run has its own epoch, sequences neither
-  repeat nor interleave, and of two runs only the later one's records can ever be committed.
+Invariants:
+
+- There is one writer for each (producer id, epoch, partition): Spark never runs a task of a barrier stage twice at the
+  same time, and never repeats a barrier stage that is the last of its job. So each run has its own epoch, sequences
+  neither repeat nor interleave, and of two runs only the later one's records can ever be committed.
 - A task never ends the transaction: the driver does, once it has every rank's report. A broker's final refusal is also
   a report, so that the stage is not run again.
 """
@@ -81,7 +83,7 @@ class BatchSize(NamedTuple):
 class Encoder(VersionChecked):
     """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
-    :param keys: the shuffle key that sends a row to each writer, by rank.
+    :param keys: for each rank, the shuffle key that sends a row to this rank.
     :param count: called at the end of a task.
     """
 
@@ -117,7 +119,8 @@ class Encoder(VersionChecked):
         )
 
     def _bases(self) -> dict[str, int]:
-        """Position of each topic's partition 0 in the list of all partitions, the same in every task."""
+        """For each topic, the position of its partition 0 in a list of all partitions, which is the same in every
+        task."""
         bases: dict[str, int] = {}
         partitions = 0
         for topic, count in sorted(self.encoding.partition_counts.items()):

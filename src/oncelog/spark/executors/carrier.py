@@ -32,9 +32,10 @@ attempts at a stage.
 
 
 class ExecutorsCarrier:
-    """Carries shuffled batches; implements :class:`oncelog.spark.sink.engine.Carrier`.
+    """Writes shuffled batches with the executors; implements :class:`oncelog.spark.sink.engine.Carrier`.
 
-    Each run of the stage is the last of its job, so Spark never repeats it: a run has a producer of its own.
+    Each run of the barrier stage is the last stage of its job, so Spark never repeats it; and each run has a producer
+    of its own.
     """
 
     exact = False
@@ -100,7 +101,8 @@ def check_reports(reports: list[RankReport], writers: int) -> None:
 
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
-    """The transaction timeouts to try, in order: the user's alone if there is one, else Kafka's maximum, then less."""
+    """The transaction timeouts to try, in order: only the user's if one is given, else Kafka's maximum and then shorter
+    ones."""
     if "transaction.timeout.ms" in options.client or options.cluster.two_phase_commit:
         return (options.transaction_timeout_ms,)
     return (MAX_TIMEOUT_MS, MIN_TIMEOUT_MS)

@@ -35,7 +35,7 @@ ALL_BYTES = 64 << 20
 """The approximate limit of what the tasks may return, if their rows are as large as those of the last batch."""
 MAX_ROWS = 1 << 17
 LARGER = 16
-"""A key or value may be this many times as large as the rows of the last batch were."""
+"""A key or value may be this many times as large as the average row of the last batch."""
 SMALL_ROW_BYTES = 1024
 """A key or value may always be this large."""
 
@@ -46,7 +46,7 @@ _SIZED = ("key", "value")
 
 
 class Share(NamedTuple):
-    """The limits of a task of a small batch: the number of rows, and the bytes of a key or value."""
+    """The limits of one task of a small batch: the number of rows, and the bytes of a key or value."""
 
     rows: int
     row_bytes: int
@@ -147,6 +147,6 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: 
 
 
 def _largest(table: pa.Table) -> int:
-    """Bytes of the largest key or value."""
+    """The size in bytes of the largest key or value."""
     sizes = [pc.max(pc.binary_length(table.column(name))).as_py() for name in _SIZED if name in table.column_names]
     return max(size or 0 for size in sizes)

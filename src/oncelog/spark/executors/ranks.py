@@ -1,8 +1,8 @@
-"""Integers that Spark's hash partitioning assigns to given tasks.
+"""Integers that Spark's hash partitioning assigns to given tasks. Called by :mod:`oncelog.spark.executors.shuffle`.
 
-Called by :mod:`oncelog.spark.executors.shuffle`: ``DataFrame.repartitionById`` would do without them, but exists only
-from Spark 4.1 on, and a second way beside this one would have to be tested on each version. If a later Spark hashed
-otherwise, writers would share the partitions less evenly, and each partition would still have one writer.
+``DataFrame.repartitionById`` would not need them, but exists only from Spark 4.1 on, and using it there would be a
+second code path to test. If a later Spark hashed otherwise, writers would share the partitions less evenly, and each
+partition would still have one writer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _SEED = 42
 
 
 def keys_of_ranks(ranks: int) -> tuple[int, ...]:
-    """For each task of ``repartition(ranks, column)`` an integer: rows with it in the column go to this task."""
+    """For each task of ``repartition(ranks, column)``, an integer whose rows go to this task."""
     found: dict[int, int] = {}
     candidate = 0
     while len(found) < ranks:

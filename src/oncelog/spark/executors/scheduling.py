@@ -1,8 +1,8 @@
-"""The executors' path and Spark's scheduler: finds slots for the writers, and detects that a stage has run again.
+"""Finds slots for the writers in Spark's scheduler, and detects that a stage has run again. Called by
+:mod:`oncelog.spark.executors.write` and its carrier.
 
-Called by :mod:`oncelog.spark.executors.write` and its carrier. Either all tasks of a barrier stage start at once or
-none does. Spark waits forever if the cluster has become too small or other jobs hold the slots; :func:`enough_slots`
-gives up.
+Either all tasks of a barrier stage start at once or none does. Spark waits forever if the cluster has become too small
+or other jobs occupy the slots; :func:`enough_slots` gives up.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TIMEOUT_S = 60.0
-"""How long to wait while there are too few slots: executors may arrive, other jobs may end."""
+"""Seconds to wait while there are too few slots: executors may arrive, other jobs may end."""
 LESS = 4
-"""If other jobs hold slots, a batch is tried again with this many times fewer writers."""
+"""If other jobs occupy the slots, the number of writers of a batch is divided by this for the next attempt."""
 
 
 class TooFewSlots(Exception):
@@ -135,7 +135,8 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
 
 @contextmanager
 def tagged(context: SparkContext) -> Iterator[str]:
-    """A tag on all jobs that this block starts; also their group, where Spark does not find jobs by tags."""
+    """Puts a tag on all jobs that the block starts. Where Spark does not find jobs by tags, the tag is also their job
+    group."""
     tag = f"oncelog-{uuid4().hex}"
     context.addJobTag(tag)
     group = jobs.own_group(context, tag) if jobs.ids_of_tag.is_missing(context, tag) else nullcontext()
@@ -149,8 +150,8 @@ def tagged(context: SparkContext) -> Iterator[str]:
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
 
-    A single job of one stage has no such input. Spark's job status lags behind events: wait for it, unless Spark has
-    dropped a job's end from it.
+    A single job of one stage has no such input. Spark's job status lags behind events, so the call waits for it, unless
+    Spark has already dropped a job's end from it.
     """
     deadline = real_time.monotonic() + TIMEOUT_S
     found = _jobs(context, tag)

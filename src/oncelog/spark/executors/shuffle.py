@@ -29,7 +29,7 @@ _ARROW_BYTES = 1 << 20
 
 
 class Repeated(Exception):
-    """Spark has recomputed a part of the batch, which is right only if the rows come out the same each time."""
+    """Spark has recomputed a part of the batch, which is correct only if recomputed rows are always the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,8 @@ class Shuffled:
             raise Repeated
 
     def check_executors(self) -> None:
-        """Raises Repeated if an executor is gone, perhaps with a part of the shuffled batches.
-
-        Ignores an idle executor that dynamic allocation has removed: Spark keeps files that are needed.
-        """
+        """Raises Repeated if an executor is gone, because a part of the shuffled batches may be gone, too. An idle
+        executor that dynamic allocation has removed does not count: Spark keeps files that are needed."""
         context = self.spark.sparkContext
         gone = self.executors - jobs.executors(context)
         if gone and not (has_dynamic_allocation(self.spark) and all(_was_ended(context, one) for one in gone)):
@@ -148,7 +146,8 @@ class Volume:
             counter.add(more)
 
     def taken(self) -> BatchSize:
-        """What was added since :meth:`begin`, and how many tasks have ended; read on the driver."""
+        """The sum of what was added since :meth:`begin`, and the number of tasks that have ended; read on the
+        driver."""
         now = [int(counter.value) for counter in self._counters]
         return BatchSize(*(after - before for after, before in zip(now, self._before, strict=True)))
 

@@ -39,8 +39,8 @@ from oncelog.spark.sink.topic_transaction import TopicTransaction
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
-"""The driver itself writes a batch of up to this many encoded bytes unless an option forbids it: 100 MB take a second.
-"""
+"""The driver itself writes a batch of at most this many encoded bytes, unless an option forbids it; it writes 100 MB in
+about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Written:
     :param writers: the number of tasks that wrote it; 0 if the driver did.
     :param rows: how many rows were written.
     :param size_bytes: their size as records.
-    :param seconds: how long it took.
-    :param replayed: an earlier run of the query had planned the micro-batch without completing it.
-    :param sinks: the rows of each sink; a sink that already had the batch has written none.
+    :param seconds: how long the write took.
+    :param replayed: whether an earlier run of the query had planned the micro-batch without completing it.
+    :param sinks: the rows written by each sink; none for a sink that already had the batch.
     """
 
     batch_id: int | None
@@ -70,10 +70,11 @@ class Written:
 def write_rows(
     rows: DataFrame, options: SinkOptions, plan: Callable[[], PendingWrite], observe: Observer
 ) -> tuple[PendingWrite, Written]:
-    """Write the rows as one transaction, unless their marker exists. Raises OncelogError unless they are written.
+    """Write the rows in one transaction, unless their marker shows that they were written before. Raises OncelogError
+    if the write fails or is refused.
 
     :param plan: plans the write without the rows; reading the checkpoint and asking the cluster takes as long as a
-        small job. Called once, before the rows are computed, or while those of a small batch are.
+        small job. Called once: before the rows are computed, or for a small batch at the same time.
     """
     share = None
     if options.micro_batch is not None and not options.writers:
@@ -186,7 +187,8 @@ def _hand_to_engine(shuffled: Shuffled, options: SinkOptions, pending: PendingWr
 
 
 def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
-    """Whether the driver writes the batch. Raises SinkRefused if only the executors could write it, and must not."""
+    """Whether the driver writes the batch. Raises SinkRefused if the batch is too large for the driver and the
+    executors are not allowed to write it."""
     if shuffled.writers == 0 and shuffled.size.size_bytes > options.max_batch_bytes:
         raise SinkRefused(
             f"The batch holds {shuffled.size.size_bytes} bytes encoded, more than maxBatchBytes "
@@ -197,7 +199,7 @@ def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
 
 
 def _collected(shuffled: Shuffled) -> DriverCarrier:
-    """The shuffled batches, in this process and in task order."""
+    """The shuffled batches, collected in this process in task order."""
     table = plans.to_arrow(shuffled.encoded).sort_by("task")
     shuffled.check_made_once()
     rows = sum(table.column("records").to_pylist())

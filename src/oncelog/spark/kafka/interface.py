@@ -45,7 +45,7 @@ class OffsetRange(NamedTuple):
 class LogEnd(NamedTuple):
     """The end of a log, and the epoch of the leader that reported it: no record below the end has a later epoch.
 
-    :param leader_epoch: -1 if the broker does not report it.
+    :param leader_epoch: the leader's epoch; -1 if the broker does not report it.
     """
 
     offset: int
@@ -64,10 +64,10 @@ class LogReplaced(Exception):
 
 
 class FetchedBatches(NamedTuple):
-    """One answer for a partition: the batches a reader may see, and where to continue.
+    """One answer for a partition: the batches that a reader may see, and where to continue.
 
-    ``next_offset`` lies after everything in the answer, including what was left out. ``log_start_offset`` is above
-    the requested position if records before it were deleted: then there are no batches.
+    ``next_offset`` is after everything in the answer, including what was left out. ``log_start_offset`` is greater than
+    the requested position if the records at the position were deleted; then there are no batches.
     """
 
     batches: Sequence[BatchBytes]
@@ -96,7 +96,7 @@ class PartitionBatch(NamedTuple):
 
 
 class ProducerTransaction(Protocol):
-    """The broker, as seen by one transactional id and the consumer group of the same name.
+    """The transactions of one transactional id, which is also the name of the consumer group of the marker.
 
     Each call returns when the broker has answered, repeats retriable errors, and raises OncelogError for others.
     """
@@ -106,7 +106,8 @@ class ProducerTransaction(Protocol):
         ...
 
     def producer(self) -> ProducerIdAndEpoch:
-        """The current producer: granted to :meth:`init_producer_id`, or passed to :meth:`join`."""
+        """The current producer, as :meth:`init_producer_id` received it from the broker, or as it was passed to
+        :meth:`join`."""
         ...
 
     def join(self, producer: ProducerIdAndEpoch) -> None:
@@ -116,10 +117,11 @@ class ProducerTransaction(Protocol):
     def committed_offsets(
         self, expected: TopicPartition, *, require_stable: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """All offsets of the group: waits for pending ones (``require_stable``), or returns the offsets before them.
+        """All committed offsets of the group. If transactions with offsets are open, the call waits for them
+        (``require_stable``), or returns the offsets from before them.
 
-        A broker omits offsets that the user may not see, so ``expected`` is requested by name if it is not among the
-        stable ones, which raises KafkaError if a permission is missing.
+        A broker omits offsets that the user may not see. So if ``expected`` is missing, it is requested by name, which
+        raises KafkaError if a permission is missing.
         """
         ...
 
@@ -179,18 +181,16 @@ class KafkaAccess(Protocol):
         isolation: IsolationLevel,
         read: Mapping[TopicPartition, int] | None = None,
     ) -> Mapping[TopicPartition, LogEnd]:
-        """Like :meth:`log_ends`, but after each transaction whose end was acknowledged before the call: waits for its
-        markers.
+        """Like :meth:`log_ends`, but first waits for the markers of all transactions whose commit or abort was
+        acknowledged before the call.
 
         :param read: the caller's position; the call does not wait while there are other records to read.
         """
         ...
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
-
-        Partitions whose broker does not know are left out.
-        """
+        """For each partition, the offset up to which its log matches that of a leader with the given epoch; -1 if the
+        log only knows older epochs. Partitions whose broker does not know are left out."""
         ...
 
     def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
@@ -212,7 +212,7 @@ class KafkaAccess(Protocol):
 
 
 def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[FetchedBatches]:
-    """Answers from ``start`` until ``end`` is passed; the next is requested while the caller processes one.
+    """Fetch from ``start`` until ``end`` is passed; the next answer is requested while the caller processes one.
 
     Spark's Python sources have no prefetching of their own.
     """
@@ -228,7 +228,7 @@ def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[Fetc
 
 
 def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """One sentence per topic."""
+    """For each topic, one sentence that says that it was deleted and recreated."""
     return [
         f"topic {topic} was deleted and recreated (its id was {before[topic]} and is {now[topic]})" for topic in topics
     ]
@@ -243,5 +243,6 @@ _HEALED_BY_A_FENCE = (
 
 
 def final(error: BaseException) -> bool:
-    """Whether another run of the writers would fail too, or would fence the producer that fenced this one."""
+    """Whether a retry by the writers is useless: it would fail, too, or it would fence the producer that has fenced
+    this one."""
     return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))

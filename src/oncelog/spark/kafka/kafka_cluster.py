@@ -53,13 +53,13 @@ T = TypeVar("T")
 
 DEFAULTS = ClusterOptions()
 NEAR_REPLICA_KEPT_S = 300.0
-"""How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
+"""Seconds for which a replica that the leader named is read before the leader is asked again, as in Java's consumer."""
 GIVE_UP_ON_UNKNOWN_S = 2.0
-"""The time after which a topic that no broker knows counts as missing."""
+"""Seconds after which a topic that no broker knows counts as missing."""
 GROUP_TIMEOUT_MS = 5000
-"""How long a query waits for a group that only receives its position."""
+"""The time limit, in ms, for committing a query's position to a consumer group that decides nothing."""
 STALE_LEADER_S = 10.0
-"""For how long a leader whose epoch is older than the one that a query has seen is assumed to be only out of date."""
+"""Seconds for which a leader with an older epoch than the query has seen is assumed to have outdated metadata only."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that identifies topics by name."""
 _BROKER_RESOURCE = 4
@@ -127,7 +127,8 @@ class KafkaCluster:
     ) -> KafkaCluster:
         """Connect on this process's loop, or on the given one. Raises KafkaError if no broker answers.
 
-        :param unreachable: called once, at the first attempt to connect that fails; others follow for ``timeout_ms``.
+        :param unreachable: called once, when the first attempt to connect fails; attempts are repeated for
+            ``timeout_ms``.
         """
         chosen = loop or background()
         return cls(chosen.run(_connected(config, options, unreachable)), chosen, options)
@@ -284,7 +285,8 @@ class KafkaCluster:
         return self.options.timeout_ms / 1000
 
     async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Look up offsets, repeated as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, if given."""
+        """Await ``ask`` until it succeeds, as often and with such pauses as ``fetchOffset.numRetries`` and
+        ``fetchOffset.retryIntervalMs`` say."""
         left = self.options.offset_attempts or 1
         while True:
             try:
@@ -369,8 +371,8 @@ def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> Parti
 class KafkaFetcher:
     """Fetches raw batches of one range, forward from any position, from a replica in the client's rack if there is one.
 
-    Each request has the topic's id, if the plan and the broker have ids, and the leader epoch: so a recreated topic is
-    not mistaken for the planned one, nor the log of a leader that lacks planned records.
+    Each request has the leader epoch, and the topic's id if plan and broker have ids. So a recreated topic is not
+    mistaken for the planned one, nor is the log of a leader that lacks planned records.
     """
 
     def __init__(self, cluster: KafkaCluster, item: OffsetRange, isolation: IsolationLevel) -> None:
@@ -464,7 +466,8 @@ class KafkaFetcher:
         self._epoch = now[partition].leader_epoch
 
     async def _node(self) -> int:
-        """The preferred replica while it may be used, otherwise the leader, which may name a replica."""
+        """The node to fetch from: the preferred replica while it may be used, otherwise the leader, which may name
+        one."""
         if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
             return self.replica
         self.replica = None

@@ -1,8 +1,8 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
-Implements :class:`oncelog.spark.kafka.interface.ProducerTransaction` on the client's transactions of ready batches
-(:mod:`oncelog.client.aio.transactions.batch_transaction`), and adds to errors which permission is missing, or what else
-a user can do.
+Implements :class:`oncelog.spark.kafka.interface.ProducerTransaction` with the client's transactions of encoded batches
+(:mod:`oncelog.client.aio.transactions.batch_transaction`). Its errors also say which permission is missing, or what
+else a user can do.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Connected(Protocol):
 
 
 class KafkaTransaction:
-    """One transactional id; its consumer group has the same name."""
+    """The transactions of one transactional id; the consumer group of the marker has the same name."""
 
     def __init__(self, cluster: Connected, transactional_id: str, timeout_ms: int) -> None:
         self._run = cluster.run

@@ -19,19 +19,21 @@ from oncelog.types import TopicPartition
 
 LANES = 2
 WINDOW = 64
-"""The maximum number of held batches, from which a request with one batch for each of several partitions is formed."""
+"""The maximum number of batches that are held back so that one request can have a batch for each of several
+partitions."""
 WINDOW_BYTES = 32 << 20
-"""The maximum number of bytes taken after the oldest held batch: each batch keeps its source buffer alive."""
+"""The maximum number of bytes read from the source since the oldest batch held: each batch keeps its source buffer
+alive."""
 SMALL_BYTES = 1 << 20
-"""Batches of at most this total size go through one lane: a transaction adds the partitions of one request at a time.
-"""
+"""If all batches together have at most this size, one lane sends them: a transaction adds the partitions of one request
+at a time."""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""
 
 
 class _Held(NamedTuple):
-    """A batch in the queue, and how many bytes were taken before it."""
+    """A batch in the queue, and how many bytes were read from the source before it."""
 
     at: int
     batch: ReadyBatch
@@ -48,7 +50,7 @@ class _Window:
         self._has_sent = False
 
     def fill(self) -> None:
-        """Take as many batches as the limits allow; at least one if none is held."""
+        """Read as many batches from the source as the limits allow; at least one if none is held."""
         oldest = min((queue[0].at for lane in self._lanes for queue in lane.values() if queue), default=None)
         until = WINDOW_BYTES + (self._taken_bytes if oldest is None else oldest)
         while self._count < WINDOW and self._taken_bytes < until:
@@ -71,7 +73,7 @@ class _Window:
             lane.clear()
 
     def next_of(self, lane: int) -> dict[TopicPartition, ReadyBatch]:
-        """The oldest batch of each of the lane's partitions, no longer held."""
+        """Remove and return the oldest batch of each partition of a lane."""
         queues = self._lanes[lane]
         found = {partition: queue.popleft().batch for partition, queue in queues.items() if queue}
         self._has_sent = self._has_sent or bool(found)
@@ -90,7 +92,7 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
     failures: list[BaseException] = []
 
     def begin() -> None:
-        """Send waiting batches through free lanes."""
+        """Send held batches through lanes without an open request."""
         for number in sorted(set(range(LANES)) - set(under_way.values())):
             waiting = window.next_of(number)
             if waiting:

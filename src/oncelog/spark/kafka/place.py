@@ -52,10 +52,11 @@ class BatchMark(NamedTuple):
         )
 
     def may_be(self, header: BatchHeader) -> bool:
-        """Whether a batch found later, at the same offset or as the next one after it, may be of the same log.
+        """Whether a batch that is found later, at the same offset or as the next one after it, may belong to the same
+        log.
 
-        Compaction removes batches and records, but changes neither offsets nor producer of a batch that stays. It marks
-        a batch whose tombstones or control record it will remove with a delete horizon (KIP-534).
+        Compaction removes batches and records, but changes neither the offsets nor the producer of a batch that stays.
+        It sets a delete horizon on a batch whose tombstones or control record it will remove (KIP-534).
         """
         found = BatchMark.of(header)
         if found.base_offset > self.last_offset:
@@ -72,11 +73,11 @@ class Place(NamedTuple):
     """A query's progress, as stored in its checkpoint.
 
     :param ids: topic ids, if the cluster gives them: a topic that is deleted and recreated has another id.
-    :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
-        means something else when the batch is repeated.
-    :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
+    :param start: in the first batch of a query, where the query began: Spark stores only the ends of batches, and
+        "latest" means something else when the batch is repeated.
+    :param epochs: the leader epochs when the offsets were planned: a later leader can tell where its log diverges
         (KIP-320). Checkpoints of Spark's connector have none.
-    :param marks: the batch before each offset, where the cluster gives no topic id.
+    :param marks: the record batch before each offset, where the cluster gives no topic id.
     """
 
     offsets: Offsets

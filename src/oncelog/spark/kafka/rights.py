@@ -16,7 +16,7 @@ from oncelog.errors import Error, KafkaError
 
 @contextmanager
 def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
-    """Make a refusal for lack of authorization say which ACL to add.
+    """Make the error for a lack of authorization in the block name the ACL to add.
 
     :param name: the transactional id, or the group, or both.
     :param topic_right: the required operation, and the topic.

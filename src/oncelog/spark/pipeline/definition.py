@@ -53,22 +53,23 @@ _FOR_REGISTRIES = {"includeheaders": "includeHeaders"}
 class Source:
     """Topics to read.
 
-    :param topic: one topic, or several separated by commas; empty if ``options`` say it (``subscribePattern``).
+    :param topic: one topic, or several separated by commas; empty if ``options`` name them (``subscribePattern``).
     :param options: options of ``format("oncelog")`` by the names of Spark's Kafka connector; ``startingOffsets`` is
-        ``earliest`` unless given, so that a new pipeline sees everything.
-    :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``, or as
-        ``df.schema.json()`` does. The rows then have these columns beside ``key``, ``timestamp``, ``topic``,
-        ``partition`` and ``offset``, and ``headers`` with the option ``includeHeaders``; empty leaves the value as
-        bytes.
+        ``earliest`` unless given, so that a new pipeline reads everything.
+    :param schema: the columns of a JSON value in Spark's notation, ``origin string, delay int``, or as
+        ``df.schema.json()`` gives them. The rows then have these columns in addition to ``key``, ``timestamp``,
+        ``topic``, ``partition`` and ``offset``, and ``headers`` with the option ``includeHeaders``. If it is empty, the
+        value stays bytes.
     :param dead_letter: the topic for malformed records, with ``dead-letter``.
     :param malformed: what happens to a value that is not such JSON: ``fail`` stops the pipeline, ``null`` gives nulls,
-        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows, and
-        so does it with a record whose timestamp is beyond the year 294247, which stops the pipeline else.
+        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows. With
+        ``dead-letter``, a record whose timestamp is after the year 294247 is also written there; otherwise it stops the
+        pipeline.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
     :param create_dead_letter: as ``create`` of a sink, for the topic ``dead_letter``.
     :param format: ``json``, or ``avro``, ``json-schema`` or ``protobuf`` in Confluent's wire format: each value is read
         with the schema that it was written with.
-    :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
+    :param registry: the schema registry, as ``from_registry`` takes it; empty for the run's registry.
     :param message: the message of a Protobuf file; its first one unless given.
 
     With a registry, ``schema`` is the version to read into, ``orders-value:3``, or a subject, whose latest version is
@@ -108,7 +109,7 @@ class Source:
     def reader_options(self, bootstrap_servers: str, starting: str = "") -> dict[str, str]:
         """The options of ``spark.readStream.format("oncelog")``.
 
-        :param starting: where to start instead of where the options say, as ``startingOffsets`` has it.
+        :param starting: the value of ``startingOffsets``, if it is to be other than in ``options``.
         """
         given = {"kafka.bootstrap.servers": bootstrap_servers, "startingOffsets": starting or "earliest"}
         texts = self.texts()
@@ -183,7 +184,7 @@ class TableSink:
         option_texts(self.options, "a pipeline's table")
 
     def parsed(self, mode: str) -> TableOptions:
-        """The options as a pipeline of this mode writes with them. Raises ConfigError."""
+        """Parse the options of the table for a pipeline of this mode. Raises ConfigError."""
         texts = option_texts(self.options, "a pipeline's table")
         if mode == "complete" and not any(name.lower() == "mode" for name in texts):
             texts["mode"] = Mode.COMPLETE.value
@@ -246,7 +247,7 @@ class Pipeline:
             raise ConfigError(f"Pipeline {self.name}: create and create_dead_letter need the topic that they create")
 
     def _check_format(self, sink: Sink) -> None:
-        """Raises ConfigError if a sink's format lacks something, or is unknown."""
+        """Raises ConfigError if a sink's format is unknown, or if the sink lacks something that its format needs."""
         if not sink.format:
             return
         if sink.format not in REGISTERED:
@@ -321,7 +322,8 @@ class Pipeline:
 
     @property
     def creations(self) -> Mapping[str, TopicCreation]:
-        """How topics are created that do not exist; others are refused. Raises ConfigError."""
+        """By topic, how a missing topic is created; missing topics that are not among these are refused. Raises
+        ConfigError."""
         given = {topic: sink.create for sink in self.topic_sinks.values() for topic in (sink.topic, *sink.topics)}
         given |= {one.dead_letter: one.create_dead_letter for one in self.sources.values()}
         found: dict[str, TopicCreation] = {}

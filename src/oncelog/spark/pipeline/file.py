@@ -42,7 +42,7 @@ _SOURCE = (
 _TABLE = ("path", "format", "schema", "options")
 _SINK = ("topic", "topics", "key", "create", "options")
 _REGISTERED_SINK = ("schema", "record", "subject_name", "message")
-"""Further entries of a sink whose schema is in a registry, beside ``format`` and ``registry``."""
+"""The further entries of a sink whose schema is in a registry, in addition to ``format`` and ``registry``."""
 _TABLE_SINK = {
     "format": "format",
     "table": "table",
@@ -53,7 +53,7 @@ _TABLE_SINK = {
     "partition_by": "partitionBy",
     "evolve": "evolve",
 }
-"""Entries of a sink that is a table, and the options of ``to_table`` that they are."""
+"""The entries of a sink that is a table, and the option of ``to_table`` that each one sets."""
 _QUERY = ("sql", "file")
 _ANY_SINK = (*_SINK, *_TABLE_SINK, "catalog", "storage", "registry", *_REGISTERED_SINK, *_QUERY)
 
@@ -98,7 +98,7 @@ def _from_python(path: Path) -> list[Pipeline]:
 
 
 def _line_of(error: Exception, path: Path) -> str:
-    """`` (line 7)``: the deepest line of this file in the error's traceback."""
+    """The line of this file deepest in the error's traceback, as `` (line 7)``; empty if there is none."""
     if isinstance(error, SyntaxError):
         return ""
     line, trace = None, error.__traceback__
@@ -184,7 +184,7 @@ def _sink(path: Path, sink: _Section) -> Sink | TableSink:
 
 
 class _Section:
-    """One table of the file; refuses names it does not know."""
+    """One table of a TOML file; refuses names that it does not know."""
 
     def __init__(self, path: Path, name: str, entries: Any, known: tuple[str, ...]) -> None:
         self._path = path
@@ -226,7 +226,7 @@ class _Section:
         return tuple(value)
 
     def one_or_several(self, name: str, known: tuple[str, ...]) -> dict[str, _Section]:
-        """``[source]``, or the tables ``[sources.NAME]``; exactly one of the two."""
+        """The table ``[source]``, or the tables ``[sources.NAME]``; exactly one of the two forms must be given."""
         plural = f"{name}s"
         if name in self._entries and plural in self._entries:
             raise PipelineError(f"{self._path}: give either [{name}] or [{plural}.NAME], not both")
@@ -275,7 +275,7 @@ class _Section:
 
 
 def _table_sink(path: Path, sink: _Section) -> TableSink:
-    """A sink with a format. Relative paths begin at the TOML file's folder."""
+    """A sink with a format, which writes to a table. Relative paths begin at the TOML file's folder."""
     for name in ("topic", "topics", "create"):
         if sink.has(name):
             raise PipelineError(f"{path}: {sink.full(name)} is for topics, and the sink has a format: leave one out")

@@ -30,7 +30,7 @@ _STRANGE = re.compile("[^A-Za-z0-9]")
 
 
 class SourceRead(NamedTuple):
-    """One read of a source: for a sink, or for its dead letters (None)."""
+    """One read of a source for a sink; with ``sink`` None, the read for the source's dead letters."""
 
     source: str
     sink: str | None = None
@@ -42,9 +42,10 @@ class SourceRead(NamedTuple):
 
 
 class ReadStart(NamedTuple):
-    """The start of a read that Spark does not know.
+    """Where a read starts that Spark does not know.
 
-    :param with_batch: applies only while this batch is the last one; None, for a removed read: applies always.
+    :param with_batch: the start applies only while this batch is the last one; None for a removed read, whose start
+        always applies.
     """
 
     place: Place
@@ -52,8 +53,8 @@ class ReadStart(NamedTuple):
 
 
 def _spelt(name: str) -> str:
-    """``orders-eu`` as ``orders_2d_eu``: a code follows each opening ``_``, so ``__`` and
-    ``dead_letters`` are not mistaken for one."""
+    """A name in letters, digits and ``_``, such as ``orders_2d_eu`` for ``orders-eu``: a replaced character becomes its
+    code between two ``_``. So no name contains ``__`` or equals ``dead_letters``."""
     return _STRANGE.sub(lambda found: f"_{ord(found[0]):x}_", name)
 
 
@@ -67,12 +68,13 @@ NEW_PIPELINE = (
     "give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog pipeline doctor "
     "CHECKPOINT --json shows for the old one"
 )
-"""Another name means a new checkpoint: without these offsets everything would be written again."""
+"""The advice in error messages to give a pipeline another name, and with it a new checkpoint; without the offsets it
+would write everything again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointReads:
-    """The reads of a query in its checkpoint.
+    """A query's reads according to its checkpoint.
 
     :param begins: where each read begins in the next batch, by its name, or its number if it has no name; without
         offsets if unknown.
@@ -81,10 +83,10 @@ class CheckpointReads:
     :param kept: the starts of reads that Spark does not know: removed reads, reads added while a batch without them was
         repeated, and reads whose first batch had no records for them and has not ended.
     :param left: the positions of reads that the second last batch has and the last, completed one lacks: Spark would
-        continue them there.
-    :param groups: those of the markers that its sinks have left.
+        continue the reads there.
+    :param groups: the groups of its sinks' markers.
     :param tables: the names of sinks that have written to tables; an unnamed sink is the empty name.
-    :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
+    :param has_state: whether Spark stores state for the query (windows, aggregates, joins).
     """
 
     begins: Mapping[str, Place]
@@ -102,7 +104,7 @@ class CheckpointReads:
 
 
 def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
-    """What the checkpoint says about the pipeline's reads; None if no batch was planned yet. Raises CheckpointError."""
+    """The pipeline's reads according to the checkpoint; None if no batch was planned yet. Raises CheckpointError."""
     checkpoint.check_id()
     numbers = checkpoint.batches("offsets")
     last = checkpoint.planned(numbers[-1]) if numbers else None
@@ -136,7 +138,8 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
 
 
 def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: CheckpointReads) -> None:
-    """Store the state of reads that Spark forgets, before a run; also if it is empty. Raises CheckpointError."""
+    """Store the starts of reads that Spark forgets in the checkpoint, before a run, even if there are none. Raises
+    CheckpointError."""
     kept = kept_of(one, known)
     if kept != _kept_in(checkpoint) or checkpoint.kept(READS_OF_PIPELINE) is None:
         texts = {
@@ -168,7 +171,7 @@ def _end(line: str) -> Place:
 
 
 def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, Place]:
-    """The starts of reads that Spark does not know; without reads that begin at their source's option.
+    """The starts of reads that Spark does not know. Reads that begin where their source's options say are left out.
 
     :raises PipelineError: no offset avoids both skipping and repeating a record.
     """
@@ -204,9 +207,8 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
 
 
 def _writers(one: Pipeline) -> dict[str, set[str]]:
-    """The reads of each sink that has its own markers: each table is such a sink, and all topics together are one;
-    empty if there are only topics.
-    """
+    """The reads of each sink that has markers of its own: each table, and all topics together; empty if there are only
+    topics."""
     writers = {name: {SourceRead(source, name).name for source in one.sources} for name in one.table_sinks}
     if writers and one.writes_topics:
         writers[TOPICS] = {read.name for read in reads_of(one) if read.sink not in one.table_sinks}
@@ -214,9 +216,8 @@ def _writers(one: Pipeline) -> dict[str, set[str]]:
 
 
 def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
-    """Refuses a new name: the sink would refuse its first batch, and the change could not be undone once Spark had
-    planned it.
-    """
+    """Refuse a sink with a new name, because the sink would refuse its first batch, and the change could not be undone
+    once Spark had planned that batch."""
     for writer in _writers(one):
         if writer == TOPICS:
             is_known, what = any(found.endswith(f":{TOPICS}") for found in known.groups), "a topic"
@@ -237,9 +238,8 @@ def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
 
 
 def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
-    """Refuses a returning sink that missed batches: its markers would refuse the next batch, after Spark had planned
-    it.
-    """
+    """Refuse a sink that returns after it missed batches: its markers would refuse the next batch, once Spark had
+    planned it."""
     for writer, names in _writers(one).items():
         back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
         if back and names.isdisjoint(known.begins):
@@ -251,7 +251,8 @@ def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
 
 
 def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[str]) -> None:
-    """Refuses a stateful query: Spark identifies its states by their order, while the sinks are identified by name."""
+    """Refuse to remove and add sinks in one run if Spark has state: it identifies states by their order, and could give
+    the state of one sink to another."""
     came = [sink for sink in one.sinks if _is_new(one, sink, known)]
     went = [name for name in gone if not name.endswith(f"__{_DEAD_LETTERS}")]
     if came and went:
@@ -263,11 +264,9 @@ def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[
 
 
 def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
-    """The starts of reads that Spark will not know; raises as :func:`begins_of`.
-
-    A removed sink is not among them if a new one reads the same source: that is the same sink renamed, unless it was a
-    table, whose marker contains its name.
-    """
+    """The starts of reads that Spark will not know; raises as :func:`begins_of`. The start of a removed sink is left
+    out if a new sink reads the same source, which is the same sink renamed; a table is never renamed, because its
+    marker contains its name."""
     wanted = {read.name for read in reads_of(one)}
     come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
     stay = (f"__{_DEAD_LETTERS}", *(f"__{_spelt(group.rpartition(':')[2])}" for group in known.groups))
@@ -283,7 +282,7 @@ def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
 
 
 def _is_new(one: Pipeline, sink: str, known: CheckpointReads) -> bool:
-    """Whether no read of a sink is known: a sink may omit some of the sources."""
+    """Whether no read of a sink is known. A sink may omit some of the sources, so one known read is enough."""
     names = {SourceRead(source, sink).name for source in one.sources}
     return names.isdisjoint(known.begins) and names.isdisjoint(known.kept)
 
@@ -313,7 +312,7 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
 
 
 def _lowest(places: Iterable[Place]) -> Place:
-    """The lowest offset of each partition, with the identity of the log at that offset."""
+    """The lowest offset of each partition, with the topic's id and the leader epoch or batch mark at that offset."""
     offsets: dict[TopicPartition, int] = {}
     ids: dict[str, str] = {}
     epochs: dict[TopicPartition, int] = {}
@@ -331,7 +330,7 @@ def _lowest(places: Iterable[Place]) -> Place:
 
 
 def starting_offsets(begin: Place, partitions: Iterable[TopicPartition], otherwise: int) -> str:
-    """The option ``startingOffsets`` for exactly these partitions, with the identities of their topics and logs.
+    """The value of ``startingOffsets`` for exactly these partitions, with the identities of their topics and logs.
 
     :param otherwise: the start of the partitions that the checkpoint does not know; -2 is the earliest offset.
     """

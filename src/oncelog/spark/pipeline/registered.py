@@ -30,11 +30,12 @@ KEPT = "schemas"
 
 @dataclass(frozen=True)
 class Schemas:
-    """The registry's answers at the start of the pipeline.
+    """The schemas that the registry returned at the start of the pipeline.
 
     :param registry: the run's registry, for sources and sinks that name none.
     :param readers: the reader's schema of each source.
-    :param verdicts: collects the schemas of ids while a batch is read; None if no source has a registry.
+    :param verdicts: collects the registry's answers about schema ids while a batch is read; None if no source has a
+        registry.
     """
 
     pipeline: str
@@ -43,13 +44,13 @@ class Schemas:
     verdicts: Verdicts | None = None
 
     def decoded(self, name: str, source: Source) -> Column:
-        """The column ``value`` as a struct of value and problem."""
+        """The decoded column ``value``, as a struct of value and problem."""
         from oncelog.spark.schemas.functions import REPORT, read_column
 
         return read_column("value", self._access(source), self.readers[name], REPORT, self.verdicts, headers="headers")
 
     def encoded(self, sink: Sink, row: Column, columns: StructType) -> Column:
-        """The row in the wire format. Registers the schema if it is derived from the columns.
+        """The row in Confluent's wire format. Registers the schema if it is derived from the columns.
 
         :raises PipelineError: the columns do not fit, or the registry refuses the schema.
         """
@@ -63,7 +64,7 @@ class Schemas:
             raise PipelineError(f"pipeline {self.pipeline} cannot write: {error}") from error
 
     def target(self, sink: Sink) -> ReaderSchema:
-        """The registered version that a sink is written with. Raises OncelogError."""
+        """The registered version with which a sink's values are written. Raises OncelogError."""
         from oncelog.spark.schemas.functions import find_target, open_registry
 
         with open_registry(self._access(sink)) as asked:

@@ -112,7 +112,7 @@ def rows_of(
 
 
 def _check_table(one: Pipeline, name: str, rows: DataFrame) -> None:
-    """Refuse a table that cannot take the rows before the query starts. Raises OncelogError."""
+    """Check before the query starts that the table can take the rows. Raises OncelogError."""
     options = one.table_sinks[name].parsed(one.mode)
     with contextlib.suppress(Conflict):  # the database may be restarting: the first batch will wait for it
         check_table(open_store(options), rows.schema, options)
@@ -133,7 +133,7 @@ def _sources(spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas
 
 
 def _found(one: Pipeline, read: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-    """The rows of each sink."""
+    """The rows of each sink, as the transform returns them for the well-formed rows of the sources."""
     return _transformed(one, {name: _good(rows, one.sources[name]) for name, rows in read.items()})
 
 
@@ -170,9 +170,8 @@ def _read(
     schemas: Schemas,
     starts: Mapping[SourceRead, str] | None = None,
 ) -> DataFrame:
-    """The source's columns, and with a schema the column ``payload``: null for tombstones and for malformed values; for
-    the latter another column says why.
-    """
+    """Read a source: its columns, and with a schema the column ``payload``, which is null for tombstones and for
+    malformed values. For malformed values another column gives the reason."""
     options = source.reader_options(bootstrap_servers, "" if starts is None else starts.get(read, ""))
     if HAS_DATA_SOURCES:
         reader = spark.readStream.format("oncelog").options(**options)
@@ -200,13 +199,14 @@ def _read_by_sparks_own_source(spark: SparkSession, options: Mapping[str, str]) 
 
 
 def _parsed(rows: DataFrame, source: Source) -> DataFrame:
-    """The rows with ``payload``: the value as a struct, if all of it is one JSON object of the schema.
+    """Add ``payload``: the value as a struct, if the whole value is one JSON object of the schema.
 
-    The value is put into an array, followed by an object whose name it cannot know, because Spark ignores what follows
-    a JSON value and treats an empty text as null. Whether the value is good is decided in an array that is exploded, so
-    that a malformed one fails whichever columns the transform uses: Spark may evaluate a later filter before an earlier
-    one, and drops columns without a reader, but it keeps the rows that explode makes. Nor does it optimize across the
-    explode, so the value is not parsed once for each column.
+    Spark ignores what follows a JSON value and treats an empty text as null. So the value is put into an array,
+    followed by an object with a name that the value cannot know.
+    Whether the value is well-formed is decided in an array that is exploded. So a malformed value fails whichever
+    columns the transform uses: Spark may evaluate a later filter first, and drops unused columns, but it keeps the rows
+    that ``explode`` makes. It does not optimize across ``explode`` either, so the value is not parsed once for each
+    column.
     """
     columns, name = _columns(source.schema), secrets.token_hex(8)
     elements = ArrayType(StructType([*columns, StructField(name, IntegerType())]))
@@ -225,7 +225,8 @@ def _parsed(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _decoded(rows: DataFrame, name: str, source: Source, schemas: Schemas) -> DataFrame:
-    """The rows with ``payload``: the value as the reader's schema has it, read with the schema whose id it carries."""
+    """Add ``payload``: the value in the columns of the reader's schema, decoded with the schema that the record
+    names."""
     from oncelog.spark.schemas.functions import PROBLEM, VALUE
 
     decoded = secrets.token_hex(8)
@@ -241,10 +242,10 @@ def _decoded(rows: DataFrame, name: str, source: Source, schemas: Schemas) -> Da
 
 
 def _checked(rows: DataFrame, source: Source, whole: Column, problem: Column, is_malformed: Column) -> DataFrame:
-    """Add to the rows ``payload`` and the column with the reason why it is null.
+    """Add the column ``payload``, and the column with the reason for which it is null.
 
     :param whole: an array with the payload as its only element; null if there is no payload.
-    :param is_malformed: if ``whole`` is null: whether the value is malformed.
+    :param is_malformed: whether the value is malformed, where ``whole`` is null.
     """
     if source.malformed == "fail":
         whole = whole.when(is_malformed, raise_error(_refusal(source, problem)))
@@ -274,7 +275,7 @@ def _columns(schema: str) -> StructType:
 
 
 def _malformed(rows: DataFrame) -> Column:
-    """Whether a row becomes a dead letter."""
+    """Whether a row is written to the dead-letter topic."""
     unread = col("value").isNotNull() & col("payload").isNull()
     return unread | col("timestamp").isNull() if _MILLIS in rows.columns else unread
 
@@ -290,7 +291,8 @@ def _refusal(source: Source, problem: Column) -> Column:
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
-    """The rows that are passed to the transform."""
+    """The rows that are passed to the transform: without dead letters, and with the columns of ``payload`` in its
+    place."""
     if source.schema or source.is_registered:
         if source.dead_letter:
             rows = rows.where(~_malformed(rows))
@@ -304,7 +306,7 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _passed_on(source: Source) -> tuple[str, ...]:
-    """The columns that the pipeline's options ask for."""
+    """The further columns of a record for which the source's options ask."""
     texts = source.texts()
     headers = ("headers",) if includes_headers(texts) else ()
     return (*headers, _MILLIS) if includes_millis(texts) else headers
@@ -328,9 +330,8 @@ def _header(name: str, value: Column) -> Column:
 
 
 def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> DataFrame:
-    """The columns for the sink. If the sink has a format, ``value`` is the encoded columns; otherwise it is the rows'
-    column ``value``, or the JSON of all columns if they have none.
-    """
+    """The columns that a sink writes. If the sink has a format, ``value`` contains all columns, encoded. Otherwise it
+    is the rows' column ``value``, or the JSON of all columns if the rows have no such column."""
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
@@ -368,12 +369,13 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
 
 
 def _holds_headers(rows: DataFrame, name: str | None) -> bool:
-    """Whether a column holds record headers, rather than a part of the value with the same name."""
+    """Whether a column contains record headers, rather than a field of the value with the same name."""
     return name is not None and holds_headers(rows.schema[name].dataType)
 
 
 def _headers(column: StructField) -> Column:
-    """A column of headers as Kafka's source has it. Raises ConfigError if it holds none."""
+    """The column of headers in the form of Kafka's source. Raises ConfigError if the column does not contain
+    headers."""
     check_headers(column)
     given = col(quoted_name(column.name))
     if column.dataType.simpleString() == _HEADERS:

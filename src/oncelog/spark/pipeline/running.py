@@ -1,8 +1,8 @@
 """Runs pipelines: checks them against the broker, starts their queries, and follows them until they end.
 
 Called by ``oncelog pipeline run`` and the demo's driver. All pipelines of a run share one Spark session and run at the
-same time; when one fails, all stop, and one sentence reports the failure. Exactly once holds from topic to topic: the
-checkpoint knows what was read, the broker what was written.
+same time; when one fails, all stop, and one sentence reports the failure. Each record takes effect exactly once from
+topic to topic: the checkpoint stores what was read, the broker stores what was written.
 """
 
 from __future__ import annotations
@@ -71,18 +71,20 @@ POLL_S = 0.25
 STARTS = 4
 """How often a query is started if Spark gives up on its Python worker before a batch has completed."""
 TIMEOUT_MS = 10_000
-"""How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
+"""The time in ms in which a broker must answer before a run; running pipelines wait longer for a restarting broker."""
 _NOT_NAMED = ("DUPLICATE_SOURCE_NAMES", "UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT")
-"""The errors with which Spark refuses names: a read is in the query twice, or the transform has its own read."""
+"""The errors with which Spark refuses names of reads: a read is in the query twice, or the transform has a read of its
+own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Settings of a run, as opposed to those of a pipeline.
+    """The settings of a run, as opposed to those of a pipeline.
 
-    :param checkpoint: folder (or URL) under which each pipeline has a folder of its name.
+    :param checkpoint: the folder (or URL) under which each pipeline has a folder of its name.
     :param once: stop once everything present at the start has been processed.
-    :param sink_format: data source that writes; a program that watches commits registers its own under another name.
+    :param sink_format: the data source that writes; a program that observes commits registers its own under another
+        name.
     :param sink_options: more options for that data source, by pipeline.
     :param observers: called at each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
     :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
@@ -106,9 +108,9 @@ class RunSettings:
 
 @contextlib.contextmanager
 def spark_log(path: Path) -> Iterator[None]:
-    """Redirect the output of Spark's JVM, if it starts in this block, and of its workers to a file, until they end.
+    """Redirect the output of Spark's JVM and of its workers to a file until they end, if the JVM starts in this block.
 
-    For programs that report failures themselves: Spark prints hundreds of lines for each.
+    For programs that report failures themselves: Spark prints hundreds of lines for each one.
     """
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     try:
@@ -204,7 +206,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 
 def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSettings) -> None:
-    """Report the batches that went to topics other than the next batches' topics: they stay there."""
+    """Report the earlier batches that went to other topics than the next batches will: those records stay there."""
     if not one.writes_topics:
         return
     now = one.topics if one.writer_options("").keys() & {"topic", "topics"} else ()
@@ -219,7 +221,8 @@ def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSet
 
 
 def _await_ends(one: Pipeline, settings: RunSettings) -> None:
-    """Wait for transactions that are being completed: Spark's own source, used before PySpark 4, does not wait."""
+    """Wait until transactions whose end was acknowledged have their markers: Spark's own source, used before PySpark 4,
+    does not wait."""
     for source in one.sources.values():
         parsed = parse_source_options(source.reader_options(settings.bootstrap_servers), streaming=True)
         with contextlib.closing(KafkaCluster.connect(client_config(parsed.client), parsed.cluster)) as cluster:
@@ -232,7 +235,7 @@ def _await_ends(one: Pipeline, settings: RunSettings) -> None:
 def _start(
     spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None, is_known: bool
 ) -> StreamingQuery:
-    """Start the query, without names if Spark refuses them and the checkpoint has none.
+    """Start the query with names of its reads; without them if Spark refuses them and the checkpoint has none.
 
     :param starts: as in :func:`rows_of`.
     """
@@ -253,9 +256,8 @@ def _start(
 
 @contextlib.contextmanager
 def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
-    """Make Spark require names of all sources, or allow none; the query keeps this setting, the session gets its own
-    back.
-    """
+    """Make Spark require the names of all sources, or allow none, for queries that start in the block. The session's
+    own setting is restored afterwards."""
     if not HAS_SOURCE_NAMES:
         yield
         return
@@ -269,12 +271,12 @@ def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[None]:
-    """Make the query write a checkpoint on this machine's disk through Hadoop's older interface, which starts 4
-    processes (``chmod``) per batch instead of 20.
+    """Make queries that start in the block write a checkpoint on this machine's disk through Hadoop's older
+    ``FileSystem``, which starts 4 processes (``chmod``) per batch instead of 20.
 
-    On a local disk its guarantees are the same: a file is renamed once it is complete, and an existing file is refused.
-    On HDFS they are not: an existing file of a state store would stay. The query keeps this setting; the session gets
-    its own back.
+    On a local disk it gives the same guarantees: a file is renamed once it is complete, and an existing file is
+    refused. On HDFS it does not: an existing file of a state store would stay. The session's own setting is restored
+    afterwards.
     """
     setting = streams.CHECKPOINT_FILES
     is_free = checkpoint.is_local and spark.conf.get(setting, None) is None
@@ -290,7 +292,7 @@ def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[N
 
 
 def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
-    """The starts of reads that the checkpoint does not know; None if this Spark has no names of reads."""
+    """The ``startingOffsets`` of reads that the checkpoint does not know; None if this Spark has no names of reads."""
     if known is not None and known.have_names and not HAS_SOURCE_NAMES:
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint names the reads ({', '.join(known.begins)}), which PySpark 4.3 and "
@@ -344,7 +346,8 @@ def _writer(
 
 
 def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:
-    """The observers called at each step of a commit: the check of the batch's schema ids, and the run's own."""
+    """The observer that is called at each step of a commit: the check of the batch's schema ids, and the run's own
+    observer."""
     if schemas.verdicts is None:
         return given
     check_ids = schemas.verdicts.observe
@@ -357,7 +360,7 @@ def _both(first: Observer, second: Observer, step: BatchStep, batch_id: int | No
 
 
 def _forgetting_verdicts(schemas: Schemas, write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-    """A function that writes a batch, after forgetting the answers about schema ids from the batch before."""
+    """A function that writes a batch, and before that discards the answers about schema ids from the previous batch."""
     verdicts = schemas.verdicts
     if verdicts is None:
         return write
@@ -382,11 +385,11 @@ def watch(
     ended: Callable[[], bool] = lambda: False,
     written: Mapping[str, dict[int, Written]] | None = None,
 ) -> None:
-    """Report each batch of each query until all have ended, or ``ended()`` asks to stop.
+    """Report each batch of each query until all have ended, or until ``ended()`` asks to stop.
 
-    ``written`` is that of the run's settings, if reports are to include how each batch was written. ``again`` restarts
-    a query when the machine was so busy that Spark gave up on a Python worker, which it does after ten seconds. Raises
-    PipelineError with the first other failure, after stopping the other queries.
+    ``written`` is that of the run's settings, if reports are to include how each batch was written. ``again`` starts a
+    query again if Spark gave up on a Python worker, which it does after ten seconds on a machine that is too busy.
+    Raises PipelineError with the first other failure, after stopping the other queries.
     """
     known = written or {}
     queries = dict(started)
@@ -423,7 +426,7 @@ def _taking(written: dict[int, Written] | None) -> TakeWritten:
 
 
 def explain(error: Exception) -> str:
-    """The sentence of Spark's long message that names the cause: oncelog's own if there is one."""
+    """The sentence in Spark's long message that names the cause; a sentence of oncelog takes precedence."""
     text = str(error)
     if ours := our_sentence(text):
         return ours

@@ -1,6 +1,6 @@
 """Metrics of streaming queries for Prometheus: those of ``oncelog pipeline run --metrics``, and those of any session.
 
-The run, or Spark, reports each batch (:meth:`PipelineSource.progress`) and the sink each commit
+Each batch is reported by the run or by Spark (:meth:`PipelineSource.progress`), and each commit by the sink
 (:meth:`PipelineSource.written`); the endpoint's thread reads the metrics.
 """
 

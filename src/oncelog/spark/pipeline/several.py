@@ -1,8 +1,8 @@
 """Writes a batch of a pipeline that has tables among its sinks: one sink after the other, each exactly once.
 
 Called by :mod:`oncelog.spark.pipeline.running`. The sinks do not become visible at the same instant: the pipeline's
-order defines what a reader of one can expect of the others. After a crash between two of them the next run repeats the
-batch, and skips the sinks that have it.
+option ``order`` defines what a reader of one sink can expect of the others. After a crash between two sinks, the next
+run repeats the batch, and skips the sinks that have it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """One sink, and its number in the column that assigns rows to sinks; None if it gets all rows."""
+    """The write of one sink, and its number in the column that assigns rows to sinks; None if the sink gets all
+    rows."""
 
     write: Callable[[DataFrame, int], None]
     number: int | None
@@ -75,7 +76,7 @@ def several_sinks(
 
 
 def _sum(done: list[Written]) -> Written:
-    """Writes a batch to all of its sinks, like a single sink."""
+    """The sum over the writes of a batch to all of its sinks, in the form of a write to a single sink."""
     paths = {written.path for written in done}
     return replace(
         done[0],

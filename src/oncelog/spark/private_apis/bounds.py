@@ -1,4 +1,4 @@
-"""A bound on the rows of each micro-batch: a projection and a filter, resolved by Spark once per query."""
+"""Limits the rows of each micro-batch by a projection and a filter that Spark analyses once per query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Bound(NamedTuple):
 
 
 def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
-    """The expressions that Spark parses and analyses."""
+    """The rows within a bound, whose expressions Spark parses and analyses for each batch."""
     return rows.selectExpr(*bound.columns).filter(bound.condition)
 
 
@@ -43,7 +43,7 @@ def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
     loses="each small batch is analysed again",
 )
 def bounded(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
-    """The rows within a bound.
+    """The rows within a bound, without another analysis if the sink's last batch had the same columns.
 
     :param sink: identifies a query's sink; batches of one sink are similar.
     """
@@ -53,10 +53,11 @@ def bounded(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
 
 
 class _Known(NamedTuple):
-    """The JVM's state of a bound.
+    """A bound and the JVM's objects for it.
 
-    :param output: the columns of the rows that it was last applied to, with their ids.
-    :param resolved: its condition and columns in terms of ``output``; None until two batches had the same.
+    :param output: the columns, with their ids, of the rows to which the bound was last applied.
+    :param resolved: the bound's condition and columns in terms of ``output``; None until two batches had the same
+        ``output``.
     """
 
     bound: Bound
@@ -67,8 +68,8 @@ class _Known(NamedTuple):
 class ResolvedBounds:
     """The last bound of each sink; kept by the process.
 
-    The rows of a query's batches have the same columns, with the same ids. Spark's resolution for one batch therefore
-    holds for the next, whose plan is built from it without another analysis. Rows that a function has changed have
+    The rows of a query's batches have the same columns, with the same ids. So the bound that Spark has resolved for one
+    batch is valid for the next, whose plan is built without another analysis. Rows that a function has changed have
     different ids in each batch.
     """
 
@@ -81,7 +82,7 @@ class ResolvedBounds:
         self._known: dict[str, _Known] = {}
 
     def put_around(self, rows: Any, bound: Bound, sink: str) -> Any:
-        """The JVM's DataFrame of ``rows`` within ``bound``."""
+        """The JVM's DataFrame of the rows within ``bound``."""
         self._begin(rows.sparkSession)
         plan = rows._jdf.queryExecution().analyzed()
         output = plan.output()
@@ -98,7 +99,7 @@ class ResolvedBounds:
         return rows._jdf.ofRows(rows.sparkSession._jsparkSession, made)
 
     def _begin(self, spark: Any) -> None:
-        """Forget the objects of another JVM."""
+        """Forget the objects of an earlier JVM."""
         java = spark.sparkContext._gateway
         if java is not self._java:
             self.close()
@@ -116,6 +117,6 @@ class ResolvedBounds:
 
 
 def _resolved(bounded: Any) -> tuple[Any, Any]:
-    """Condition and columns of a bound that was analysed."""
+    """The condition and the columns of a bound, from a DataFrame that Spark has analysed."""
     condition = bounded.queryExecution().analyzed()
     return condition.condition(), condition.child().projectList()

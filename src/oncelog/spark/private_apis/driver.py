@@ -11,7 +11,7 @@ from oncelog.spark.private_apis.uses import ApiMissing, private_api
 
 
 def java_class(spark: Any, name: str) -> Any:
-    """Java's class of this name, as py4j has it. Raises ApiMissing if Java does not know it."""
+    """The Java class of this name as a py4j object. Raises ApiMissing if the JVM does not have the class."""
     found = functools.reduce(getattr, name.split("."), spark.sparkContext._jvm)
     if type(found).__name__ != "JavaClass":  # py4j returns a JavaPackage for an unknown name
         raise ApiMissing(f"no class {name}")
@@ -75,7 +75,7 @@ def _assume_started() -> bool:
     loses="a JVM that did not start is reported as PySpark's error",
 )
 def has_java() -> bool:
-    """Whether this program has a connection to a JVM, or had."""
+    """Whether this program has connected to a JVM."""
     from pyspark import SparkContext
 
     context: Any = SparkContext
@@ -96,7 +96,7 @@ def _no_gauges(spark: Any) -> JavaGauges | None:
     loses="the JVM has no gauges of the lag",
 )
 def gauges(spark: Any) -> JavaGauges | None:
-    """Gauges in the driver's JVM, as MBeans of the domain ``oncelog``."""
+    """An empty set of gauges in the driver's JVM, as MBeans of the domain ``oncelog``."""
     within = "com.codahale.metrics"
     registry = java_class(spark, f"{within}.MetricRegistry")()
     reporter = java_class(spark, f"{within}.jmx.JmxReporter").forRegistry(registry).inDomain("oncelog").build()
@@ -104,7 +104,7 @@ def gauges(spark: Any) -> JavaGauges | None:
 
 
 class JavaGauges:
-    """Numbers in the driver's JVM by name; visible from the first on."""
+    """Named numbers in the driver's JVM; the MBeans are registered when the first number is set."""
 
     def __init__(self, registry: Any, reporter: Any, make: Callable[[], Any]) -> None:
         self.registry = registry

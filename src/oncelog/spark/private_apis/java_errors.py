@@ -15,14 +15,15 @@ INTERRUPTIONS = (
     "java.io.InterruptedIOException",
     "java.nio.channels.ClosedByInterruptException",
 )
-"""The text by which Spark recognises the effect of a stop."""
+"""The exceptions by which Spark recognises that a stop has interrupted a query."""
 MAX_CHARS = 4000
 """Maximum number of characters in the text."""
 _MAX_INTERRUPTED = 300
 
 
 def shortened(text: str) -> str:
-    """A JVM's error without the frames of Java's stack, for a ``Py4JError``; the middle is left out if it is long."""
+    """The text of a JVM's error for a ``Py4JError``: without the frames of Java's stack, and without its middle if it
+    is long."""
     kept = "\n".join(line for line in text.splitlines() if not line.startswith(("\tat ", "\t... ")))
     found = next((name for name in INTERRUPTIONS if name in text), None)
     if found is not None:
@@ -37,13 +38,12 @@ def shortened(text: str) -> str:
 
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (A row for .+)$", re.MULTILINE)
-"""The error of a table's condition that Spark evaluates."""
+"""The message of an error that a table's condition has raised in Spark."""
 
 
 def our_sentence(text: str) -> str:
-    """The message of this package inside an error of Spark's, from a task or the driver; empty if there is none, or if
-    the error is an interruption.
-    """
+    """This package's message inside an error of Spark, from a task or the driver; empty if there is none, or if the
+    error is an interruption."""
     if any(name in text for name in INTERRUPTIONS):
         return ""
     found = _OURS.findall(text) or _RAISED.findall(text)

@@ -9,7 +9,8 @@ from typing import Any
 from oncelog.spark.private_apis.uses import private_api
 
 GROUP = "spark.jobGroup.id"
-"""The local property with the group of a thread's jobs (``SparkContext.setJobGroup``); of a query its run's id."""
+"""The local property with the group of a thread's jobs (``SparkContext.setJobGroup``); for a query it is the run's
+id."""
 
 
 def _default_parallelism(context: Any) -> int:
@@ -32,7 +33,8 @@ def slots(context: Any) -> int:
 
 
 def _block_managers(context: Any) -> frozenset[str]:
-    """The executors' addresses, from a method for Spark's developers; a restarted executor has another port."""
+    """The fallback for :func:`executors`: the executors' addresses, from a method for Spark's developers. A restarted
+    executor has another port."""
     addresses = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(" ")
     return frozenset(str(addresses).split())
 
@@ -94,9 +96,8 @@ def ids_of_tag(context: Any, tag: str) -> list[int]:
 
 @contextmanager
 def own_group(context: Any, tag: str) -> Iterator[None]:
-    """The fallback for :data:`ids_of_tag` where Spark cannot find jobs by tags: this thread's jobs are in the group
-    ``tag``.
-    """
+    """The fallback for :data:`ids_of_tag` where Spark cannot find jobs by tags: puts this thread's jobs in the group
+    ``tag``."""
     before = context.getLocalProperty(GROUP)
     context.setLocalProperty(GROUP, tag)
     try:
@@ -119,7 +120,8 @@ def _one_by_one(spark: Any) -> Callable[[], None]:
 
 
 def _public_settings(spark: Any) -> Mapping[str, str]:
-    """The settings, except those that Spark hides from ``SET``: before 4.0, all with a secret-sounding name."""
+    """The session's settings without those that Spark hides from ``SET``: before 4.0, all whose names suggest a
+    secret."""
     if hasattr(spark.conf, "getAll"):
         return dict(spark.conf.getAll)
     hidden = "*********(redacted)"
@@ -138,9 +140,10 @@ def _public_settings(spark: Any) -> Mapping[str, str]:
     loses="two calls to the JVM for each setting of the session",
 )
 def give_settings(spark: Any) -> Callable[[], None]:
-    """Give the tasks of the jobs that this thread starts the session's settings; returns a function that undoes this.
+    """Pass the session's settings to the tasks of the jobs that this thread starts; returns a function that undoes
+    this.
 
-    Spark does so for what it executes itself (``SQLExecution.withSQLConfPropagated``).
+    Spark does the same for what it executes itself (``SQLExecution.withSQLConfPropagated``).
     """
     scala = spark.sparkContext._jsc.sc()
     before = scala.getLocalProperties()

@@ -1,4 +1,5 @@
-"""DataFrames below their public methods: rows as Arrow, a shuffle that is run first, and Arrow's types for Spark's."""
+"""Functions below the public methods of DataFrames: rows as Arrow, a shuffle that runs at once, and Arrow types for
+Spark's."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_arrow(rows: DataFrame) -> pa.Table:
-    """All rows, on the driver, in the types that Spark sends."""
+    """All rows as an Arrow table on the driver, in the types in which Spark sends them."""
     if hasattr(rows, "toArrow"):
         found: pa.Table = rows.toArrow()
         return found
@@ -37,7 +38,7 @@ def _row_by_row(rows: DataFrame) -> pa.Table:
     loses="small batches take longer",
 )
 def collect(rows: DataFrame) -> pa.Table:
-    """:func:`to_arrow` for PySpark 3.5."""
+    """All rows as an Arrow table, on PySpark 3.5."""
     import pyarrow as pa
 
     found: list[pa.RecordBatch] = rows._collect_as_arrow()  # type: ignore[operator]
@@ -60,7 +61,7 @@ def _checkpointed(planned: DataFrame, into: SparkSession, has_run: Callable[[], 
     loses="executors keep a second copy of the shuffled batches, and pass more of them at a time to Python",
 )
 def run_shuffle(planned: DataFrame, into: SparkSession, has_run: Callable[[], bool]) -> DataFrame:
-    """Run the shuffle that ends a plan; its result as rows of the session ``into``.
+    """Run the shuffle at the end of a plan; returns its result as rows of the session ``into``.
 
     Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does.
 
@@ -96,7 +97,8 @@ def _arrow_schema_of_session(columns: StructType) -> pa.Schema:
     loses="a job for the types of columns, in the active session",
 )
 def arrow_schema(columns: StructType) -> pa.Schema:
-    """The columns as Arrow types, timestamps in UTC: later PySpark releases take the time zone as an argument."""
+    """The columns as Arrow types, with timestamps in UTC. PySpark's own function takes the time zone as an argument in
+    later releases."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     convert: Any = to_arrow_schema
@@ -127,7 +129,7 @@ def _spark_type_of_session(kind: pa.DataType) -> DataType:
     loses="the active session determines the types of columns",
 )
 def spark_type(kind: pa.DataType) -> DataType:
-    """Spark's type for an Arrow type; timestamps without a time zone stay without one."""
+    """The Spark type for an Arrow type; timestamps without a time zone stay without one."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     return from_arrow_type(kind, prefer_timestamp_ntz=True)

@@ -93,7 +93,7 @@ def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
     """The query whose session ``rows`` belong to, and the query whose batch this thread runs; one entry if they are the
     same.
 
-    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a
+    Neither is certain: joined rows have the session of the left side, which may belong to another query; and a
     long-lived thread keeps the properties of the batch in which it was started.
     """
     session: Any = rows.sparkSession._jsparkSession
@@ -115,7 +115,7 @@ def _described(query: Any) -> ActiveStream:
 
 
 def _is_in(query: Any, session: Any) -> bool:
-    """Whether a query's batches run in the session, given as a Java object."""
+    """Whether a query runs its batches in the session, which is a Java object."""
     if not _is_before_4():
         return bool(query.sparkSessionForStream().equals(session))
     last = query.lastExecution()
@@ -131,9 +131,8 @@ def _batch_of(query: Any) -> int | None:
 
 
 def _is_before_4() -> bool:
-    """Checks for a member by calling it, because py4j does not list an object's members: every name looks like a
-    method.
-    """
+    """Whether this is PySpark 3. The version is compared, because py4j treats every name of an object as a method, even
+    if it does not exist."""
     from pyspark import __version__
 
     return __version__.startswith("3.")
@@ -159,9 +158,8 @@ def _as_spark_chooses(spark: Any) -> str | None:
     loses="checkpoints on a local disk are written as Spark chooses",
 )
 def plain_checkpoint_files(spark: Any) -> str | None:
-    """The class for :data:`CHECKPOINT_FILES` that is Spark's fallback for file systems that Hadoop's newer interface
-    does not know.
-    """
+    """The class for :data:`CHECKPOINT_FILES` that Spark uses for file systems without support in Hadoop's newer
+    ``FileContext``."""
     for name in _PLAIN_FILES:
         if has_class(spark, f"{_STREAMING}.{name}"):
             return f"{_STREAMING}.{name}"

@@ -1,7 +1,7 @@
-"""Parses English messages of Spark and Java, for decisions where Spark has no error code, and for messages to show.
+"""Parses English messages of Spark and Java, where Spark has no error code, and for messages to users. Pure.
 
-Pure. If Spark changes a wording, the function returns None or False, and its caller assumes the safer case: the batch
-is computed again, or the error is final.
+If Spark changes a wording, the function returns None or False, and its caller assumes the safer case: the batch is
+computed again, or the error is final.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 
 
 def lost_writer(error: Exception) -> str | None:
-    """Why a barrier stage has ended, in Spark's words: a writer, its Python worker or its executor died. None for
-    another failure of the job, which is final. Seen on 3.5.9 to 4.3.0.
-    """
+    """Spark's reason why a barrier stage has ended, if a writer, its Python worker or its executor died. None for
+    another failure of the job, which is final. Seen on 3.5.9 to 4.3.0."""
     _, found, rest = str(error).partition(_STAGE_FAILED)
     if not found:
         return None
@@ -39,20 +38,20 @@ _SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint of
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
 """The error that a user's function or a library raised in a worker."""
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
-"""Spark's error inside a Python function that Spark had called, through PySpark or py4j: the cause in Spark's own
-words."""
+"""Spark's error inside a Python function that Spark has called, through PySpark or py4j; the group is Spark's own
+message."""
 _WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
 def sources_changed(text: str) -> tuple[str, str] | None:
-    """The numbers of sources of the checkpoint and of the query, if Spark refuses the query because they differ."""
+    """The checkpoint's and the query's numbers of sources, if Spark refuses the query because they differ."""
     found = _SOURCES_CHANGED.search(text)
     return None if found is None else (found[1], found[2])
 
 
 def first_cause(text: str) -> str:
-    """The sentence of Spark's long message that names the problem; its first line if there is none."""
+    """The sentence in Spark's long message that names the problem; the first line if there is none."""
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
     wrapped = text.startswith(_WRAPPING)
     first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]

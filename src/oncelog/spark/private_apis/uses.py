@@ -17,8 +17,7 @@ logger = logging.getLogger(__name__)
 
 SEEN = "3.5.9, 4.0.5, 4.3.0"
 """The versions on which a session was checked to have everything that the uses need; versions between them were not
-tested. ``tests/compatibility/spark_versions`` checks each.
-"""
+tested. ``tests/compatibility/spark_versions`` checks each."""
 
 
 class ApiMissing(Exception):
@@ -30,7 +29,7 @@ class PrivateApi(Generic[P, T]):
     """A use of a private API; it is called like its function.
 
     :param function: the function that uses the API.
-    :param needs: the members that Spark must have, each as ``owner.member``: an owner of
+    :param needs: the members that Spark must have, each as ``owner.member``; the owners are those of
         ``tests/support/private_spark_apis.py``.
     :param seen: the versions of PySpark on which it worked.
     :param buys: its benefit for users.
@@ -64,7 +63,7 @@ class PrivateApi(Generic[P, T]):
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
 
     def is_missing(self, *given: P.args, **named: P.kwargs) -> bool:
-        """Whether Spark lacks the API; calls the function if no call has shown that yet."""
+        """Whether Spark lacks the API. Calls the function unless an earlier call has shown this."""
         known = this_process().part(KnownApis)
         if self.name not in known.there | known.missing:
             self(*given, **named)
@@ -74,7 +73,7 @@ class PrivateApi(Generic[P, T]):
 def private_api(
     *needs: str, buys: str, instead: Callable[P, T], loses: str, seen: str = SEEN
 ) -> Callable[[Callable[P, T]], PrivateApi[P, T]]:
-    """Makes a function a :class:`PrivateApi`."""
+    """A decorator that makes a function a :class:`PrivateApi`."""
     return lambda function: PrivateApi(function, needs, seen, buys, instead, loses)
 
 
@@ -86,7 +85,7 @@ class KnownApis:
         self.missing: set[str] = set()
 
     def say_missing(self, name: str, loses: str, error: object) -> None:
-        """Log once that Spark lacks the use."""
+        """Log that Spark lacks an API, unless it was logged before."""
         if name not in self.missing:
             self.missing.add(name)
             logger.info("this Spark has nothing for %s (%s): %s", name, _first_line(error), loses)
@@ -97,21 +96,22 @@ class KnownApis:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """The exceptions for a missing attribute, module, class, method or argument; py4j's only where it is used."""
+    """The exceptions that a missing attribute, module, class, method or argument raises; with py4j's if py4j is in
+    use."""
     py4j = sys.modules.get("py4j.protocol")
     here = (ApiMissing, AttributeError, ImportError, TypeError)
     return here if py4j is None else (*here, py4j.Py4JError)
 
 
 def _means_missing(error: Exception) -> bool:
-    """Whether the error is py4j's own: neither a Java exception nor a lost connection, which are subclasses of
-    ``Py4JError``.
-    """
+    """Whether an error may mean that the API is missing. Java exceptions and lost connections, which are subclasses of
+    ``Py4JError``, do not count."""
     py4j = sys.modules.get("py4j.protocol")
     return py4j is None or not isinstance(error, py4j.Py4JError) or type(error) is py4j.Py4JError
 
 
 def _first_line(error: object) -> str:
-    """Whether py4j reports a missing Java method, which it names after the first line."""
+    """The line of an error that names a missing Java method, which is not py4j's first line; otherwise the first
+    line."""
     lines = [line for line in str(error).splitlines() if "does not exist" in line] or str(error).splitlines()
     return lines[0].removeprefix("py4j.Py4JException: ") if lines else type(error).__name__

@@ -13,7 +13,7 @@ from oncelog.spark.private_apis.uses import ApiMissing, private_api
 
 
 def _runs_pyspark() -> bool:
-    """Whether PySpark's programs for workers are running here; the driver imports neither."""
+    """Whether PySpark's worker programs run in this process; the driver imports none of their modules."""
     return "pyspark.worker_util" in sys.modules or "pyspark.daemon" in sys.modules
 
 
@@ -43,10 +43,10 @@ def _no_connection() -> socket.socket | None:
     loses="the input of small tasks waits for delayed acknowledgements",
 )
 def jvm_connection() -> socket.socket | None:
-    """The TCP socket from which PySpark's ``main(infile, outfile)``, further down the stack, reads; None if it reads
-    from something else.
+    """A duplicate of the TCP socket from which PySpark's ``main(infile, outfile)`` on this thread's stack reads; None
+    if it reads from something else.
 
-    The caller closes this duplicate; PySpark's own socket stays open.
+    The caller closes the duplicate; PySpark's own socket stays open.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None and not (frame.f_code.co_name == "main" and "infile" in frame.f_locals):
@@ -75,9 +75,10 @@ def _may_do_more() -> bool:
     loses="the columns are checked and the broker is asked again before each commit",
 )
 def only_commits() -> bool:
-    """Whether Spark started this process to commit batches of streams.
+    """Whether Spark started this process to commit the batches of streams.
 
-    In such a process Spark creates a batch's writer again, from the same options as the writer whose tasks have run.
+    In such a process, Spark creates a batch's writer a second time, from the options of the writer whose tasks have
+    run.
     """
     return "pyspark.sql.worker.python_streaming_sink_runner" in sys.modules
 
@@ -96,7 +97,7 @@ def _by_serializer() -> Any:
     loses="nothing: PySpark's serializer does the same",
 )
 def pickler() -> Any:
-    """The serializer with ``dumps`` and ``loads`` for functions and classes of a program."""
+    """The serializer that Spark uses for functions and classes of a program, with ``dumps`` and ``loads``."""
     from pyspark import cloudpickle
 
     return cloudpickle

@@ -39,7 +39,7 @@ Access: TypeAlias = "str | Mapping[str, Any]"
 FAIL, NULL, REPORT = "fail", "null", "report"
 VALUE, PROBLEM = "value", "problem"
 TIMEOUT: Mapping[str, Any] = {"timeout_s": 60.0, "retries": 8}
-"""How long workers wait for a registry that restarts, unless ``Access`` says otherwise."""
+"""How long workers wait for a registry that restarts, unless the ``Access`` sets something else."""
 MAX_READERS = 100
 
 
@@ -55,15 +55,14 @@ def from_registry(
 ) -> Column:
     """Decodes a column of values in Confluent's wire format to the columns of a subject's schema.
 
-    Each value is read with the schema that it was written with, by the header that names it or the id that it carries,
-    into ``subject``'s schema.
-    A record becomes a struct; other types are those of Spark's ``from_avro``.
+    Each value is decoded with the schema that it was written with, which a header or the prefix of the value names, and
+    then resolved to ``subject``'s schema. A record becomes a struct; other types are those of Spark's ``from_avro``.
 
     :param subject: ``orders-value`` for its latest version at this moment, or ``orders-value:3``.
     :param message: the message of a Protobuf file; its first one unless given.
     :param malformed: what happens to a value that cannot be read: ``fail`` fails the query, ``null`` gives null, and
         ``report`` makes the column a struct of ``value`` and ``problem``, the reason.
-    :param headers: the column ``headers`` (option ``includeHeaders``), where producers name schemas there by id or
+    :param headers: the column ``headers`` (option ``includeHeaders``), if producers name schemas in headers by id or
         GUID; without it, only the prefix of a value counts.
     :param is_key: whether these are keys, for which another header counts.
     :raises SchemaRegistryError: the registry does not have the subject, or cannot be asked.
@@ -85,10 +84,10 @@ def to_registry(
     schema: str | Schema | None = None,
     message: str = "",
 ) -> Column:
-    """A column of structs as values in Confluent's wire format.
+    """Encodes a column of structs as values in Confluent's wire format.
 
-    :param subject: the subject whose latest version is written, or ``orders-value:3``; with ``schema``, where that is
-        registered.
+    :param subject: the subject whose latest version is used, or a version, ``orders-value:3``; with ``schema``, the
+        subject in which the schema is registered.
     :param schema: an Avro schema (:func:`avro_schema` makes one of columns), or a :class:`~oncelog.schemas.Schema`.
     :param message: the message of a Protobuf file; its first one unless given.
     :raises SchemaRegistryError: the registry does not have the subject, refuses the schema, or cannot be asked.
@@ -100,9 +99,9 @@ def to_registry(
 
 
 def avro_schema(columns: StructType, name: str) -> str:
-    """The Avro schema of a record with these columns: each may be null, which is its default.
+    """The Avro schema of a record with these columns; each field may be null, which is its default.
 
-    :raises SchemaError: Avro does not have the type of a column, or cannot have its name.
+    :raises SchemaError: Avro lacks the type of a column, or does not allow its name.
     """
     return value_writing.avro_schema(_arrow_struct(columns), name).text
 
@@ -202,7 +201,10 @@ def _on_arrays(function: Callable[..., pa.Array], kind: DataType, *columns: Colu
 
 
 def check_written(columns: StructType, target: ReaderSchema) -> None:
-    """:raises SchemaError: the columns do not fit the schema that they are to be written with."""
+    """Check that columns fit the schema with which they are to be written.
+
+    :raises SchemaError: they do not.
+    """
     ColumnWriter(target).check(_arrow_struct(columns))
 
 
@@ -213,7 +215,7 @@ def _picklable(registry: Access) -> Access:
 
 
 class _Decode(VersionChecked):
-    """The function with which a worker reads an array of values."""
+    """Decodes an array of values, in a worker."""
 
     def __init__(
         self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None, *, is_key: bool
@@ -240,7 +242,7 @@ class _Decode(VersionChecked):
 
 
 class _Encode(VersionChecked):
-    """The function with which a worker writes an array of rows."""
+    """Encodes an array of rows, in a worker."""
 
     def __init__(self, target: ReaderSchema) -> None:
         self._target = target

@@ -1,8 +1,8 @@
-"""The registry's answers about the schema ids of a micro-batch, collected from all tasks.
+"""The registry's answers about the schema ids of a micro-batch, collected from all tasks. Called by pipelines.
 
-Called by pipelines. A pipeline reads a source once for the rows that fit and once for the dead letters, in different
-tasks. If the registry learned an id between the two reads, a record would be in neither. So the tasks
-report the answers that they got, and a batch in which two answers differ is not committed.
+A pipeline reads a source once for the rows that fit and once for the dead letters, in different tasks. If an id were
+registered between the two reads, a record could be in neither result. So the tasks report the answers that they got,
+and a batch in which two answers about an id differ is not committed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Verdicts:
         self._answers = context.accumulator({}, _Union())
 
     def begin(self) -> None:
-        """Begin a batch; on the driver."""
+        """Discard all answers before a batch; on the driver."""
         self._answers.value = {}
 
     def add(self, verdicts: Mapping[int, str]) -> None:

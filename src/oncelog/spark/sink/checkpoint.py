@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 
 LAST_WRITE_FOLDER = "oncelog"
 READS_OF_PIPELINE = "reads"
-"""The file of a pipeline whose reads have names: see :func:`oncelog.spark.pipeline.reads.keep_reads`."""
+"""The name of the file with the positions of a pipeline's reads: see
+:func:`oncelog.spark.pipeline.reads.keep_reads`."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
-"""Schemes that Hadoop and pyarrow spell differently."""
+"""URL schemes for which Hadoop and pyarrow have different names."""
 _LONGEST_NAME = 230
 _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""The exceptions while parsing a file that Spark did not write."""
+"""The exceptions that parsing raises for a file that Spark did not write."""
 
 
 class CheckpointError(OncelogError):
@@ -59,7 +60,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, location: str) -> Checkpoint:
-        """The checkpoint at a location spelt as in Spark; reads nothing yet."""
+        """The checkpoint at a location in Spark's notation; nothing is read yet."""
         return cls(location, *_file_system(location))
 
     @property
@@ -82,7 +83,7 @@ class Checkpoint:
         return self._id_in(text)
 
     def check_id(self) -> None:
-        """Raises CheckpointError if there is a file with the query's id that Spark could not read, either."""
+        """Raises CheckpointError if the file with the query's id exists but is not readable, for Spark either."""
         text = self._read("metadata")
         if text is not None:
             self._id_in(text)
@@ -119,7 +120,7 @@ class Checkpoint:
         return sorted(int(name) for name in self._names(log) if name.isdecimal())
 
     def folders(self) -> list[str]:
-        """The names of subfolders: in the parent folder of checkpoints, the checkpoints' names."""
+        """The names of the subfolders; in a folder of checkpoints, these are the checkpoints' names."""
         from pyarrow.fs import FileType
 
         return self._names("", FileType.Directory)
@@ -155,7 +156,7 @@ class Checkpoint:
             raise self._strange(name) from None
 
     def remember(self, last_write: LastWrite) -> None:
-        """Store ``memory``, before the batch is written, so that no batch is in the log without it."""
+        """Store the last write of a sink, before its batch is written, so that the log never has a batch without it."""
         name = _last_write_file(last_write.key)
         fields: dict[str, object] = {
             "clusterId": last_write.cluster_id,
@@ -172,11 +173,12 @@ class Checkpoint:
         self._write(name, json.dumps(fields).encode())
 
     def kept(self, name: str) -> bytes | None:
-        """The data stored under a name next to the last writes; None if there is none."""
+        """The data stored under a name in the sink's folder; None if there is none."""
         return self._read(f"{LAST_WRITE_FOLDER}/{name}")
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store ``data`` under a name without a dot, so that no last write has the same name."""
+        """Store ``data`` under a name in the sink's folder. The name has no dot, so that it is never that of a last
+        write."""
         self._write(f"{LAST_WRITE_FOLDER}/{name}", data)
 
     # --- files
@@ -191,9 +193,9 @@ class Checkpoint:
             raise self._unreadable(name, error) from error
 
     def _read_of_batch(self, log: str, batch_id: int) -> bytes | None:
-        """The error for an empty file: Spark does not sync its writes, so a power failure may leave the newest files
-        empty.
-        """
+        """The content of a batch's file in ``offsets`` or ``commits``; None if it does not exist. Raises
+        CheckpointError for an empty file: Spark does not sync its writes, so a power failure may leave the newest files
+        empty."""
         data = self._read(f"{log}/{batch_id}")
         if data is not None and not data.strip(b"\0"):
             raise CheckpointError(
@@ -204,7 +206,10 @@ class Checkpoint:
         return data
 
     def _names(self, folder: str, kind: FileType | None = None) -> list[str]:
-        """:param kind: files unless given."""
+        """The names in a folder.
+
+        :param kind: the kind of entries; files by default.
+        """
         from pyarrow.fs import FileSelector, FileType
 
         wanted = FileType.File if kind is None else kind
@@ -215,7 +220,7 @@ class Checkpoint:
             raise self._unreadable(folder, error) from error
 
     def _write(self, name: str, data: bytes) -> None:
-        """Write under another name and rename, so that an existing file is always complete."""
+        """Write a file under another name and rename it, so that an existing file is always complete."""
         from pyarrow.fs import FileType
 
         path = f"{self._root}/{name}"
@@ -287,7 +292,7 @@ def plan_with(
     table: str = "",
     others: Mapping[str, Marker] | None = None,
 ) -> BatchPlan:
-    """The plan of a batch after ``previous``; the other parameters are those of :func:`plan_of`."""
+    """The plan of a batch that follows ``previous``; the other parameters are those of :func:`plan_of`."""
     key = last_write_key(group, facts.cluster_id if table else "")
     remembered = None if table and not facts.cluster_id else checkpoint.remembered(key)
     elsewhere = None
@@ -314,11 +319,11 @@ def plan_with(
 
 
 def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: OffsetLogEntry) -> None:
-    """Check sources that return: Spark forgets a named source that two batches lack, and restarts it at its
-    ``startingOffsets``.
+    """Check sources that return to the query: Spark forgets a named source that two batches lack, and restarts it at
+    its ``startingOffsets``.
 
-    Raises CheckpointError if a source has returned and does not begin where it was, as far as Spark's plans show.
-    Pipelines position their reads themselves.
+    Raises CheckpointError if a source has returned and does not begin at its old position, as far as Spark's plans
+    show. Pipelines position their reads themselves.
     """
     now, before = offsets_by_source(batch.offsets), offsets_by_source(previous.offsets)
     came = {name for name, line in now.items() if name not in before and not name.isdecimal() and is_ours(line)}
@@ -342,21 +347,22 @@ def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: Offs
 
 
 def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
-    """The group of a query's marker, also its transactional id: each destination has its own.
+    """The group of a query's marker, which is also its transactional id; each destination has its own.
 
     :param topic: the option ``topic``; empty if the rows name their topics.
-    :param name: the sink's name, if a query has several.
+    :param name: the sink's name, if a query has several sinks.
     """
     return f"{prefix}{GROUP_WORD}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
 
 
 def named_group(prefix: str, batch_id: int, topic: str) -> str:
-    """The group of the marker of a batch write with an id: each id of a prefix has its own."""
+    """The group of the marker of a batch write with a ``batchId``; each id under a prefix has its own."""
     return f"{prefix}{GROUP_WORD}{batch_id}:{topic}"
 
 
 def _last_write_file(key: str) -> str:
-    """The name of a last write's file: the key, or its beginning and a hash: most file systems allow 255 bytes."""
+    """The name of the file of a last write: the key, or the key's beginning and a hash, because most file systems allow
+    only 255 bytes."""
     name = quote(key, safe="")
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(key.encode()).hexdigest()}"
@@ -365,7 +371,7 @@ def _last_write_file(key: str) -> str:
 
 @functools.lru_cache(maxsize=128)
 def _file_system(location: str) -> tuple[FileSystem, str]:
-    """The file system of a location spelt as in Hadoop, and the path in it without a trailing slash."""
+    """The file system of a location in Hadoop's notation, and the path in it without a trailing slash."""
     from pyarrow.fs import FileSystem, LocalFileSystem
 
     scheme, separator, rest = location.partition(":")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 CLAIM_TIMEOUT_S = 30.0
-"""How long to wait for the worker of an earlier run of the query to end."""
+"""Seconds to wait for the worker of an earlier run of the query to end."""
 
 
 class StartSession:
-    """The session in which the query was started: the active one when Spark unpickles its function."""
+    """The session in which the query was started: the active session when Spark unpickles the query's function."""
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.spark = spark
@@ -65,15 +65,14 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
 
 
 class QueryClaims:
-    """Queries whose batches only this process writes on this machine; kept by the process."""
+    """The queries whose batches only this process writes on this machine; kept by the process."""
 
     def __init__(self) -> None:
         self._locked: dict[str, int] = {}
 
     def claim(self, query_id: str) -> bool:
-        """Claim the query for this process until it ends or this is closed; returns False if another process has
-        claimed it.
-        """
+        """Claim a query for this process, until the process ends or the claims are closed; returns False if another
+        process has claimed it."""
         if query_id in self._locked or sys.platform == "win32":
             return True
         import fcntl

@@ -33,9 +33,10 @@ from oncelog.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class SinkLogState:
-    """The cluster's view of a group: its offsets, its transaction, and the ends of the topic of its marker.
+    """The cluster's data about a marker group: its offsets, its transaction, and the ends of the marker's topic.
 
-    :param topic_ids: the id of the topic that the checkpoint remembers for its marker, if there is one and it exists.
+    :param topic_ids: the id of the marker's topic that the checkpoint names; empty if it names none, or the topic does
+        not exist.
     """
 
     facts: ClusterFacts
@@ -125,7 +126,7 @@ class Diagnosis:
         )
 
     def _log_ends(self) -> str:
-        """The ends of the non-empty partitions, each listed, and the number of empty partitions."""
+        """The end of each partition that has records, and the number of empty partitions."""
         ends = [f"{partition} ends at {end}" for partition, end in sorted(self.ends.items()) if end]
         if empty := len(self.ends) - len(ends):
             ends.append(f"{empty} partition{'s' if empty > 1 else ''} without a record")
@@ -166,7 +167,7 @@ def diagnose(
 class ComingBatch:
     """The batch that the next start will run.
 
-    :param plan: the last plan again, or a new one as Spark would make it now.
+    :param plan: the last planned batch, if it is repeated; otherwise a new plan as Spark would make it now.
     :param last: the last batch that Spark planned; None if there is none yet.
     :param ended: the last completed batch by Spark's commit log.
     """
@@ -206,7 +207,7 @@ def next_plan(
 
 
 def predict(coming: ComingBatch, marker: Marker | None, found: Found, now_ms: int) -> tuple[str, str]:
-    """The verdict, ``write``, ``skip`` or ``refuse``, and why."""
+    """The verdict on the next start (``write``, ``skip`` or ``refuse``), and the reason."""
     plan = coming.plan
     decision = decide(plan, found, now_ms)
     verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
@@ -221,10 +222,8 @@ def predict(coming: ComingBatch, marker: Marker | None, found: Found, now_ms: in
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
-    """The groups to examine: the named group, otherwise the groups that the checkpoint remembers.
-
-    Raises CheckpointError if there is none.
-    """
+    """The groups to examine: only the named one, or all groups that the checkpoint contains if none is named. Raises
+    CheckpointError if there is none."""
     groups = [named] if named else [one.group for one in checkpoint.last_writes() if not one.table]
     if not groups:
         raise CheckpointError(

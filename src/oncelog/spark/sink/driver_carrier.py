@@ -1,7 +1,7 @@
-"""The driver's way to carry the records of a batch, which it holds encoded, into the transaction.
+"""Writes the records of a batch from the driver, which holds them encoded.
 
-Called by ``spark.sink.writers``, and by ``spark.executors`` for batches that are small enough. The writers of its
-counterpart, :class:`oncelog.spark.executors.carrier.ExecutorsCarrier`, use the same counter and observer.
+Called by ``spark.sink.writers``, and by ``spark.executors`` for batches that are small enough. The tasks of the other
+carrier, :class:`oncelog.spark.executors.carrier.ExecutorsCarrier`, use the same counter and observer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oncelog.spark.sink.topic_transaction import TopicTransaction
 
 
 class DriverCarrier:
-    """Carries encoded batches that this process holds; implements :class:`oncelog.spark.sink.engine.Carrier`.
+    """Writes encoded batches that this process holds; implements :class:`oncelog.spark.sink.engine.Carrier`.
 
     :param batches: in task order; read once.
     :param count: their number.
@@ -37,9 +37,8 @@ class DriverCarrier:
 
 
 def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The batches. Calls the observer when half of them are taken: by then all of that half except the last window have
-    been sent.
-    """
+    """The same batches. The observer is called once half of them are taken; by then all of that half are sent, except
+    those still held in a lane's window."""
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

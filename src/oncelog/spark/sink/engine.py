@@ -1,4 +1,4 @@
-"""Writes one batch exactly once: the only way from a batch to a destination.
+"""Writes one batch exactly once; every write to a destination goes through this module.
 
 Called with each batch by ``format("oncelog")`` (:mod:`oncelog.spark.sink.writers`), and by ``for_each_batch`` and
 ``write`` (:mod:`oncelog.spark.executors.write`). No I/O: :class:`SinkTransaction` hides the destination, and
@@ -7,11 +7,13 @@ Called with each batch by ``format("oncelog")`` (:mod:`oncelog.spark.sink.writer
 A batch is identified by its query, its number and a fingerprint of its plan
 (:class:`~oncelog.spark.sink.marker.BatchPlan`). The destination stores the marker of the last batch that it accepted
 (:class:`~oncelog.spark.sink.marker.Marker`), and :func:`~oncelog.spark.sink.marker.decide` compares the two: write,
-skip or refuse. Invariants:
+skip or refuse.
+
+Invariants:
 
 - The marker is in the same transaction as the records, so either both are visible or neither is.
-- A missing marker counts only if it is read after :meth:`SinkTransaction.begin` has ended a dead run's transaction and
-  fenced any process that might still be writing: from then on the marker does not change.
+- A missing marker counts only if it is read after :meth:`SinkTransaction.begin` has aborted the transaction of a run
+  that died, and has fenced any process that might still be writing: from then on the marker does not change.
 - A run whose batch is written, or older than a written batch, fences no other run: markers never go backwards, so this
   is known beforehand, and a fence would only end the transaction of the run that continues.
 - A failed or unknown commit raises. Spark repeats the batch, and the first two steps of the next run determine the
@@ -43,7 +45,8 @@ from oncelog.spark.sink.marker import (
 
 
 class BatchStep(Enum):
-    """The points between two requests, in order; a crash at each point leaves the destination in a different state."""
+    """The steps of a write, in order. A crash between two steps leaves the destination in a different state each
+    time."""
 
     STARTED = "started"
     FENCED = "fenced"
@@ -76,8 +79,8 @@ class SinkRefused(OncelogError):
 class SinkTransaction(Protocol):
     """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
-    :func:`~oncelog.spark.sink.marker.decide` uses the result of :meth:`read_marker`. A carrier that needs more than
-    this protocol, such as a way to add records, is written for the class that has it.
+    :func:`~oncelog.spark.sink.marker.decide` uses the result of :meth:`read_marker`. A carrier that needs further
+        methods, such as one that adds records, is written for the class that has them.
     """
 
     def look(self) -> Found:
@@ -111,7 +114,8 @@ class CarriedRecords(NamedTuple):
 
 
 class RetryTransaction(NamedTuple):
-    """The transaction has failed as a whole and can be repeated; the reason is for a warning."""
+    """The result of a carrier if the transaction has failed as a whole and can be repeated; the reason is for a
+    warning."""
 
     reason: str
 
@@ -133,7 +137,7 @@ class Carrier(Protocol[Carries]):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """The exceptions that :meth:`carry` raises to have the transaction aborted."""
+        """The exceptions of :meth:`carry` after which the transaction is to be aborted."""
         ...
 
     def carry(self, transaction: Carries, reached: Reached) -> CarriedRecords | RetryTransaction:
@@ -156,7 +160,7 @@ class BatchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EnginePorts:
-    """The engine's collaborators: an observer, a log, the clock and the checkpoint.
+    """What the engine calls: an observer, a log, the clock and the checkpoint.
 
     :param remember: stores the batch's destination in the checkpoint, before anything can be committed.
     """
@@ -170,7 +174,7 @@ class EnginePorts:
 class WriteEngine(Generic[AnyTransaction]):
     """Writes the batch of one plan.
 
-    :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
+    :param plan: None for a batch write without an id: such a write is atomic, but a repeat writes again.
     """
 
     def __init__(self, plan: BatchPlan | NamedWrite | None, transaction: AnyTransaction, ports: EnginePorts) -> None:
@@ -182,10 +186,10 @@ class WriteEngine(Generic[AnyTransaction]):
         self._has_begun = False
 
     def begin(self, *, unless_marked: bool = False) -> None:
-        """Fence and read the marker, as :meth:`write` does first unless this was called. Adds nothing to the
-        transaction.
+        """Fence earlier runs and read the marker. Nothing is added to the transaction. :meth:`write` calls this unless
+        the caller has.
 
-        For a caller that computes the batch's rows meanwhile, in another thread.
+        A caller may compute the batch's rows in another thread meanwhile.
 
         :param unless_marked: fence no run if the destination has a marker of any batch.
         """
@@ -199,10 +203,10 @@ class WriteEngine(Generic[AnyTransaction]):
         self._has_begun = True
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
-        """Write the batch in one transaction, unless its marker says it is written.
+        """Write the batch in one transaction, unless its marker says that it is written.
 
-        Raises OncelogError, or what the carrier raises, unless the batch is written. Any such error before the commit
-        is followed by an abort, so that readers need not wait for a timeout.
+        If the batch cannot be written, raises OncelogError, or the error that the carrier raised. If such an error
+        happens before the commit, the transaction is aborted, so that readers need not wait for a timeout.
         """
         while True:
             decision = self._open(carrier.rows if carrier.exact else None)
@@ -225,11 +229,11 @@ class WriteEngine(Generic[AnyTransaction]):
             return BatchResult(BatchOutcome.WRITTEN, carried)
 
     def keep_proof(self) -> None:
-        """Commit a marker of the batch before, if none proves that this batch is not written.
+        """Commit a marker of the previous batch, if no marker proves that this batch is not written.
 
-        To be called before the batch's rows are computed. Without a marker only the age of the plan proves it, and only
-        while markers cannot have expired. Does nothing if their retention is known, if the batch before was planned
-        recently, or if a marker or the user decides.
+        To be called before the batch's rows are computed. Without a marker, only the age of the plan proves this, and
+        only while markers cannot have expired. Does nothing if the retention of markers is known, if the previous batch
+        was planned recently, or if a marker or the user's choice decides.
         """
         plan, ports = self._plan, self._ports
         if not isinstance(plan, BatchPlan) or plan.retention_ms is not None:
@@ -249,11 +253,10 @@ class WriteEngine(Generic[AnyTransaction]):
         self._ports.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
-        """Decide by the marker that :meth:`begin` reads, after a fence unless the first read was enough.
+        """Decide by the marker that :meth:`begin` reads, after a fence unless the first read was enough. Raises
+        SinkRefused if the batch may be neither written nor skipped.
 
-        Raises SinkRefused if neither writing nor skipping is right.
-
-        :param rows: None if they are not counted yet.
+        :param rows: the number of rows; None if they are not counted yet.
         """
         if not self._has_begun:
             self.begin()
@@ -272,9 +275,9 @@ class WriteEngine(Generic[AnyTransaction]):
         return None if self._plan is None else Marker.of(self._plan, rows)
 
     def _close(self, marker: Marker | None, *, skipped: bool = False) -> None:
-        """Add the marker to what was carried, and commit.
+        """Add the marker to the transaction with the records, and commit.
 
-        :param skipped: the batch counts as written, and no record was added.
+        :param skipped: whether the batch counts as written, so that no record was added.
         """
         try:
             if marker is not None:
@@ -294,7 +297,7 @@ class WriteEngine(Generic[AnyTransaction]):
             self._ports.remember(last_write)
 
     def _abort(self, cause: Exception) -> None:
-        """Abort the transaction; a failure to do so is noted on ``cause``."""
+        """Abort the transaction; if the abort fails, a note on ``cause`` says so."""
         try:
             self._transaction.end(commit=False)
         except OncelogError as error:

@@ -1,9 +1,9 @@
-"""What a sink does after a full refresh of a declarative pipeline (``spark-pipelines``, PySpark 4.1 and later).
+"""Checks the first write after a full refresh of a declarative pipeline (``spark-pipelines``, PySpark 4.1 and later).
 
-A full refresh gives a flow a new checkpoint: the flow's folder ``STORAGE/_checkpoints/SINK/FLOW`` holds one for each,
-numbered from 0. The flow then reads its source again, and the records that it wrote to a topic stay there. So the first
-batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what to do. Called on the driver, before
-the rows of a micro-batch are computed.
+A full refresh gives a flow a new checkpoint: the flow's folder ``STORAGE/_checkpoints/SINK/FLOW`` has one for each
+refresh, numbered from 0. The flow then reads its source again, and the records that it wrote to a topic stay there. So
+the first batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what to do. Called on the
+driver, before the rows of a micro-batch are computed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class EarlierCheckpoint(NamedTuple):
 
 
 def checkpoints_of(flow: str, before: int, open_checkpoint: OpenCheckpoint) -> Iterator[Checkpoint]:
-    """The checkpoints of a flow below a number, the newest first."""
+    """The flow's checkpoints with numbers below ``before``, the newest first."""
     return (open_checkpoint(f"{flow}/{number}") for number in range(before - 1, -1, -1))
 
 
@@ -81,7 +81,8 @@ def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: Open
 
 
 def _check_begin(checkpoint: Checkpoint, earlier: EarlierCheckpoint, found: Found) -> None:
-    """Raises SinkRefused unless the first batch begins where the earlier checkpoint has written to."""
+    """Raises SinkRefused unless the first batch begins at the offsets up to which the earlier checkpoint has
+    written."""
     before = earlier.checkpoint.location
     until = written_until(earlier.checkpoint, found)
     again = f"remove {checkpoint.location}"
@@ -104,9 +105,9 @@ def _check_begin(checkpoint: Checkpoint, earlier: EarlierCheckpoint, found: Foun
 
 
 def written_until(checkpoint: Checkpoint, found: Found) -> str | None:
-    """Where the last batch that is written ends, one line per source; None if that is not known.
+    """The end offsets of the last written batch, one line per source; None if they are not known.
 
-    :param found: the marker, read after the fence; None if there is none (any more).
+    :param found: the marker, read after the fence; None if there is none, for instance because it has expired.
     """
     last = max(checkpoint.batches("offsets"), default=0)
     batches = [batch for number in (last, last - 1) if (batch := checkpoint.planned(number)) is not None]

@@ -1,12 +1,13 @@
-"""Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because it is unknown.
+"""Decides from marker and checkpoint whether a micro-batch is to be written, skipped, or refused because its state is
+unknown. Pure.
 
-Pure. Called by the write engine (:mod:`oncelog.spark.sink.engine`) on the driver, for batches that the driver carries
-and for those that executors carry, after it has fenced earlier runs. The :class:`BatchPlan` comes from the checkpoint
+Called by the write engine (:mod:`oncelog.spark.sink.engine`) on the driver after it has fenced earlier runs, for
+batches that the driver writes and for those that executors write. The :class:`BatchPlan` comes from the checkpoint
 (:mod:`oncelog.spark.sink.checkpoint`), the :class:`Marker` from the destination.
 
 A marker does not identify "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
-``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so a proper restart repeats it byte
-for byte. The destination is part of the group's name, so another destination is another writer.
+``offsets/<N>`` of the checkpoint: it is written before the batch runs and never again, so a proper restart repeats it
+byte for byte. The destination is part of the group's name, so another destination has another marker.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 
 GROUP_WORD = "oncelog-marker-"
-"""A part of the name of every marker's group, after the user's prefix."""
+"""The part of every marker group's name that follows the user's prefix."""
 MIN_RETENTION_MS = 60_000
-"""The minimum of ``offsets.retention.minutes``: assumed if the broker's value may not be read."""
+"""The minimum of ``offsets.retention.minutes``, in ms: assumed if the user may not query the broker's value."""
 OFFSETS_IN_MARKER = 3000
-"""Limit on offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
-if it takes less, the marker goes without offsets: they are only shown to users, the fingerprint decides."""
+"""The maximum length of the offsets in a marker, as JSON. A broker accepts 4096 bytes of metadata
+(``offset.metadata.max.bytes``). If a broker accepts less, the marker is written without offsets, which are only shown
+to users: the fingerprint decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,8 @@ class Marker:
 
     @classmethod
     def before(cls, plan: BatchPlan) -> Marker:
-        """The marker of the previous batch, which shows that this batch is not written; for the first batch, that of
-        batch -1.
-        """
+        """The marker of the previous batch, which proves that the plan's batch is not written; for the first batch,
+        that of batch -1."""
         last = plan.previous.batch if plan.previous is not None else None
         if last is None:
             return cls(plan.query_id, plan.number - 1, 0, "unknown", plan.batch.planned_at_ms)
@@ -85,7 +86,7 @@ class Marker:
 
     @classmethod
     def decode(cls, metadata: str) -> Marker | None:
-        """The marker in an offset's metadata; None if no sink wrote it, as with an ordinary consumer."""
+        """The marker in an offset's metadata; None if no sink wrote the metadata, as with an ordinary consumer."""
         try:
             fields = json.loads(metadata)
             return cls(
@@ -116,14 +117,15 @@ class PreviousBatch:
 
 
 class MarkerTopic(NamedTuple):
-    """The topic of option ``markerTopic``, if other than the destination: a broker deletes offsets with their topic."""
+    """The topic that the option ``markerTopic`` names, if it is not a destination: a broker deletes a group's offsets
+    with their topic."""
 
     name: str
     id: str
 
 
 class TopicsSince(NamedTuple):
-    """The topics that a sink has written to from a batch on; none if the rows name them."""
+    """The topics to which a sink has written from a batch on; empty if the rows name their topics."""
 
     since_batch_id: int
     topics: tuple[str, ...]
@@ -133,10 +135,10 @@ class TopicsSince(NamedTuple):
 class LastWrite:
     """The sink's last write; stored in the checkpoint before the sink writes.
 
-    :param since_batch_id: the first batch that was written to this cluster and group without a break.
-    :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, or the
-        cluster gives topics no ids.
-    :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
+    :param since_batch_id: the first batch from which on every batch was written to this cluster and group.
+    :param marker_topic: the topic of the last write's marker; None if that topic is a destination or is never deleted,
+        or if the cluster has no topic ids.
+    :param skipping: the fingerprint of the last batch if it counted as written: until its marker is in the log, the
         other fields do not prove that the batch is missing.
     :param table: the table, if the sink is one: ``cluster_id`` is then the table's id.
     :param topics: the topics of the batches, oldest first; none for a table.
@@ -152,7 +154,7 @@ class LastWrite:
 
     @property
     def key(self) -> str:
-        """Identifies the destination among those of the query: see :func:`last_write_key`."""
+        """A key that distinguishes the destination from others of the query: see :func:`last_write_key`."""
         return last_write_key(self.group, self.cluster_id if self.table else "")
 
     def __str__(self) -> str:
@@ -168,7 +170,8 @@ def last_write_key(group: str, table_id: str) -> str:
 
 
 def describe_topics(topics: Sequence[TopicsSince], until: int | None = None) -> str:
-    """Which batches went to which topics: ``batches 0 to 4 went to topic 'a', those from 5 on to topic 'b'``.
+    """A description of which batches went to which topics, such as ``batches 0 to 4 went to topic 'a', those from 5 on
+    to topic 'b'``.
 
     :param until: the last batch; None if it is not known.
     """
@@ -190,22 +193,21 @@ def name_topics(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """Everything that the driver knows of a micro-batch before the marker is read.
+    """Everything that the driver knows about a micro-batch before it reads the marker.
 
-    :param group: the consumer group of the marker, also the transactional id: one for each query and destination.
-    :param checkpoint: its location, for messages.
+    :param group: the marker's consumer group, also the transactional id: one for each query and destination.
+    :param checkpoint: the checkpoint's location, for messages.
     :param previous: None for batch 0.
-    :param remembered: None if the checkpoint has never written to this group.
-    :param cluster_id: the cluster about to be written.
-    :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
-    :param other_write: if nothing is remembered of this destination: another one to which the checkpoint has written;
-        of batch 0 it may hold the batch.
-    :param others: if the destination has no marker of the group: those that it has of other groups of the query.
-    :param topics: the topics to write, as in :class:`LastWrite`.
-    :param marker_topic: where the marker will be put now, as in :class:`LastWrite`.
-    :param deleted_topic: where the last one was put, if that topic has been deleted since.
-    :param table: the table, if the sink is one; ``cluster_id`` is then its id, empty if there is none, and
-        ``retention_ms`` how long it keeps the identities of batches.
+    :param remembered: the last write to this group; None if the checkpoint has none.
+    :param cluster_id: the cluster to be written to.
+    :param retention_ms: the broker's ``offsets.retention.minutes``, in ms; None if the user may not query it.
+    :param other_write: if ``remembered`` is None: a last write to another destination, which may contain batch 0.
+    :param others: if the destination has no marker of the group: its markers of other groups of the query.
+    :param topics: the topics to write to, as in :class:`LastWrite`.
+    :param marker_topic: the topic of the new marker, as in :class:`LastWrite`.
+    :param deleted_topic: the topic of the last marker, if that topic has been deleted since.
+    :param table: the table, if the sink is one: ``cluster_id`` is then the table's id, empty if there is no table, and
+        ``retention_ms`` is how long the table stores the identities of batches.
     """
 
     group: str
@@ -240,9 +242,9 @@ class BatchPlan:
         return LastWrite(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table, topics)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
-        """A copy of this plan with the marker's topic, and whether the last write's topic was deleted.
+        """A copy of this plan with the marker's topic, and with the topic of the last marker if it was deleted.
 
-        :param topic: empty if deleting it deletes the records too, or if it is never deleted.
+        :param topic: the marker's topic; empty if the records are deleted with it, or if it is never deleted.
         :param ask_ids: looks up the ids of existing topics.
         """
         known = self.remembered
@@ -261,7 +263,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class NamedWrite:
-    """A batch write with an id: it has its own group, in which a marker shows that it is written."""
+    """A batch write with an id. Each id has a group of its own, whose marker shows that the batch is written."""
 
     group: str
     name: str
@@ -302,9 +304,9 @@ Decision: TypeAlias = Write | Skip | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """Other clients' offsets in place of a marker.
+    """The marker's group has offsets of other clients in place of a marker.
 
-    :param found: a description, for messages.
+    :param found: a description of the offsets, for messages.
     """
 
     found: str
@@ -315,15 +317,15 @@ Found: TypeAlias = Marker | Overwritten | None
 
 
 def is_settled(plan: BatchPlan | NamedWrite, found: Found) -> bool:
-    """Whether no unfenced run can still write the batch: it is written, or a later batch is."""
+    """Whether the plan's batch or a later one is written, so that no unfenced run can still write it."""
     return isinstance(found, Marker) and found.batch_id >= plan.number
 
 
 def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
-    """Decide about the batch of ``plan`` by the destination's marker, which was read after fencing.
+    """Decide about a plan's batch by the destination's marker, which was read after fencing.
 
     :param now_ms: the clock of the deciding process.
-    :param rows: the batch's rows, if they are counted already.
+    :param rows: the number of the batch's rows, if they are counted already.
     """
     if isinstance(found, Overwritten):
         return _decide_overwritten(plan, found.found)
@@ -353,7 +355,8 @@ _LOOK = "look at what the destination holds, then set onMissingMarker to write (
 
 
 def _decide_overwritten(plan: BatchPlan | NamedWrite, offsets: str) -> Decision:
-    """The decision if the marker's group holds other clients' offsets and no marker, so that the state is unknown."""
+    """The decision if the marker's group has other clients' offsets and no marker, so that it is unknown whether the
+    batch is written."""
     batch = (
         f"batchId {plan.number} of {plan.name}"
         if isinstance(plan, NamedWrite)
@@ -367,7 +370,7 @@ def _decide_overwritten(plan: BatchPlan | NamedWrite, offsets: str) -> Decision:
 
 
 def _as_chosen(choice: OnMissingMarker, reason: str, unknown: str, refusal: str) -> Decision:
-    """Apply the user's choice to a batch of which it is unknown whether it is written.
+    """The decision that the user has chosen for a batch of which it is unknown whether it is written.
 
     :param unknown: what is unknown, and why; for the warning.
     """
@@ -424,9 +427,8 @@ def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
 
 
 def _under_another_name(plan: BatchPlan) -> Decision | None:
-    """The decision if the destination has batches of this query under another group: the sink was renamed, or is new.
-    None if that decides nothing.
-    """
+    """The decision if the destination has batches of this query under another group, because the sink was renamed or is
+    new. None if this decides nothing."""
     if not plan.others:
         return None
     group, marker = max(plan.others.items(), key=lambda item: (item[1].batch_id, item[0]))
@@ -479,7 +481,7 @@ def _unknown(plan: BatchPlan, found: str, unknown: str) -> Decision:
 
 
 def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
-    """Why a missing marker does not prove that the batch is missing too; empty if it does."""
+    """Why a missing marker does not prove that the batch is not written; empty if it does."""
     known, previous = plan.remembered, plan.previous
     if known is not None and known.cluster_id != plan.cluster_id:
         return (
@@ -516,7 +518,7 @@ def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
 
 
 def _why_previous_proves_nothing(plan: BatchPlan) -> str:
-    """Why even the previous batch's marker does not prove that this batch is missing; empty if it does."""
+    """Why even the previous batch's marker does not prove that this batch is not written; empty if it does."""
     if plan.deleted_topic:
         return (
             f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted "
@@ -542,7 +544,7 @@ def _expiry(plan: BatchPlan) -> str:
 
 
 NEW_CHECKPOINT = "start with a new checkpoint and, as startingOffsets, the offsets up to which {} is written"
-"""How to continue without the old checkpoint: without these offsets everything would be written again."""
+"""The advice for continuing without the old checkpoint; without the offsets, everything would be written again."""
 WAY_BACK = f"continue with the checkpoint that wrote last, or {NEW_CHECKPOINT}"
 """Advice for the case that the log, or a table, is ahead of a checkpoint."""
 

@@ -1,6 +1,6 @@
-"""How messages name the plan of a batch: when it was made, and up to where it reads.
+"""Describes the plan of a batch in messages: when it was made, and up to which offsets it reads. Pure.
 
-Pure. Called by the modules of this folder that read plans.
+Called by the modules of this package that read plans.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from datetime import UTC, datetime
 from oncelog.spark.kafka.place import Offsets, Place
 
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
-"""The line of a named source (``readStream.name()``, PySpark 4.2 and later); the line of an unnamed one is JSON or
-``-``.
-"""
+"""Matches the line of a named source (``readStream.name()``, PySpark 4.2 and later); the line of an unnamed one is JSON
+or ``-``."""
 _SHOWN = 1000
-"""The maximum length of offsets in a message, which names two plans."""
+"""The maximum length of a plan's offsets in a message; a message may name two plans."""
 
 
 def plan_description(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
-    """Describe the plan of a batch in a message.
+    """Describe the plan of a batch for a message.
 
-    :param offsets: where it ends in each source, one line per source, as Spark wrote it; empty if that is not known.
+    :param offsets: the batch's end offsets, one line per source, as Spark wrote them; empty if they are not known.
     """
     shown = bare_offsets(offsets).replace("\n", ", ")
     up_to, more = f"up to {shown}" if shown else "offsets too long to show", ""
@@ -37,17 +36,15 @@ def bare_offsets(offsets: str) -> str:
 
 
 def next_start(line: str) -> str:
-    """The ``startingOffsets`` that continue where a source's line ends, in the same topics and logs; the line unchanged
-    if it is not the JSON of topics.
-    """
+    """The ``startingOffsets`` that continue at the end of a source's line, in the same topics and logs; the line
+    unchanged if it is not the JSON of topics."""
     place = Place.in_line(line)
     return json.dumps(place._replace(start={}).as_json()) if place is not None and place.offsets else line
 
 
 def offsets_by_source(offsets: str) -> dict[str, str]:
-    """The offsets of a plan by source: by its name if it has one, because its line number then has no meaning,
-    otherwise by its number from 0.
-    """
+    """The end offsets of a plan by source. A source is identified by its name, or without one by its line number from
+    0."""
     found: dict[str, str] = {}
     for number, line in enumerate(offsets.split("\n")):
         named = _NAMED.fullmatch(line)
@@ -56,13 +53,13 @@ def offsets_by_source(offsets: str) -> dict[str, str]:
 
 
 def is_ours(line: str) -> bool:
-    """Whether the line of a source's first batch contains a start, as oncelog's source writes it."""
+    """Whether oncelog's source wrote the line of a source's first batch: only its lines contain a start."""
     place = Place.in_line(line)
     return place is not None and bool(_begin(place))
 
 
 def _begin(first: Place) -> Offsets:
-    """Where a source's first batch begins; empty if its line does not tell."""
+    """The start offsets of a source's first batch; empty if its line does not contain them."""
     # The line of an empty first batch has an end offset but no start
     return first.start or (first.offsets if first.ids or first.epochs or first.marks else {})
 
@@ -70,7 +67,8 @@ def _begin(first: Place) -> Offsets:
 def continues(until: str, begin: str) -> bool:
     """Whether each partition begins at its old end in the same topic; a new partition may begin anywhere.
 
-    :param until: a line of a source that has ended; ``begin`` is that of its first batch since.
+    :param until: the old line of the source, with the ends.
+    :param begin: the line of its first batch afterwards.
     """
     old, new = Place.in_line(until), Place.in_line(begin)
     if old is None or new is None:

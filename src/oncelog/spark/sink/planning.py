@@ -1,7 +1,7 @@
 """Plans a write from its options, the query's checkpoint and the cluster.
 
-Called on the driver, for ``format("oncelog")``, for ``for_each_batch`` and for the executors' path: all of them plan
-micro-batches with this code.
+Called on the driver by ``format("oncelog")`` and by ``for_each_batch``, whether the driver or the executors write: all
+micro-batches are planned by this code.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
 def _in_the_same_topics(
     options: SinkOptions, checkpoint: Checkpoint, plan: BatchPlan, siblings: Collection[str]
 ) -> dict[str, Marker]:
-    """The markers of the query's other groups that may refer to the same records, if its sink got another name or
-    prefix.
+    """The markers of the query's other groups that may refer to the same records, if the query's sink got another name
+    or prefix.
 
-    Each is read after its writer was fenced, as that is an earlier run of this query.
+    Each marker is read after the group's writer was fenced, because that is an earlier run of this query.
     """
     found: dict[str, Marker] = {}
     for one in checkpoint.last_writes():
@@ -139,8 +139,8 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 
 
 def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
-    """Check a full refresh before the rows of a micro-batch are computed, which may take longer than markers are
-    retained.
+    """Check for a full refresh before the rows of a micro-batch are computed, because computing may take longer than
+    markers are retained.
 
     Raises SinkRefused for a full refresh that the options do not allow.
 
@@ -181,7 +181,7 @@ def engine_for(
 
 
 def _fenced(options: SinkOptions, group: str) -> Found:
-    """The marker of another group, after its writer was fenced."""
+    """The marker of another group, read after the group's writer was fenced."""
 
     def with_timeout(timeout_ms: int) -> ProducerTransaction:
         return cluster_for(options).transaction(group, timeout_ms)
@@ -192,16 +192,16 @@ def _fenced(options: SinkOptions, group: str) -> Found:
 
 
 def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:
-    """The group of a micro-batch's marker, also its transactional id.
+    """The group of a micro-batch's marker, which is also its transactional id.
 
-    :param checkpoint: its query's checkpoint; found by the options if None.
+    :param checkpoint: the query's checkpoint; None for the one that the options name.
     """
     checkpoint = checkpoint_at(options.checkpoint_location) if checkpoint is None else checkpoint
     return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.destination, options.sink_name)
 
 
 def _nothing(last_write: LastWrite) -> None:
-    """The ``remember`` of a batch write, which has no checkpoint: does nothing."""
+    """Does nothing: a batch write has no checkpoint in which to store its last write."""
 
 
 def now_ms() -> int:

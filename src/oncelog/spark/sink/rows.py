@@ -1,7 +1,7 @@
-"""The work of a sink task: encodes rows of a DataFrame into record batches, without contacting a broker.
+"""Encodes rows of a DataFrame into record batches in a sink's task, without contacting a broker.
 
 Called by the sink's writers in Spark's workers. The columns are those of Spark's own Kafka connector: ``value``
-(required), ``key``, ``topic``, ``partition``, ``headers``; others are ignored, as there.
+(required), ``key``, ``topic``, ``partition``, ``headers``; others are ignored, as they are there.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ _CHUNK_ROWS = 65_536
 _CHUNK_BYTES = 32 << 20
 _SMALL_CHUNK_BYTES = 4 << 20
 _BATCHES_OF_PARTITION = 2
-"""The minimum number of batches per partition in a block of evenly spread rows: many fill batches better, few stay in a
-CPU cache.
-"""
+"""The minimum number of batches per partition in a block of evenly spread rows: many rows fill batches better, few stay
+in a CPU cache."""
 _STICKY_ROWS = 1024
 """The number of rows without a key that go to one partition before the next partition gets some."""
 
@@ -51,7 +50,7 @@ class BadRow(OncelogError):
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """Positions of the columns in the rows of a DataFrame; None if there is no such column."""
+    """The positions of the sink's columns in the rows of a DataFrame; None for a missing column."""
 
     value: int
     key: int | None
@@ -61,7 +60,8 @@ class SinkColumns:
 
     @classmethod
     def of(cls, schema: StructType, topic_option: str) -> SinkColumns:
-        """Raises ConfigError if a column is missing, has a wrong type, or exists twice."""
+        """The positions of the columns. Raises ConfigError if a column is missing, has a wrong type, or exists
+        twice."""
         positions = positions_of(schema.fieldNames())
         for name, (types, words) in _TYPES.items():
             if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
@@ -92,10 +92,10 @@ HEADERS_TYPES = "map<string,string>, array<struct<key:string,value:string>>, or 
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
-    """Positions of the columns to write; others are ignored. Raises ConfigError if two have one name.
+    """The positions of the columns to write; others are ignored. Raises ConfigError if two columns have one name.
 
-    An exact match wins, the only one that Spark's own connector sees, whatever ``spark.sql.caseSensitive`` says;
-    without one, a name that differs in case counts.
+    A name that matches exactly takes precedence, whatever ``spark.sql.caseSensitive`` says; Spark's own connector
+    accepts no other. Without one, a name that differs in case is used.
     """
     positions: dict[str, int] = {}
     for wanted in _COLUMNS:
@@ -155,7 +155,7 @@ def _headers_conversion(column: StructField) -> str:
 
 
 def _conversion(column: StructField) -> str:
-    """A Spark SQL expression that converts the column to a key, a value, a topic or a partition."""
+    """A Spark SQL expression that converts the column to the type of a key, a value, a topic or a partition."""
     name = quoted_name(column.name)
     if column.name.lower() == "partition":
         return f"cast({name} AS int)"
@@ -172,11 +172,11 @@ _WHOLE_MOMENTS = (
     "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
 )
-"""Options of ``to_json``, which cuts microseconds without them."""
+"""Options of ``to_json``, without which it would truncate microseconds."""
 
 
 def _holds_moments(kind: DataType) -> bool:
-    """Whether a timestamp is in values of this type."""
+    """Whether values of this type contain a timestamp."""
     match kind:
         case StructType():
             return any(_holds_moments(field.dataType) for field in kind.fields)
@@ -190,11 +190,11 @@ def _holds_moments(kind: DataType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A task's encoding settings; made on the driver and sent to the tasks.
+    """The settings with which a task encodes rows; made on the driver and sent to the tasks.
 
-    ``partition_counts`` holds the topic of the topic option, those of the option ``topics`` (``listed``), or every
-    topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together. ``timestamp`` is the position
-    of a column with the records' timestamps, if they are not the time of writing.
+    ``partition_counts`` contains the topic of the option ``topic``, those of the option ``topics`` (``listed``), or
+    every topic if rows name their topics. ``max_request_bytes`` limits a row, key and value together. ``timestamp`` is
+    the position of a column with the records' timestamps, if they are not the time of writing.
     """
 
     columns: SinkColumns
@@ -209,10 +209,11 @@ class Encoding:
 
 
 class TaskEncoder:
-    """Encodes the rows of one task, in order, into record batches in appending order.
+    """Encodes the rows of one task, in order, into record batches in the order in which they are to be appended.
 
-    :param seed: where rows without a key begin: differs between tasks and batches, so that all partitions get some.
-    :param now_ms: timestamp of the records.
+    :param seed: decides with which partition rows without a key begin; differs between tasks and batches, so that all
+        partitions get rows.
+    :param now_ms: the timestamp of the records.
     """
 
     def __init__(self, encoding: Encoding, *, seed: int, now_ms: int) -> None:
@@ -228,7 +229,7 @@ class TaskEncoder:
         self._bases: dict[str, int] = {}
         self._destinations: list[tuple[str, int]] = []
         self.rows = self.row_bytes = 0
-        """Rows that were encoded, and the bytes of their columns."""
+        """The number of encoded rows, and the bytes of their columns."""
 
     def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
         """Encoded batches, yielded once there are enough rows to fill them."""
@@ -236,7 +237,7 @@ class TaskEncoder:
             yield from chunk
 
     def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
-        """Lists of encoded batches; each list holds those that became ready together."""
+        """Lists of encoded batches; each list contains those that were encoded together."""
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -299,7 +300,7 @@ class TaskEncoder:
         return destinations
 
     def _base(self, topic: str) -> int:
-        """Position of partition 0 of ``topic`` among the destinations."""
+        """The position of partition 0 of ``topic`` in the list of destinations."""
         if topic not in self._bases:
             self._bases[topic] = len(self._destinations)
             self._destinations += [(topic, partition) for partition in range(self._count(topic))]
@@ -314,7 +315,7 @@ class TaskEncoder:
         return count
 
     def _partition_of_rows(self, topic: str, rows: int, key: pa.Array | None, explicit: pa.Array | None) -> Int64s:
-        """The partition of each row: an explicit one, else the key's, else the same for a run of rows."""
+        """The partition of each row: an explicit one, else that of the key, else one partition for a run of rows."""
         count = self._count(topic)
         partitions: Int64s
         if key is None:
@@ -358,7 +359,7 @@ def _check_sizes(value: pa.Array, key: pa.Array | None, max_bytes: int) -> None:
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows in one batch; ``pyarrow.concat_batches`` came with pyarrow 19."""
+    """All rows in one batch, as by ``pyarrow.concat_batches``, which pyarrow has from release 19 on."""
     columns = [pa.concat_arrays([batch.column(n) for batch in batches]) for n in range(batches[0].num_columns)]
     return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 

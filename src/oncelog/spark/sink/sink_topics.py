@@ -1,7 +1,7 @@
 """Checks that a sink's topics exist before a batch is written, or creates them if an option says so.
 
-Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts.
-No request lets a broker create a topic because a row names it: a misspelt name would become an empty topic.
+Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts. No
+request lets a broker create a topic because a row names it: a misspelt name would become an empty topic.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 
 class SinkCluster(Protocol):
-    """The operations that a sink needs of the cluster."""
+    """The operations of a cluster that a sink calls."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         """As in :class:`oncelog.spark.kafka.interface.KafkaAccess`."""
@@ -28,9 +28,8 @@ class SinkCluster(Protocol):
 
 
 def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int]:
-    """The partition counts of the topics that rows may go to. Raises ConfigError for a named topic that does not exist,
-    unless the options have it created, and for a missing ``markerTopic``.
-    """
+    """The partition counts of the topics to which rows may go. Raises ConfigError for a named topic that does not
+    exist, unless the options say how to create it, and for a missing ``markerTopic``."""
     named = options.named_topics
     marker = options.marker_partition.topic
     apart = [] if marker in (CONSUMER_OFFSETS_TOPIC, *named) else [marker]
@@ -50,7 +49,8 @@ def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int
 
 
 def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation | None) -> Mapping[str, int]:
-    """The partition counts of the topics that exist, including those just created."""
+    """The partition counts of the existing topics among ``names``, after the missing ones were created if ``creation``
+    is given."""
     counts = cluster.partition_counts(names, wait=creation is None)
     absent = [name for name in names if name not in counts]
     if not absent or creation is None:
@@ -60,7 +60,7 @@ def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation
 
 
 def missing(role: str, topic: str, cluster: SinkCluster, bootstrap_servers: str, advice: str) -> str:
-    """The sentence about a topic that does not exist, with the nearest one that does.
+    """An error message for a topic that does not exist, with the most similar name that does.
 
     :param advice: a remedy other than correcting the name.
     """

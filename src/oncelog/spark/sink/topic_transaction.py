@@ -1,4 +1,4 @@
-"""Topics as a destination: a batch's records and its marker in one transaction of Kafka's.
+"""Topics as a destination: a batch's records and its marker are in one Kafka transaction.
 
 Called by the write engine (:mod:`oncelog.spark.sink.engine`) and by the carriers. The marker is an offset of the
 consumer group that has the name of the transactional id; its metadata says which plan of which batch was written.
@@ -22,14 +22,14 @@ MARKER_OFFSET = -1
 it as "nothing committed", so a marker's group never looks like a lagging consumer.
 """
 WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
-"""Creates the transaction of a producer with this timeout in ms; contacts no broker."""
+"""Creates a transaction with this timeout in ms; contacts no broker."""
 
 
 class TopicTransaction:
-    """Implements :class:`oncelog.spark.sink.engine.SinkTransaction`.
+    """A transaction into topics; implements :class:`oncelog.spark.sink.engine.SinkTransaction`.
 
-    :param timeouts_ms: the transaction timeouts to try, until one is not refused.
-    :param marker_partition: where the marker is committed.
+    :param timeouts_ms: the transaction timeouts to try, until the broker accepts one.
+    :param marker_partition: the partition for which the marker is committed.
     """
 
     def __init__(self, with_timeout: WithTimeout, timeouts_ms: Sequence[int], marker_partition: TopicPartition) -> None:
@@ -60,7 +60,8 @@ class TopicTransaction:
         return found_in(self._producer.committed_offsets(self._marker_partition))
 
     def add_marker(self, marker: Marker) -> None:
-        """Add the marker as an offset; without the plan's offsets if a broker allows less metadata than usual."""
+        """Add the marker as an offset, without the plan's offsets if the broker allows less metadata than by
+        default."""
         short = replace(marker, offsets="").encode()
         for text in dict.fromkeys((marker.encode(), short)):
             try:
@@ -94,9 +95,8 @@ class TopicTransaction:
 
 
 def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
-    """The marker among its group's offsets. Other clients' offsets without a marker are reported, not treated as no
-    marker.
-    """
+    """The marker among its group's offsets. If there is none but other clients' offsets, these are reported, so that
+    they do not count as a missing marker."""
     marker = newest_marker(offsets)
     if marker is None and offsets:
         found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
@@ -105,6 +105,6 @@ def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
 
 
 def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
-    """The group's newest marker: if the option ``markerTopic`` has changed, an older one stays behind."""
+    """The group's newest marker: an older one remains if the option ``markerTopic`` was changed."""
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
     return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)

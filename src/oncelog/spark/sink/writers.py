@@ -1,6 +1,6 @@
-"""The writers of ``format("oncelog")``: tasks encode, the driver commits.
+"""The writers of ``format("oncelog")``: tasks encode rows, the driver commits them.
 
-PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in another worker beside the
+PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in a separate worker of the
 driver, which knows only the options and the tasks' messages: for a stream it makes the writer there again. A task never
 contacts the broker, so running it twice has no effect. The steps inside ``commit()`` are in
 :mod:`oncelog.spark.sink.engine`.
@@ -39,7 +39,7 @@ from oncelog.spark.versions import VersionChecked, stream_arrow_writer
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput(WriterCommitMessage):
-    """The encoded batches of one task, and the query and its batch that the task took its rows from."""
+    """The encoded batches of one task, and the query and the micro-batch whose rows it encoded."""
 
     source: MicroBatch | None
     task: int
@@ -49,7 +49,7 @@ class TaskOutput(WriterCommitMessage):
 
 
 class TaskSide(VersionChecked):
-    """The part that runs in a task; picklable. It never connects, so it contains no password."""
+    """The part of a writer that runs in tasks; picklable. It never connects, so it contains no password."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:
         self._encoding = encoding
@@ -86,7 +86,7 @@ def _too_large(size_bytes: int, limit_bytes: int) -> SinkRefused:
 def commit_outputs(
     outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, observe: Observer
 ) -> None:
-    """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError unless it is
+    """Write the encoded batches of the tasks in one transaction, on the driver. Raises OncelogError if they are not
     written.
 
     :param batch_id: the micro-batch; None for a batch write.
@@ -114,10 +114,10 @@ def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]
 
 
 class _Writer:
-    """The common part of both writers: how they are pickled for the tasks and back for the driver.
+    """The common part of both writers: what they contain when they are pickled.
 
-    PySpark pickles a writer twice: first for the tasks, then for ``commit()`` beside the driver. Only the second copy
-    holds the client's properties, with their passwords.
+    PySpark pickles a writer twice: first for the tasks, then for ``commit()`` in the driver's worker. Only the second
+    copy contains the client's properties, with their passwords.
     """
 
     _options: SinkOptions | None
@@ -137,10 +137,13 @@ class _Writer:
 
 
 class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
-    """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
+    """Writes the micro-batches of a query in Append or Complete mode. Spark makes a new writer for each batch."""
 
     def __init__(self, tasks: TaskSide | None, options: SinkOptions, observe: Observer) -> None:
-        """:param tasks: None for a writer that only commits."""
+        """Make a writer for one micro-batch.
+
+        :param tasks: None for a writer that only commits.
+        """
         self._tasks = tasks
         self._options = options
         self._observe = observe
@@ -166,11 +169,13 @@ class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
         pass_over_imports()
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Does nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
+        """Does nothing: Spark calls this even after a commit whose outcome is unknown, and the next run determines the
+        outcome."""
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
-    """``df.write``: atomic; idempotent with ``transactionalIdPrefix`` and ``batchId``, or as a query's micro-batch."""
+    """Writes ``df.write`` atomically; idempotent with ``transactionalIdPrefix`` and ``batchId``, or as a query's
+    micro-batch."""
 
     def __init__(self, tasks: TaskSide, options: SinkOptions, observe: Observer) -> None:
         self._tasks = tasks
@@ -189,10 +194,10 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
 
 def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
-    """The writer of a query's next batch; on the driver, before its rows are computed.
+    """The writer of a query's next batch; made on the driver, before the batch's rows are computed.
 
-    Raises OncelogError for anything that would be refused later, before any task runs. If the rows are already
-    computed, nothing is checked again.
+    Raises OncelogError before any task runs for anything that would be refused later. In the process that only commits,
+    nothing is checked again.
     """
     if workers.only_commits():
         return StreamWriter(None, options, observe)
@@ -206,9 +211,9 @@ def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) ->
 def begin_batch(
     schema: StructType, options: SinkOptions, observe: Observer, *, timestamp: int | None = None
 ) -> BatchWriter:
-    """The writer of a batch write; on the driver, before its rows are computed.
+    """The writer of a batch write; made on the driver, before its rows are computed.
 
-    :param timestamp: the position of a column with the records' times.
+    :param timestamp: the position of a column with the records' timestamps.
     """
     encoding = replace(encoding_for(schema, options), timestamp=timestamp)
     writer = BatchWriter(TaskSide(encoding, options, of_query=False), options, observe)

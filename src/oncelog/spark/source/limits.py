@@ -1,4 +1,5 @@
-"""Spark's read limits, which decide where a micro-batch ends, or a replacement where Spark has none."""
+"""Spark's classes for read limits, which decide where a micro-batch ends; replacements for them where PySpark has
+none."""
 
 from __future__ import annotations
 
@@ -19,22 +20,22 @@ else:
         """The limit of what a micro-batch reads."""
 
     class ReadAllAvailable(ReadLimit):  # type: ignore[no-redef]
-        """Everything there is."""
+        """A limit that allows everything that is available."""
 
     @dataclass(frozen=True)
     class ReadMaxRows(ReadLimit):  # type: ignore[no-redef]
-        """At most about this many rows."""
+        """A limit of about this many rows at most."""
 
         max_rows: int
 
     @dataclass(frozen=True)
     class ReadMinRows(ReadLimit):  # type: ignore[no-redef]
-        """No batch until at least this many rows exist."""
+        """A limit that allows no batch until at least this many rows exist."""
 
         min_rows: int
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
-        """A source that fixes its end when the query starts."""
+        """A source that supports Trigger.AvailableNow: its end is fixed when the query starts."""
 
 
 __all__ = ["ReadAllAvailable", "ReadLimit", "ReadMaxRows", "ReadMinRows", "SupportsTriggerAvailableNow"]

@@ -1,6 +1,6 @@
-"""Offsets of a read: where it begins and ends, rate limits, and splitting into tasks.
+"""Computes the offsets of a read: where it begins and ends, rate limits, and the split into tasks. Pure.
 
-Called by the readers (:mod:`oncelog.spark.source.reader`). Pure.
+Called by the readers (:mod:`oncelog.spark.source.reader`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ class DataLoss(OncelogError):
 
 
 def place_given(position: OffsetsOption) -> Place:
-    """The topic ids, epochs and marks of a position that was copied from a checkpoint, without its offsets.
-
-    Raises ConfigError if their form is not a checkpoint's.
-    """
+    """The topic ids, leader epochs and marks, without offsets, of a position that was copied from a checkpoint. Raises
+    ConfigError if their form is not that of a checkpoint."""
     try:
         return Place.of(position.beside)._replace(start={})
     except ConfigError:
@@ -40,15 +38,16 @@ def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 
 
 def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> list[TopicPartition]:
-    """Partitions whose log cannot be the planned one, sorted.
+    """The partitions whose log cannot be the planned one, sorted.
 
-    :param found: for each log its current batch before the offset of ``place``; logs without such a batch are missing.
+    :param found: for each log, the record batch that it now has before the offset of ``place``; logs without such a
+        batch are missing.
     """
     return sorted(name for name, header in found.items() if not place.marks[name].may_be(header))
 
 
 def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> list[str]:
-    """One sentence per partition."""
+    """For each partition, one sentence that says that its log was replaced."""
     return [
         f"topic {name.topic} was deleted and recreated, or its log written again: the records before offset "
         f"{place.offsets[name]} of {name} are not those that the query planned (the cluster gives no topic id)"
@@ -57,7 +56,7 @@ def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> lis
 
 
 def positions_to_ask(position: OffsetsOption, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """The ListOffsets query for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
+    """The timestamp, EARLIEST or LATEST to request with ListOffsets, by partition; exact offsets need no request.
 
     Raises ConfigError if the option does not name exactly the partitions that are read.
     """
@@ -83,7 +82,8 @@ def positions_to_ask(position: OffsetsOption, partitions: Iterable[TopicPartitio
 def resolve_position(
     position: OffsetsOption, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
 ) -> dict[TopicPartition, int]:
-    """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that recent)."""
+    """The offsets of a position, from the answers to the requests of :func:`positions_to_ask` (-1: no record is that
+    recent)."""
     resolved = {partition: offset for partition, offset in position.offsets.items() if offset >= 0}
     for partition, offset in answers.items():
         if offset >= 0:
@@ -100,10 +100,8 @@ def resolve_position(
 
 
 def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
-    """End offsets that are about ``limit`` records after ``start``, divided by how much each partition holds.
-
-    A partition with anything to read gets at least one record, so none starves.
-    """
+    """End offsets that are about ``limit`` records after ``start``, divided in proportion to the records of each
+    partition. A partition with unread records gets at least one, so that none starves."""
     sizes = {
         partition: latest[partition] - start[partition] for partition in latest if latest[partition] > start[partition]
     }
@@ -126,10 +124,8 @@ def pending(start: Offsets, latest: Offsets) -> int:
 def split_ranges(
     ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """Ranges split so that none exceeds ``max_records`` and there are about ``min_partitions``; larger ones more often.
-
-    Empty ranges are left out.
-    """
+    """Split ranges so that none exceeds ``max_records`` and there are about ``min_partitions``; larger ranges get more
+    parts. Empty ranges are left out."""
     kept = [item for item in ranges if item.size > 0]
     if max_records is not None:
         kept = [part for item in kept for part in _cut(item, -(-item.size // max_records))]
@@ -162,7 +158,7 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
 
 
 def describe_cut(place: Place, kept: Offsets) -> list[str]:
-    """Partitions whose log no longer matches the planned one up to ``place``, one sentence each.
+    """For each partition whose log no longer matches the plan up to ``place``, one sentence.
 
     :param kept: the offset up to which each log still matches; -1 if its leader does not know.
     """
@@ -179,7 +175,7 @@ def describe_cut(place: Place, kept: Offsets) -> list[str]:
 
 
 def check_order(start: Offsets, end: Offsets, starting: OffsetsOption, ending: OffsetsOption) -> None:
-    """Raises ConfigError if a batch read would end before it begins, as Spark's own connector does."""
+    """Raises ConfigError if a batch read would end before it begins; Spark's own connector does so, too."""
     for partition, offset in sorted(start.items()):
         if offset > end[partition]:
             raise ConfigError(
@@ -189,7 +185,7 @@ def check_order(start: Offsets, end: Offsets, starting: OffsetsOption, ending: O
 
 
 def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
-    """Partitions whose requested range goes past their end, one sentence each."""
+    """For each partition whose requested range ends after its log, one sentence."""
     return [
         f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
         for partition, offset in sorted(end.items())

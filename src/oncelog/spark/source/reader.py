@@ -1,8 +1,8 @@
-"""Reads Kafka from Spark: what batch and streaming reads share, on the driver and in tasks.
+"""The common part of batch and streaming reads from Kafka, on the driver and in tasks.
 
 Called by the readers of batches and streams (:mod:`oncelog.spark.source.batch`, :mod:`oncelog.spark.source.stream`).
 Rows have the columns of Spark's own Kafka connector: key, value, topic, partition, offset, timestamp, timestampType
-and, if asked for, headers.
+and, with ``includeHeaders``, headers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def subscribed_partitions(
 ) -> list[TopicPartition]:
     """The partitions that the options name, sorted. Raises ConfigError for a topic or partition that does not exist.
 
-    :param may_miss: leave out what does not exist instead.
+    :param may_miss: leave out missing topics and partitions instead of raising.
     """
     subscription = options.subscription
     if subscription.pattern:
@@ -81,7 +81,8 @@ def offsets_at(
     partitions: Sequence[TopicPartition],
     strategy: ByTimestampStrategy,
 ) -> dict[TopicPartition, int]:
-    """Offsets of a position by the reader's isolation level; waits for transactions that are being completed."""
+    """The offsets of a position at the reader's isolation level; waits for the markers of transactions whose end was
+    acknowledged."""
     questions = positions_to_ask(position, partitions)
     changing = [partition for partition, asked in questions.items() if asked != EARLIEST]
     latest = offsets_of_ends(cluster.settled_ends(changing, options.isolation)) if changing else {}
@@ -98,7 +99,7 @@ def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[In
 
 
 def read_partition(options: SourceOptions, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-    """The rows of one task; none for the empty partition that Spark invents if there is nothing to read."""
+    """The rows of one task; none for the empty partition that Spark adds if there is nothing to read."""
     pass_over_imports()
     return (
         iter(())
@@ -123,7 +124,7 @@ def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordB
 
 
 def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[BatchBytes]:
-    """The record batches of a range, up to where the log differs from the plan."""
+    """The record batches of a range; ends at the offset where the log differs from the plan."""
     fetcher = cluster_for(options).fetcher(item, options.isolation)
     position = item.start
     try:
@@ -151,7 +152,7 @@ def _report_loss(options: SourceOptions, item: OffsetRange, position: int, log_s
 
 
 def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[BatchBytes]) -> pa.RecordBatch:
-    """Columns in the order of the schema; topic and partition are constant."""
+    """The records as Arrow columns in the order of the schema; topic and partition are constant."""
     decoded = decode_to_arrow(batches, start_offset=item.start, end_offset=item.end, headers=options.include_headers)
     rows = decoded.num_rows
     offset, milliseconds = decoded.column(2), decoded.column(3)
@@ -185,7 +186,7 @@ def _repeated(text: str, rows: int) -> pa.Array:
 
 
 def arrow_schema(headers: bool, millis: bool = False) -> pa.Schema:
-    """The source's schema in Arrow, as Spark checks it."""
+    """The source's Arrow schema, with which Spark compares the batches."""
     fields = [
         ("key", pa.binary()),
         ("value", pa.binary()),
@@ -205,7 +206,7 @@ def arrow_schema(headers: bool, millis: bool = False) -> pa.Schema:
 def earliest_and_latest(
     cluster: KafkaAccess, partitions: Sequence[TopicPartition], isolation: IsolationLevel
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
-    """Where each partition begins, and where it ends now as the isolation level sees it."""
+    """The first offset of each partition, and the current end of its log at the isolation level."""
     first = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), IsolationLevel.READ_UNCOMMITTED)
     return dict(first), dict(cluster.log_ends(partitions, isolation))
 

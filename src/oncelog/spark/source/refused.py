@@ -1,7 +1,7 @@
-"""A streaming reader for a refused query: each call raises the reason.
+"""A streaming reader for a query that is refused: each call raises the reason.
 
-If ``streamReader`` raises, PySpark's worker tries to stop a reader that does not exist, and its own
-``UnboundLocalError`` is the last error that a user sees. So the refusal is raised by Spark's first call, before
+If ``streamReader`` itself raised, PySpark's worker would try to stop a reader that does not exist, and its
+``UnboundLocalError`` would be the last error that a user sees. So the refusal is raised by Spark's first call, before
 anything is read.
 """
 
@@ -16,7 +16,10 @@ from oncelog.errors import OncelogError
 
 
 class RefusedReader(DataSourceStreamReader):
-    """:param error: the error that every call raises."""
+    """Refuses every call.
+
+    :param error: the error that every call raises.
+    """
 
     def __init__(self, error: OncelogError) -> None:
         self._error = error

@@ -1,7 +1,7 @@
 """The streaming reader: offsets, admission control, AvailableNow, lag.
 
-PySpark keeps one reader for the life of a query in a worker next to the driver, and calls ``read`` in tasks on a copy.
-Offsets in the checkpoint have the form of Spark's own Kafka connector, with topic ids and leader epochs added
+PySpark keeps one reader for the life of a query in a separate worker of the driver, and calls ``read`` in tasks on a
+copy. Offsets in the checkpoint have the form of Spark's own Kafka connector, with topic ids and leader epochs added
 (:class:`Place`).
 """
 
@@ -56,15 +56,14 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 PARTITIONS_KEPT_S = 5.0
-"""How long the list of partitions counts as current; new partitions are read from their beginning."""
+"""Seconds for which the list of partitions counts as current. New partitions are read from their beginning."""
 MISSING_TOPIC_KEPT_S = 3600.0
-"""How long the position in a missing topic is kept: perhaps only the permission to see the topic was revoked for a
-while.
-"""
+"""Seconds for which the position in a missing topic is kept: perhaps only the permission to see the topic was revoked
+for a while."""
 
 
 class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the range between two offsets of each partition; keeps nothing that the checkpoint does not hold."""
+    """Reads the range between two offsets of each partition; only the checkpoint decides where the query continues."""
 
     def __init__(
         self,
@@ -92,9 +91,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     # --- offsets, on the driver
 
     def initialOffset(self) -> Json:
-        """The start of a query without a checkpoint; bound to the topics and logs that ``startingOffsets`` identifies,
-        if any.
-        """
+        """The start offsets of a query without a checkpoint, with the identities of topics and logs that
+        ``startingOffsets`` contains."""
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
@@ -148,13 +146,13 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return Place(end, ids, first, epochs, marks).as_json()
 
     def _read_by(self, place: Place) -> Offsets:
-        """The position that the query has read, for ``settled_ends``; empty if the answer must include all records."""
+        """The position up to which the query has read, as ``settled_ends`` takes it; empty if the answer must include
+        all records."""
         return place.offsets
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
-        """The epochs of leaders whose log is known to reach these ends; for an end from an earlier answer, the epoch of
-        that answer.
-        """
+        """The leader epochs to store for the end offsets: the current ones of logs that reach these offsets, otherwise
+        those stored before."""
         remade = remade_topics(place.ids, latest.ids)
         before = {partition: epoch for partition, epoch in place.epochs.items() if partition.topic not in remade}
         return before | {
@@ -164,7 +162,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         }
 
     def _marks(self, end: Offsets, begin: Offsets, place: Place, latest: Place) -> dict[TopicPartition, BatchMark]:
-        """The batches before these ends, in topics without id; unchanged where the query has not moved."""
+        """The record batches before the end offsets, in topics without an id; unchanged where the query has not
+        moved."""
         unnamed = [name for name in end if name in latest.offsets and name.topic not in latest.ids]
         kept = {
             name: place.marks[name]
@@ -179,20 +178,22 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         }
 
     def _replaced_topics(self, place: Place, partitions: Iterable[TopicPartition]) -> Set[str]:
-        """Report topics whose log differs from that of ``place``, by the batch before its offset; returns them."""
+        """Report the topics whose log differs from that of ``place``, and return them. A log differs if its batch
+        before the offset does."""
         before = {name: place.offsets[name] - 1 for name in partitions if name in place.marks}
         replaced = replaced_logs(place, self._batch_headers(before))
         self._report(describe_replaced(replaced, place))
         return {partition.topic for partition in replaced}
 
     def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
-        """Headers of the batches with these offsets; without missing partitions."""
+        """The headers of the batches at these offsets; missing partitions are left out."""
         return self._ask_existing(offsets, lambda cluster, asked: cluster.batch_headers(asked), {})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
-        """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
+        """The offsets ``latest``; for a partition in which the query is past it, the end of the log instead.
 
-        That happens with a checkpoint of a query that read uncommitted, as Spark's own connector does.
+        A query can be past ``latest`` because of an open transaction, if its checkpoint is that of a query that read
+        uncommitted records, as Spark's own connector does.
         """
         beyond = [partition for partition, end in latest.items() if begin[partition] > end]
         if not beyond:
@@ -201,9 +202,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
     def _positions_in_missing_topics(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """Positions in currently missing topics: if a topic returns with the same id, reading continues instead of
-        starting over.
-        """
+        """The positions in topics that are currently missing: if a topic returns with the same id, reading continues
+        there instead of starting over."""
         now_s = self._now_s()
         absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
         self._missing_since_s = {
@@ -214,9 +214,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {partition: begin[partition] for partition in absent if partition.topic in kept}
 
     def _report_deleted_while_read(self, latest: Place) -> None:
-        """Report records of the last batch that were deleted between its plan and its end; a task can report only to
-        its executor.
-        """
+        """Report records of the last batch that were deleted while it was read; a task can report them only to its
+        executor's log."""
         gone = remade_topics(self._being_read_ids, latest.ids)
         read = [
             item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
@@ -235,7 +234,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         )
 
     def _batch_begin(self, place: Place, end: Place) -> dict[TopicPartition, int]:
-        """Where a batch begins: where the last one ended, or at the first record of a new or recreated topic."""
+        """The offsets at which a batch begins: the end of the last batch, or the first record of a new or recreated
+        topic."""
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
@@ -252,10 +252,10 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     def _divergences(
         self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """The offsets where logs diverge from the state below ``offsets`` when ``place`` was planned; only diverging
-        logs.
+        """For each log that has diverged from the planned one below ``offsets``, the offset of the divergence. Only a
+        new leader is asked, because under the old one nothing can have been truncated.
 
-        :param epochs: current leader epochs. Only a new leader is asked: under the old one nothing can have been cut.
+        :param epochs: the current leader epochs.
         """
         looks = {
             partition: (offset, place.epochs[partition], epochs[partition])
@@ -277,13 +277,13 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """The offsets where logs diverge from these epochs; omits missing logs and those whose broker does not know."""
+        """The offsets where logs diverge from these epochs. Missing logs, and those whose broker does not know, are
+        left out."""
         return self._ask_existing(epochs, lambda cluster, asked: cluster.epoch_ends(asked), {})
 
     def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
-        """Report records that new partitions of known topics have already lost; a partition that was just added to the
-        options may be old.
-        """
+        """One sentence for each new partition of a known topic whose first records were already deleted. With assigned
+        partitions there is none: a partition that was just added to the option may be old."""
         if self._options.subscription.assigned:
             return []
         return [
@@ -293,9 +293,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ]
 
     def _too_few(self, available: int) -> bool:
-        """Whether to wait for more records because of ``minOffsetsPerTrigger``; never if the query has a target end.
+        """Whether to wait for more records because of ``minOffsetsPerTrigger``; never if the query's end is fixed.
 
-        As in Spark's own connector, a query does not wait when it starts, and later for ``maxTriggerDelay`` at most.
+        As with Spark's own connector, a query does not wait when it starts, and later for ``maxTriggerDelay`` at most.
         """
         least = self._options.min_offsets_per_trigger
         if least is None or self._target is not None:
@@ -312,7 +312,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self._target = self._current_latest({})
 
     def reportLatestOffset(self) -> Json | None:
-        """The end of the log, for the progress report: together with its endOffset it gives the lag (``spark.lag``)."""
+        """The ends of the logs, for the progress report: the lag is their distance from the report's endOffset
+        (``spark.lag``)."""
         return Place(self._latest.offsets).as_json() if self._latest.offsets else None
 
     def _current_partitions(self) -> list[TopicPartition]:
@@ -328,11 +329,11 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     def _current_latest(self, read: Offsets) -> Place:
         """The ends of the logs, with their topic ids and leader epochs.
 
-        Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
-        sent records and calls ``processAllAvailable`` waits for those.
+        They are requested each time, about 90 times a second for an idle query, as by Spark's own connector: a program
+        that has sent records and calls ``processAllAvailable`` waits for these records.
 
-        :param read: the query's position: the call waits for transactions that are being completed only if there are no
-            other records. Empty: it waits in any case.
+        :param read: the query's position. The call waits for markers of acknowledged transactions only if there are no
+            other records to read; if it is empty, the call always waits.
         """
         self._current_partitions()  # drops cached ends after an interval, so that topic ids are looked up again
         known = self._latest
@@ -350,7 +351,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return self._latest
 
     def _asked_latest(self, read: Offsets) -> Mapping[TopicPartition, LogEnd]:
-        """The ends of the logs; a topic deleted while the query runs is looked up once more."""
+        """The ends of the logs. If the request fails, the partitions are looked up again, because a topic may have been
+        deleted."""
         partitions = self._current_partitions()
         cluster = self._connect(self._options)
         try:
@@ -364,9 +366,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     def _bounds(
         self, partitions: Sequence[TopicPartition]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
-        """Current beginning and end of each partition, including records of open transactions; without missing
-        partitions.
-        """
+        """The first offset and the end of each partition, including records of open transactions; missing partitions
+        are left out."""
         nothing: tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]] = ({}, {})
         return self._ask_existing(
             dict.fromkeys(partitions, 0),
@@ -380,7 +381,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ask: Callable[[KafkaAccess, Mapping[TopicPartition, int]], T],
         nothing: T,
     ) -> T:
-        """The answer for the existing partitions; ``nothing`` if none exists."""
+        """The answer to ``ask`` for the partitions that exist; ``nothing`` if none exists."""
         while questions:
             try:
                 return ask(self._connect(self._options), questions)
@@ -401,16 +402,15 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
 
     def _beginnings(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """First offsets of partitions that are not in the checkpoint yet; 0 for one that has disappeared again, whose
-        loss is reported when it should be read.
-        """
+        """The first offsets of partitions that are not in the checkpoint yet; 0 for a partition that has disappeared,
+        whose loss is reported when it is read."""
         if not partitions:
             return {}
         first, _ = self._bounds(partitions)
         return {partition: first.get(partition, 0) for partition in partitions}
 
     def _report(self, lost: Sequence[str]) -> None:
-        """Raise an error about lost records, or log them, once."""
+        """Raise an error about lost records; with ``failOnDataLoss=false`` log each loss once instead."""
         if lost and self._options.fail_on_data_loss:
             raise loss_error(lost)
         new = [text for text in lost if text not in self._reported]
@@ -468,16 +468,15 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     # --- after a batch
 
     def commit(self, end: Json) -> None:
-        """Does nothing: Spark calls this for a batch only when it plans the batch after the next, and never for the
-        last batch.
-        """
+        """Does nothing: Spark calls this for a batch only when it plans the second batch after it, and never for the
+        last batch."""
 
     def _copy_position_to_group(self, reached: Json) -> None:
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
         Spark plans a batch from ``reached`` only once all earlier batches are complete. Only the checkpoint decides
-        where a query continues, so a group that refuses the position, for instance because it has members, is not a
-        reason to stop.
+        where a query continues, so it continues even if the group refuses the position, for instance because the group
+        has members.
         """
         group = self._options.commit_group
         if not group or reached == self._group_position:

@@ -33,14 +33,14 @@ class UnlimitedReader(StreamReader):
     """Reads everything in the first micro-batch of a run, and from then on at most ``maxOffsetsPerTrigger``."""
 
     _position: Json | None = None
-    """The end of the last planned batch; None until Spark has passed it."""
+    """The end of the last planned batch; None until Spark has planned a batch in this run."""
     _without_position: Json | None = None
     """The end that was returned before the position was known."""
     _has_answered = False
     _answers_first = False
 
     def initialOffset(self) -> Json:
-        """Where a new query starts; the same in each call, as the first batch was planned from it."""
+        """The start of a new query; the same in each call, because the first batch was planned from it."""
         return self._initial or super().initialOffset()
 
     def latestOffset(self) -> Json:  # type: ignore[override]
@@ -72,12 +72,12 @@ class UnlimitedReader(StreamReader):
         return super().partitions(start, end)
 
     def _check_position(self, place: Place, end: Place) -> None:
-        """Report what :meth:`latestOffset` would have reported if it had known the batch's start."""
+        """Report what :meth:`latestOffset` would have reported if it had known the start of the batch."""
         begin = self._batch_begin(place, end)
         self._report(describe_loss(begin, begin, self._ends(begin, end.offsets)))
 
     def stop(self) -> None:
-        """Called when the query ends."""
+        """Warn if the query ends after a repeated batch without having looked for new records."""
         if self._position is not None and not self._has_answered:
             logger.warning(
                 "The query has repeated a batch and ended before it looked for new records. If its trigger is "

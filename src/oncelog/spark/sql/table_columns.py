@@ -30,7 +30,7 @@ PUBLIC = "oncelog"
 
 
 def marked(columns: StructType, options: OptionsOfTable) -> StructType:
-    """The columns with the table's options."""
+    """The columns, with the table's options in the metadata of one of them."""
     metadata = {INTERNAL: _text(options)}
     if not KEEPS_INTERNAL_METADATA:
         metadata[PUBLIC] = _text(OptionsOfTable({}, options.writing))
@@ -43,7 +43,7 @@ def marked(columns: StructType, options: OptionsOfTable) -> StructType:
 
 
 def options_of(columns: StructType) -> OptionsOfTable | None:
-    """The options of the table that has these columns; None if the table is not oncelog's, or has other columns."""
+    """The options of the table that has these columns; None if the columns are not those of a table of oncelog."""
     for field in columns.fields:
         text = field.metadata.get(INTERNAL) or field.metadata.get(PUBLIC)
         if isinstance(text, str) and field.name == MARKED:

@@ -1,8 +1,9 @@
-"""The options of ``CREATE TABLE ... USING oncelog``: checked by that statement, and shared out to reads and writes.
+"""The options of ``CREATE TABLE ... USING oncelog``: checked by that statement, and divided between reads and writes.
+Pure.
 
-Pure. Spark passes the statement's options in lower case, each under its name and under ``option.`` with its name, mixed
-with properties of the catalog and of the user; this module separates them. A table takes the options of reading and of
-writing; a batch read leaves out those for streams, and a stream those for batches.
+Spark passes the statement's options in lower case, each under its name and under ``option.`` with its name, mixed with
+properties of the catalog and of the user; this module separates them. A table accepts the options of reads and of
+writes; a batch read ignores those of streams, and a stream those of batches.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from oncelog.spark.options import (
 
 SERVERS = "kafka.bootstrap.servers"
 WRITING = ("topic", "topics", "createTopics", "transactionalIdPrefix", "maxBatchBytes", "markerTopic")
-"""The options of writing that a table may have: they mean the same for each INSERT."""
+"""The write options that a table may have, because they mean the same for each INSERT."""
 _OF_A_QUERY = 'it belongs to a query: give it to writeStream.format("oncelog")'
 _EACH_INSERT = "it names a single write: INSERT INTO orders WITH ({0} = ...) (key, value) ..."
 REFUSED_IN_A_TABLE: Mapping[str, str] = {
@@ -64,13 +65,13 @@ AGAIN = (
 
 
 def changed(columns: str) -> str:
-    """Why a table with these columns is refused."""
+    """The error message for a table with columns other than those of a record."""
     return f"The table's columns ({columns}) are not those of a record, as CREATE TABLE made them: {AGAIN}"
 
 
 @dataclass(frozen=True, slots=True)
 class OptionsOfTable:
-    """The options of each read and of each write of a table, by lower-case name."""
+    """The options of a table for its reads and for its writes, by lower-case name."""
 
     reading: Mapping[str, str]
     writing: Mapping[str, str]
@@ -87,15 +88,15 @@ class OptionsOfTable:
 
 
 def creates_table(options: Mapping[str, str]) -> bool:
-    """Whether Spark requests the columns for ``CREATE TABLE`` in a catalog, judged by these options."""
+    """Whether Spark requests the columns for ``CREATE TABLE`` in a catalog, which these options show."""
     return "provider" in _lowered(options)
 
 
 def table_options(given: Mapping[str, str]) -> OptionsOfTable:
-    """The options of ``CREATE TABLE``, checked as reads and writes will check them.
+    """Parse the options of ``CREATE TABLE``, and check them as reads and writes will.
 
     :raises ConfigError: an option is unknown, does not apply to tables or is a secret; the broker or the topics are
-        missing; or a read or a write would refuse the options. The text says what to write.
+        missing; or a read or a write would refuse the options. The message says what to write.
     """
     options = _options_of_statement(_lowered(given))
     _refuse_unknown(options)
@@ -118,7 +119,8 @@ def table_options(given: Mapping[str, str]) -> OptionsOfTable:
 
 
 def _options_of_statement(given: Mapping[str, str]) -> dict[str, str]:
-    """OPTIONS, and oncelog's options in TBLPROPERTIES; raises ConfigError for a misspelt option."""
+    """The OPTIONS of the statement, and oncelog's options in TBLPROPERTIES. Raises ConfigError for a misspelt
+    option."""
     if "location" in given and given.get("is_managed_location", "false").lower() != "true":
         raise ConfigError(f"LOCATION and path are not supported, leave them out: {REFUSED_OPTIONS['path']}")
     options = {name.removeprefix("option."): value for name, value in given.items() if name.startswith("option.")}
@@ -147,13 +149,14 @@ def _refuse_unknown(options: Mapping[str, str]) -> None:
 
 
 def _spelt(hint: str, known: Mapping[str, str]) -> str:
-    """The hint with the name spelt as in the documentation, because Spark passes names in lower case."""
+    """A hint with an option's name in the spelling of the documentation, because Spark passes names in lower case."""
     name = hint.removeprefix("; did you mean ").removesuffix("?")
     return f"; did you mean {known[name]}?" if hint else ""
 
 
 def _check_property(name: str, value: str) -> None:
-    """Check a property that must have an effect in reads or in writes; otherwise raises their refusal."""
+    """Check a client property of a table: it must have an effect in reads or in writes. Raises ConfigError
+    otherwise."""
     tables = [table for table in (CONSUMER_PROPERTIES, PRODUCER_PROPERTIES) if name in table]
     for table in [table for table in tables if table[name].effect] or tables[:1] or [CONSUMER_PROPERTIES]:
         check_client_properties({name: value}, table)

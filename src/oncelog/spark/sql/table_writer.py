@@ -1,8 +1,8 @@
-"""INSERT into a SQL table: a batch write that refuses the columns of a record that only its broker sets.
+"""Writes an INSERT into a SQL table: a batch write that refuses values in columns that only a broker sets.
 
-A SQL table has all columns of a record, so INSERT has them too; Spark passes null for those that the statement omits. A
-value in the statement is written or refused, never silently dropped, unlike further columns of a DataFrame in
-``format("oncelog")``.
+A SQL table has all columns of a record, so an INSERT has them, too; Spark passes null for those that the statement
+omits. A value in the statement is written or refused, but never silently dropped; in ``format("oncelog")`` further
+columns of a DataFrame are ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class TableWriter(DataSourceArrowWriter):
     """The writer of one INSERT: a transaction, like every batch write."""
 
     def __init__(self, columns: StructType, own: Collection[str], options: SinkOptions, observe: Observer) -> None:
-        """:param own: the columns that ``CREATE TABLE`` creates, without and with headers, in Spark's words.
+        """Make the writer of one INSERT.
 
+        :param own: the columns that ``CREATE TABLE`` creates, without and with headers, in Spark's notation.
         :raises ConfigError: the table's columns have changed.
         """
         if columns.simpleString() not in own:
@@ -64,12 +65,12 @@ class TableWriter(DataSourceArrowWriter):
         return rows
 
     def _column(self, rows: pa.RecordBatch, name: str) -> pa.Array:
-        """The columns of a batch that are not all null."""
+        """The values of a column without nulls."""
         return rows.column(self._positions[name]).drop_null()
 
 
 def _check_times(micros: pa.Array) -> None:
-    """Raises BadRow for a time that no record of Kafka can have, in microseconds since 1970."""
+    """Raises BadRow for a time, in microseconds since 1970, that a Kafka record cannot have."""
     if not len(micros):
         return
     least = pc.min(micros).as_py()

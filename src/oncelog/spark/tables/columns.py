@@ -45,16 +45,15 @@ JSON_OPTIONS = {
     "timeZone": "UTC",
     "ignoreNullFields": "false",
 }
-"""How rows, arrays, maps and structs become JSON: without these, Spark cuts microseconds, leaves out nulls, and cuts
-the seconds of a time zone's offset, which it had before railways."""
+"""How rows, arrays, maps and structs become JSON. Without these options, Spark truncates microseconds, omits nulls, and
+truncates time zone offsets with seconds, such as those of the nineteenth century."""
 
 MAX_COPIES = 500
-"""The maximum number of tasks that copy into PostgreSQL: each creates a table, and one transaction locks them all, of
-which PostgreSQL allows 6,400 by default.
-"""
+"""The maximum number of tasks that copy into PostgreSQL. Each task creates a table, and one transaction locks all of
+them; PostgreSQL allows 6,400 locks by default."""
 _NESTED = (ArrayType, MapType, StructType)
 _FLOATING = (FloatType, DoubleType)
-"""Types that cannot be keys: the formats differ in whether 0.0 equals -0.0, and NaN equals NaN."""
+"""Types that cannot be keys: the formats disagree on whether 0.0 equals -0.0, and whether NaN equals NaN."""
 _PLAIN: tuple[type[DataType], ...] = (
     BooleanType,
     ByteType,
@@ -113,7 +112,7 @@ SQL_TYPES: dict[TableFormat, dict[type[DataType], str]] = {
 
 
 def sql_type(kind: DataType, form: TableFormat) -> str:
-    """The type of a column in a database."""
+    """The name of a column's type in a database."""
     name = next(text for of, text in SQL_TYPES[form].items() if isinstance(kind, of))
     if isinstance(kind, DecimalType) and form is TableFormat.POSTGRESQL:
         return f"{name}({kind.precision},{kind.scale})"
@@ -167,9 +166,8 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
 
 
 def stored(kind: DataType, form: TableFormat) -> DataType:
-    """The type to which a column is cast before it is written, with all that is inside it. Every part is nullable, as
-    in tables that Spark creates: another batch may have NULL where this query cannot.
-    """
+    """The type to which a column is cast before it is written, nested types included. Every part is nullable, as in
+    tables that Spark creates: another batch may have NULL where this query cannot."""
     match kind:
         case ArrayType():
             return ArrayType(stored(kind.elementType, form), True)
@@ -186,7 +184,7 @@ def stored(kind: DataType, form: TableFormat) -> DataType:
 
 
 def stored_schema(schema: StructType, form: TableFormat) -> StructType:
-    """The columns in the types that tasks write."""
+    """The columns, with the types in which tasks write them."""
     return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
 
 
@@ -211,10 +209,9 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
 
 
 def with_json(rows: DataFrame, as_they_are: Collection[str] = ()) -> DataFrame:
-    """The rows for a database: arrays, maps and structs are JSON.
+    """The rows for a database, with arrays, maps and structs as JSON.
 
-    :param as_they_are: columns whose arrays and maps the database accepts as such; values inside them may still become
-        JSON.
+    :param as_they_are: columns whose arrays and maps the database accepts; values inside them may still become JSON.
     """
     from pyspark.sql.functions import col, to_json
 
@@ -230,7 +227,7 @@ def with_json(rows: DataFrame, as_they_are: Collection[str] = ()) -> DataFrame:
 
 
 def _with_json_inside(column: Column, kind: DataType) -> Column:
-    """Arrays of any depth, with structs and maps in them as JSON."""
+    """A column of arrays, nested to any depth, whose structs and maps become JSON."""
     from pyspark.sql.functions import to_json, transform
 
     if not isinstance(kind, ArrayType):
@@ -251,7 +248,7 @@ def check_required(required: Collection[str], given: Collection[str], options: T
 
 
 def null_refusal(column: str, table: object) -> str:
-    """Why rows with NULL in a column that is NOT NULL are refused."""
+    """The error message for a row with NULL in a column that is NOT NULL in the table."""
     return f"A row for {table} has NULL in column {column}, which is NOT NULL there: leave such rows out in the query"
 
 
@@ -278,7 +275,7 @@ refused, or assumes seconds.
 
 
 def counted(name: str, kind: str) -> str:
-    """What to do about whole numbers for a column of a type in :data:`COUNTED`."""
+    """The advice for writing whole numbers to a column of a type in :data:`COUNTED`."""
     counts = {"date": "days", "date32[day]": "days", "boolean": ""}.get(kind, "microseconds")
     written = COUNTED[kind].format(name if re.fullmatch(r"\w+", name) else escaped(name))
     return f"write {written} in the query" + (f", if it counts {counts}" if counts else "")
@@ -307,7 +304,7 @@ def missing_columns(
 
 
 def _other_type(name: str, wanted: str, found: str, rearranged: str) -> str:
-    """The advice for a column of another type that loses no value and moves none to another field."""
+    """The advice for a column whose type differs in the table, so that no value is lost or moved to another field."""
     if wanted in _WHOLE and found in COUNTED:
         return counted(name, found)
     if rearranged:
@@ -323,9 +320,8 @@ def _other_type(name: str, wanted: str, found: str, rearranged: str) -> str:
 def missing_names(
     wanted: Sequence[tuple[str, str]], found: Collection[str], options: TableOptions
 ) -> list[tuple[str, str]]:
-    """The columns that the table lacks. Raises ConfigError if they may not be added, and Conflict if their case in the
-    table has changed since it was read.
-    """
+    """The columns that the table lacks. Raises ConfigError if they may not be added, and Conflict if the case of a name
+    in the table has changed since the table was read."""
     lowered = {name.lower() for name in found}
     missing = [(name, kind) for name, kind in wanted if name not in found]
     for name, _ in missing:

@@ -33,10 +33,10 @@ ATTEMPTS = 10
 class TableBatch:
     """A micro-batch that is about to be written.
 
-    :param plans: fingerprints of the batch and of the one before.
+    :param plans: the fingerprints of the batch and of the previous one.
     :param plan: makes the plan from the table's observed state.
-    :param prepare: creates or compares the table; returns its id.
-    :param rows: has the tasks write the rows; called at most once.
+    :param prepare: creates the table, or compares its columns; returns its id.
+    :param rows: makes tasks write the rows; called at most once.
     :param remember: stores in the checkpoint where the batch is written.
     :param known: groups of the query's table sinks, including earlier ones.
     """
@@ -52,7 +52,8 @@ class TableBatch:
 
 
 class TableCarrier:
-    """The carrier of a batch: lets the tasks write at the first attempt, and keeps what they have written."""
+    """The carrier of a batch: makes tasks write the rows at the first attempt, and keeps their result for later
+    attempts."""
 
     failures: tuple[type[Exception], ...] = ()
 
@@ -62,7 +63,8 @@ class TableCarrier:
 
     @property
     def exact(self) -> bool:
-        """Whether the rows are counted: they are computed only if the table does not have the batch."""
+        """Whether the rows are counted, which is so once tasks have written them. They are computed only if the table
+        lacks the batch."""
         return self.written is not None
 
     @property
@@ -84,7 +86,7 @@ class TableCarrier:
 
 
 class TableTransaction:
-    """A table as the engine sees it, for one attempt."""
+    """One attempt to commit to a table, in the form of a transaction of the engine."""
 
     def __init__(self, store: TableStore, group: str, seen: TableLook, prepare: Callable[[], str]) -> None:
         self._store = store
@@ -99,13 +101,13 @@ class TableTransaction:
         return self.seen.marker
 
     def begin(self) -> None:
-        """Does not fence: if an earlier run commits now, this run's commit becomes a conflict."""
+        """Does not fence: if an earlier run commits meanwhile, this run's commit is a conflict."""
 
     def read_marker(self) -> Marker | None:
         return self.seen.marker
 
     def prepared(self, table_id: str) -> None:
-        """Note that the table exists, with this id."""
+        """Note the id of the table, which now exists."""
         self.seen = self.seen._replace(table_id=self.seen.table_id or table_id)
 
     def add_marker(self, marker: Marker) -> None:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableDiagnosis:
-    """One table of a query.
+    """What the next start of a query will do with one of its tables, and the problems of the table.
 
     :param table_id: empty if there is no such table yet.
     :param marker: the last batch of the query that is in the table.
     :param columns: how the table's columns differ from the rows; empty if they do not.
-    :param missing_rights: operations that the sink needs and may not carry out.
+    :param missing_rights: operations that the sink needs and is not permitted.
     :param leftovers: files or tables of tasks that no commit refers to.
     """
 
@@ -90,8 +90,8 @@ def diagnose_table(
     now_ms: int,
     older_than_h: int,
 ) -> TableDiagnosis:
-    """Predict the next start of a query for one of its tables. A table that cannot be read gets the verdict ``refuse``
-    with the reason.
+    """Predict what the next start of a query will do with one of its tables. A table that cannot be read gets the
+    verdict ``refuse`` with the reason.
 
     :param checkpoint: None before the first start.
     :param name: the sink's name, empty if it is the only one.

@@ -1,4 +1,4 @@
-"""Rows that tasks leave to the driver: parts in Arrow's stream format. Runs in tasks."""
+"""The rows that tasks leave to the driver, as parts in Arrow's stream format. Runs in tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INLINE_BYTES = 256 << 10
-"""Up to this much, as Arrow, a task leaves to the driver rather than write it itself."""
+"""A task leaves its rows to the driver if they have at most this many bytes as Arrow; otherwise it writes them
+itself."""
 _PART_BYTES = 8 << 20
 
 
@@ -32,7 +33,7 @@ class InlineWriter:
 
 
 def inline_part(batches: Sequence[pa.RecordBatch]) -> WrittenPart:
-    """The batches as one part for the driver; compressed, as it is sent and kept."""
+    """The batches as one part for the driver, compressed for sending and storing."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -44,7 +45,8 @@ def inline_part(batches: Sequence[pa.RecordBatch]) -> WrittenPart:
 
 
 def leave_few(batches: Iterator[pa.RecordBatch]) -> Generator[WrittenPart, None, Iterator[pa.RecordBatch] | None]:
-    """Yield rows of at most :data:`INLINE_BYTES` as one part for the driver; returns all batches if they are more."""
+    """Yield all rows as one part for the driver if they have at most :data:`INLINE_BYTES`; otherwise return the
+    batches."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

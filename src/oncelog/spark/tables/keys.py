@@ -1,4 +1,4 @@
-"""Whether the keys of a batch identify its rows, for upserts. Pure."""
+"""Checks that the keys of a batch identify its rows, for upserts. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = (
     "which of them is the last is not known: name the columns that say it in latestBy (latest_by in a pipeline's file)"
     ", or keep the source's topic, partition and offset among the columns, and the highest offset counts"
 )
-"""Why two rows with one key are refused, and what to do."""
+"""The end of messages that refuse two rows with one key: why, and what to do."""
 
 
 class KeyRefused(OncelogError):
@@ -46,7 +46,7 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
 
 
 def keys_alike(options: TableOptions, database: str, stored: Sequence[object] = ()) -> str:
-    """Why two rows whose keys differ in Spark but are equal in the table are refused."""
+    """The error message for two rows whose keys differ in Spark but are equal in the table."""
     key = ", ".join(f"{name} = {value}" for name, value in zip(options.key, stored, strict=False))
     return (
         f"A batch for {options} has two rows with one key ({key or ', '.join(options.key)}) as {database} compares "
@@ -56,5 +56,5 @@ def keys_alike(options: TableOptions, database: str, stored: Sequence[object] = 
 
 
 def null_key(name: str, options: TableOptions) -> str:
-    """Why rows with NULL in a column of the key are refused."""
+    """The error message for a row with NULL in a column of the key."""
     return f"A row for {options} has NULL in its key {name}: leave such rows out in the query"

@@ -1,10 +1,10 @@
 """Decides which row of a key is the latest: among the rows of a batch, and compared with the table's row.
 
 Called by :mod:`oncelog.spark.tables.sink`. The option ``latestBy`` names the columns that decide, the most significant
-first. Without it, rows that keep the source's ``topic``, ``partition`` and ``offset`` are in the order of their
-offsets: all rows of a key have to come from one partition. NULL is earlier than any value. Rows that are equal in these
-columns must be equal altogether. The table's row stays if it is later; if the columns are equal, the batch's row
-replaces it.
+first. Without it, rows that still have the source's columns ``topic``, ``partition`` and ``offset`` are ordered by
+offset; then all rows of a key must come from one partition. NULL is earlier than any value. Rows that are equal in
+these columns must be equal in all columns. The table's row stays if it is later; if the columns are equal, the batch's
+row replaces it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ORIGIN = {"topic": StringType(), "partition": IntegerType(), "offset": LongType()}
-"""The source's columns with a record's position."""
+"""The source's columns that identify a record, with their types."""
 _BEST, _SEVERAL, _TIED, _NUMBER = (f"_oncelog_{name}" for name in ("best", "several", "tied", "number"))
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order that decides between two rows of one key.
+    """Determines which of two rows of one key is later.
 
-    :param by: the columns that decide which row is later.
-    :param within: columns that must be equal in all rows of a key.
+    :param by: the columns that are compared.
+    :param within: the columns that must be equal in all rows of a key.
     """
 
     by: tuple[str, ...]
@@ -42,7 +42,8 @@ class Order:
 
 
 def order_of(schema: StructType, options: TableOptions) -> Order | None:
-    """The order for rows with these columns; None if there is none. Raises ConfigError."""
+    """The order for rows with these columns; None if nothing determines one. Raises ConfigError for a column that
+    SQLite cannot order."""
     if options.mode is not Mode.UPSERT:
         return None
     if options.latest_by:
@@ -60,9 +61,10 @@ def order_of(schema: StructType, options: TableOptions) -> Order | None:
 
 
 def written_columns(schema: StructType, options: TableOptions, columns: Collection[str] | None) -> StructType:
-    """The columns of the rows that are written: without those of the order that the table lacks and may not get.
+    """The columns of the rows that are written: those of the order that the table lacks are left out if they may not be
+    added.
 
-    :param columns: the table's; None if there is no table yet.
+    :param columns: the table's columns; None if there is no table yet.
     """
     order = order_of(schema, options)
     if order is None or options.evolve or columns is None:
@@ -73,7 +75,7 @@ def written_columns(schema: StructType, options: TableOptions, columns: Collecti
 
 
 def latest(rows: DataFrame, options: TableOptions) -> DataFrame:
-    """The latest row of each key. If no row of a key is the latest, the job ends with a sentence."""
+    """The latest row of each key. If it cannot be determined, the job ends with an error."""
     from pyspark.sql import Window
     from pyspark.sql.functions import col, lit, max, min, row_number, struct, to_json, when
 
@@ -123,10 +125,10 @@ def _refusals(order: Order, options: TableOptions) -> list[tuple[Column, Column]
 
 
 def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
-    """The columns by which the table's row is compared with the batch's: those of ``latestBy`` before the first column
-    that is not written.
+    """The columns by which the table's row is compared with the batch's: those of ``latestBy`` that precede the first
+    one that is not written.
 
-    Without ``latestBy`` offsets are not compared: a later batch has later offsets.
+    Without ``latestBy``, offsets are not compared: a later batch has later offsets.
     """
     if options.mode is not Mode.UPSERT:
         return ()
@@ -134,7 +136,7 @@ def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
 
 
 def later(columns: Sequence[str], quoted: Callable[[str], str], table: str, source: str) -> str:
-    """A condition of SQL: the table's row is later than the batch's. Never NULL.
+    """The SQL condition that the table's row is later than the batch's; never NULL.
 
     :param quoted: a function from a column's name to an expression that compares in Spark's order.
     """

@@ -1,7 +1,7 @@
-"""The rows' columns under the names that a table has, and its own partitions: as Spark resolves names. Pure.
+"""Matches the columns of rows to those of a table, and finds the table's partitions, by Spark's rules for names. Pure.
 
-Called by :mod:`oncelog.spark.tables.sink` for each batch, and for ``doctor``. Spark takes letters of another case for
-the same column (``spark.sql.caseSensitive`` is false), and so do its writers of databases, Delta and Iceberg.
+Called by :mod:`oncelog.spark.tables.sink` for each batch, and for ``doctor``. Spark treats names that differ only in
+case as the same column (``spark.sql.caseSensitive`` is false), and so do its writers of databases, Delta and Iceberg.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from oncelog.spark.tables.store import TableLayout, TableRefused
 
 
 class NamedRows(NamedTuple):
-    """Rows as a table names them.
+    """The columns of rows under the names that a table gives them.
 
-    :param names: of all columns of the rows, in their order.
+    :param names: the names of all columns of the rows, in their order.
     :param written: the columns that are written.
-    :param options: with the same names, and with the table's partitions.
+    :param options: the options with the same names, and with the table's partitions.
     """
 
     names: Sequence[str]
@@ -33,8 +33,8 @@ class NamedRows(NamedTuple):
 
 
 def named_rows(schema: StructType, options: TableOptions, layout: TableLayout | None) -> NamedRows:
-    """The rows of a batch under the table's names. Raises ConfigError if no table can hold the rows, or this table
-    cannot.
+    """The columns of a batch's rows under the table's names. Raises ConfigError if no table, or not this table, can
+    store the rows.
 
     :param layout: None if there is no table yet, which then gets the rows' names.
     """
@@ -50,7 +50,8 @@ def named_rows(schema: StructType, options: TableOptions, layout: TableLayout | 
 
 
 class BatchNames:
-    """The names of a batch's rows: looked up at each attempt, and the same once its rows are written."""
+    """The column names of a batch's rows. They are looked up at each attempt, and must not change once the rows are
+    written."""
 
     def __init__(self, schema: StructType, options: TableOptions) -> None:
         """Raises ConfigError if no table can hold the rows."""
@@ -59,7 +60,8 @@ class BatchNames:
         self.rows = named_rows(schema, options, None)
 
     def look(self, layout: TableLayout | None) -> None:
-        """Raises ConfigError if this table cannot hold the rows, and TableRefused if it changed."""
+        """Look up the names in the table. Raises ConfigError if the table cannot store the rows, and TableRefused if it
+        has changed since rows were written."""
         found = named_rows(self._schema, self._options, layout)
         if self._written and found != self.rows:
             raise TableRefused(
@@ -69,7 +71,7 @@ class BatchNames:
         self.rows = found
 
     def written(self) -> NamedRows:
-        """The names for rows that are written now."""
+        """The names under which rows are written; from this call on they must not change."""
         self._written = True
         return self.rows
 
@@ -101,7 +103,7 @@ def _with_names(options: TableOptions, names: dict[str, str]) -> TableOptions:
 
 
 def _same(name: str, columns: Collection[str]) -> str:
-    """The column of this name, else the first one that differs in case, else the name."""
+    """The column of this name; else the first column whose name differs only in case; else the name itself."""
     return name if name in columns else next((one for one in columns if one.lower() == name.lower()), name)
 
 

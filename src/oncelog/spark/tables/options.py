@@ -36,13 +36,12 @@ TABLE_OPTIONS = (
 TARGET_FILE_BYTES = 128 << 20
 MAX_BATCH_BYTES = 256 << 20
 _URL = re.compile(r"(file:|jdbc:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
-"""URL schemes of other databases, which are refused; SQLite itself may read ``file:`` as a URL or as the name of a
-file.
-"""
+"""Matches URLs of other databases, which are refused, and ``file:``, which SQLite may take for a URL or for the name of
+a file."""
 
 
 class TableFormat(Enum):
-    """The kind of a table."""
+    """The format of a table, or the database that it is in."""
 
     DELTA = "delta"
     ICEBERG = "iceberg"
@@ -51,10 +50,8 @@ class TableFormat(Enum):
 
 
 class Mode(Enum):
-    """How a batch changes the table's existing rows.
-
-    ``COMPLETE`` replaces all of them, ``UPSERT`` those with the keys of the batch.
-    """
+    """How a batch changes the table's existing rows: ``APPEND`` keeps them, ``COMPLETE`` replaces all, ``UPSERT``
+    replaces those with the keys of the batch."""
 
     APPEND = "append"
     UPSERT = "upsert"
@@ -63,17 +60,17 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Options of one table.
+    """The options of one table.
 
     :param table: path or URL of a Delta table, else the table's name.
     :param url: the database: ``postgresql://...``, or the file of SQLite.
     :param catalog: the properties of pyiceberg's catalog, and its ``name``, ``default`` unless given.
-    :param storage: the options of the object store, by the names that deltalake gives them.
+    :param storage: the options of the object store, by deltalake's names.
     :param key: the columns that identify a row, for ``UPSERT``.
     :param latest_by: the columns that decide which of two rows with one key is later, the most significant first.
-    :param evolve: whether columns that the rows have and the table lacks are added.
+    :param evolve: whether columns of the rows that the table lacks are added to it.
     :param driver_writes: whether only the driver writes.
-    :param max_batch_bytes: limits the Arrow size of a batch's rows in the driver's memory.
+    :param max_batch_bytes: the maximum size, as Arrow, of a batch's rows in the driver's memory.
     """
 
     format: TableFormat
@@ -98,7 +95,7 @@ class TableOptions:
 
 
 def parse_table_options(options: Mapping[str, str]) -> TableOptions:
-    """The options of a table. Raises ConfigError that names the option."""
+    """Parse the options of a table. Raises ConfigError that names the option."""
     spelling = {name.lower(): name for name in TABLE_OPTIONS}
     given: dict[str, str] = {}
     catalog: dict[str, str] = {}

@@ -51,9 +51,9 @@ def to_table(
     """A function for ``writeStream.foreachBatch`` that writes each micro-batch into a table exactly once.
 
     ``df.writeStream.foreachBatch(to_table({"format": "delta", "table": "lake/flights"}))``. The identity of each batch
-    is in the commit of its rows, and has the same function as the marker in a topic: a batch that the table has is
-    skipped, and a checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written
-    is refused here, before the query starts.
+    is in the commit of its rows, and has the same function as the marker in a topic: a batch that the table already has
+    is skipped, and a checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be
+    written is refused here, before the query starts.
 
     :param name: distinguishes several sinks of one query that write the same table; it must stay the same over
         restarts.
@@ -76,7 +76,7 @@ def to_table_of(
     observe: Observer,
     beside: Collection[str] = (),
 ) -> Callable[[DataFrame, int], None]:
-    """:func:`to_table` with options that are parsed.
+    """Like :func:`to_table`, with parsed options.
 
     :param beside: names of the query's other table sinks, if they are known.
     """
@@ -114,7 +114,7 @@ def _pause(attempt: int) -> None:
 
 
 def open_store(options: TableOptions) -> MaintainedTable:
-    """The table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
+    """The store for the table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
     match options.format:
         case TableFormat.SQLITE:
             from oncelog.spark.tables.databases.sqlite import SqliteTable
@@ -135,15 +135,14 @@ def open_store(options: TableOptions) -> MaintainedTable:
 
 
 def check_table(store: MaintainedTable, schema: StructType, options: TableOptions) -> None:
-    """Refuse rows with these columns if the table's current definition cannot hold them; changes nothing. Raises
-    ConfigError, and OncelogError if the table cannot be read.
-    """
+    """Refuse rows with these columns if the table, as it is now defined, cannot store them; changes nothing. Raises
+    ConfigError, and OncelogError if the table cannot be read."""
     named = named_rows(schema, options, store.layout())
     store.compare(named.written, named.options)
 
 
 class _Run:
-    """What a sink that writes a batch knows about the other sinks of its query's run.
+    """The other sinks of the same run of a query, as far as a sink that writes a batch knows them.
 
     :param beside: names of other sinks that the query has.
     :param writing: a context that ends when the batch is written.

@@ -1,11 +1,12 @@
-"""The interface of a table to the code that commits batches: look, prepare, write in tasks, commit.
+"""The interface of a table to the code that commits batches: look, prepare, write in tasks, commit. Implemented for
+each format.
 
-Implemented for each format. The identity of a batch, its :class:`~oncelog.spark.sink.marker.Marker`, is part of the
-commit of its rows, so either both are in the table or neither is. Invariants of every store:
+The identity of a batch, its :class:`~oncelog.spark.sink.marker.Marker`, is part of the commit of its rows, so either
+both are in the table or neither is. Invariants of every store:
 
 - :meth:`TableStore.commit` takes effect only if no other run has committed under the same group since the
-  :class:`TableLook` it names; else it raises :class:`Conflict` and leaves nothing.
-- A :class:`TableLook` that follows a commit of unknown outcome shows that outcome, and the outcome stays.
+  :class:`TableLook` in the :class:`Commit`; otherwise it raises :class:`Conflict`, and nothing is committed.
+- A :class:`TableLook` that follows a commit of unknown outcome shows the outcome, which does not change any more.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ FOR_EVER_MS = 2**62
 
 
 def table_group(query_id: str, name: str) -> str:
-    """The name under which a table stores the batches of a query's sink. It does not contain the table's name, because
-    the batches are in the table itself.
+    """The group under which a table stores the batches of a query's sink.
 
-    :param name: the sink's, if it has one.
+    It does not contain the table's name, because the batches are stored in the table itself.
+
+    :param name: the sink's name, if it has one.
     """
     return f"{query_id}:{name}" if name else query_id
 
 
 def query_of(group: str) -> str:
-    """The query of a :func:`table_group`."""
+    """The id of the query in a :func:`table_group`."""
     return group.partition(":")[0]
 
 
@@ -65,12 +67,12 @@ class TableLayout(NamedTuple):
 
 
 class TableLook(NamedTuple):
-    """The observed state of the table.
+    """The observed state of a table.
 
     :param table_id: distinguishes the table from others of the same name; empty if there is no table.
     :param retention_ms: how long identities stay in the table after their commit.
-    :param marker: the last batch of the group that is in the table.
-    :param others: if there is no such batch: the last batches of the query's other groups in the table.
+    :param marker: the last batch of the group in the table.
+    :param others: if ``marker`` is None: the last batches of the query's other groups in the table.
     :param layout: None if there is no table.
     """
 
@@ -81,16 +83,16 @@ class TableLook(NamedTuple):
     layout: TableLayout | None = None
 
     def is_as(self, before: TableLook) -> bool:
-        """Whether the table is the same, with the same last batch of the group."""
+        """Whether the table and its last batch of the group are the same as in ``before``."""
         return (self.table_id, self.marker) == (before.table_id, before.marker)
 
 
 class WrittenPart(NamedTuple):
-    """The result of a task.
+    """The rows that a task wrote, or left to the driver.
 
-    :param rows: how many.
-    :param size_bytes: their size, as the task wrote them.
-    :param inline: Arrow's stream format, if the task left the rows to the driver.
+    :param rows: the number of rows.
+    :param size_bytes: the size of the rows, as the task wrote them.
+    :param inline: the rows in Arrow's stream format, if the task left them to the driver.
     :param written: the store's data for committing the rows that the task wrote itself.
     :param refused: why the table refuses the rows, in a sentence.
     """
@@ -103,11 +105,11 @@ class WrittenPart(NamedTuple):
 
 
 TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[WrittenPart]]
-"""Writes rows in tasks, so it is picklable; the same rows may pass through it several times, in different processes."""
+"""Writes rows in tasks, so it is picklable. Spark may pass it the same rows several times, in different processes."""
 
 
 class Commit(NamedTuple):
-    """One batch, to be put into the table.
+    """One batch that is to be committed to the table.
 
     :param seen: the observed state on which the decision to write is based.
     """
@@ -120,7 +122,8 @@ class Commit(NamedTuple):
 
 
 class Leftover(NamedTuple):
-    """Something that a task wrote and no commit refers to: the task failed, ran twice, or its driver was killed.
+    """Something that a task wrote and that no commit refers to, because the task failed, ran twice, or its driver was
+    killed.
 
     :param what: a file's path, or a table of PostgreSQL.
     :param rows: None for a file.
@@ -135,18 +138,19 @@ class TableStore(Protocol):
     """One table. Every method may raise OncelogError."""
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
-        """The table now, and the last batch of ``group`` in it.
+        """The current state of the table, with the last batch of ``group`` in it.
 
-        :param plans: fingerprints that the batch may have: a table may store only a part of a fingerprint.
-        :param known: other groups that the checkpoint has written under: a table may not be able to list those of the
-            query, and the query may have lost its id.
+        :param plans: the fingerprints that the batch may have: a table may store only a part of a fingerprint.
+        :param known: other groups under which the checkpoint has written: a table may not be able to list the query's
+            groups, and the query may have lost its id.
         """
         ...
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
-        """Create the table for these rows, or compare its columns with theirs and add to them; returns its id.
+        """Create the table for these rows, or compare its columns with theirs and add the missing ones; returns its id.
 
-        :param options: those of the table, with the names of its columns and its partitions: they hold from now on.
+        :param options: the table's options, with the names of its columns and its partitions; they are used from now
+            on.
         """
         ...
 
@@ -172,24 +176,24 @@ class MaintainedTable(TableStore, Protocol):
     """A table with maintenance functions, for ``oncelog pipeline doctor`` and ``clean``."""
 
     def check(self) -> None:
-        """Refuse a table of files that cannot be written, whatever the rows. Raises ConfigError."""
+        """Check that a table of files can be written, whatever the rows. Raises ConfigError if not."""
         ...
 
     def compare(self, schema: StructType, options: TableOptions) -> None:
-        """Compare the columns of the table, if there is one, with those of these rows; changes nothing. Raises
-        ConfigError as :meth:`prepare` would."""
+        """Compare the table's columns, if it exists, with those of the rows; changes nothing. Raises ConfigError as
+        :meth:`prepare` would."""
         ...
 
     def missing_rights(self) -> list[str]:
-        """Operations on the table that the sink needs and may not carry out, as far as this can be checked."""
+        """The operations on the table that the sink needs and is not permitted, as far as this can be checked."""
         ...
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Leftovers of tasks that are so old that no batch in progress can need them."""
+        """The leftovers of tasks that are older than this many hours, so that no batch in progress can need them."""
         ...
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
-        """Delete what :meth:`leftovers` of the same age has found."""
+        """Delete what :meth:`leftovers` with the same ``older_than_h`` has found."""
         ...
 
 
@@ -210,7 +214,7 @@ def unwritable(folder: str) -> list[str]:
 
 
 def may_write(path: Path) -> bool:
-    """Whether this process may write a file, or in a folder."""
+    """Whether this process may write to a file, or create files in a folder."""
     mode = os.W_OK | os.X_OK if path.is_dir() else os.W_OK
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 

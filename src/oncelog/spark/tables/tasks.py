@@ -1,4 +1,4 @@
-"""Lets Spark's tasks write the rows of a batch, and brings their reports to the driver.
+"""Makes Spark's tasks write the rows of a batch, and returns their reports to the driver.
 
 Called by :mod:`oncelog.spark.tables.sink`. Only the reports of the job's last stage count: Spark accepts one per
 partition, however often a task ran. If Spark has recomputed an earlier stage, the batch is computed again.
@@ -30,7 +30,7 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class PartReporter(VersionChecked):
-    """The function of ``mapInArrow``: one row for each part.
+    """The function for ``mapInArrow``, which writes rows and returns one row for each part.
 
     :param names: the names of the columns.
     """
@@ -46,9 +46,8 @@ class PartReporter(VersionChecked):
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
-        """Return a refusal as a report: another attempt would be refused again, so the task does not fail, and the
-        driver reports the reason.
-        """
+        """The parts that the writer makes. A refusal is returned as a part: another attempt would be refused again, so
+        the task does not fail, and the driver reports the reason."""
         try:
             yield from self.writer(batches)
         except TableRefused as error:
@@ -56,9 +55,8 @@ class PartReporter(VersionChecked):
 
 
 def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
-    """The parts into which tasks converted the rows. Raises SinkRefused if too many bytes are left to the driver, and
-    TableRefused if the table refuses a task's rows.
-    """
+    """Run the tasks that write the rows; returns the parts that they made. Raises SinkRefused if too many bytes are
+    left to the driver, and TableRefused if the table refuses a task's rows."""
     context = rows.sparkSession.sparkContext
     # columns get plain names, because PySpark accepts no names with dots in this call
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))

@@ -1,9 +1,9 @@
-"""A table of PostgreSQL: rows and identity in one transaction; large batches are copied by the tasks before it.
+"""A table of PostgreSQL: rows and identity are in one transaction; tasks copy the rows of large batches before it.
 
 The driver copies a small batch. Tasks with more rows COPY them, each attempt into a separate staging table next to the
 destination; the transaction moves the rows of the reported staging tables, and drops these tables. A lock on the sink's
-name is held from the decisive read of the table to the commit; taking it also waits for a connection that died after
-COMMIT was sent.
+name is held from the decisive read of the table to the commit. Taking the lock also waits until PostgreSQL has ended
+the transaction of a connection that died after COMMIT was sent.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident
     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
     AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'home' AND NOT a.attisdropped)
     ORDER BY n.nspname <> %s, c.oid"""
-"""Every readable table of identities, that of the given schema first."""
+"""Every readable table of batch identities, that of the given schema first."""
 
 
 _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_ident(n.nspname) || '.' END ||
@@ -102,7 +102,7 @@ _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_iden
 
 
 class TablePlace(NamedTuple):
-    """A table, or the place where it will be created.
+    """A table, or the name of one that will be created.
 
     :param database: identifies the database cluster and the database in it, independently of the server's name.
     :param oid: None if the table does not exist.
@@ -121,16 +121,18 @@ class TablePlace(NamedTuple):
 
     @property
     def batches(self) -> str:
-        """The name of the table of identities in its schema."""
+        """The table of batch identities in the same schema, quoted."""
         return f"{quoted(self.schema)}.{quoted(BATCHES)}"
 
 
 class PostgresTable:
-    """The table is found by its name each time; its id is its oid, which no other table of the same name gets.
+    """A table of PostgreSQL, found by its name each time; its id is its oid, which no other table of the same name
+    gets.
 
-    Identities are stored in its schema, with the oid and the home (database cluster, database, oid) of the table of
-    identities. If the table is moved to another schema, they are left behind, so all schemas are searched. In a
-    database that was restored from a dump the oids and homes differ, and an identity is matched to the table by name.
+    Identities of batches are stored in the table's schema, with the oid and the home (database cluster, database, oid)
+    of the table of identities. If the table is moved to another schema, they are left behind, so all schemas are
+    searched. In a database that was restored from a dump the oids and homes differ, and an identity is matched to the
+    table by name.
     """
 
     def __init__(self, options: TableOptions) -> None:
@@ -206,7 +208,8 @@ class PostgresTable:
                 check_taken(connection, self._name, oid, columns, schema, self._options)
 
     def _check_case(self, connection: psycopg.Connection) -> None:
-        """Raises ConfigError if a table exists whose name differs in case, as of a name that was not quoted."""
+        """Raises ConfigError if there is a table whose name differs only in case, for instance because one name was not
+        quoted."""
         *schemas, name = parts_of(self._options.table)
         schema = schemas[0] if schemas else None
         found = _one(connection, _IN_OTHER_LETTERS, (schema, name, schema, schema))
@@ -221,7 +224,8 @@ class PostgresTable:
             return self._missing_rights(connection, self._place(connection))
 
     def _missing_rights(self, connection: psycopg.Connection, place: TablePlace) -> list[str]:
-        """The rights needed on the table, on the identities, and on the schema for the tables created there."""
+        """The missing rights on the table, on the table of identities, and on the schema in which tables are
+        created."""
         if _one(connection, "SELECT current_setting('transaction_read_only')::boolean", None):
             return [_why_read_only(connection)]
         needed = {Mode.APPEND: "INSERT", Mode.UPSERT: "SELECT,INSERT,UPDATE", Mode.COMPLETE: "INSERT,DELETE"}
@@ -260,7 +264,7 @@ class PostgresTable:
         return found
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Tables of staged rows that were never moved, for this table or for a table that was dropped."""
+        """Staging tables whose rows were never moved, of this table or of a table that was dropped."""
         with self._connected() as connection:
             found = _execute(
                 connection,
@@ -304,7 +308,7 @@ class PostgresTable:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[psycopg.Connection]:
-        """One transaction, committed at the end of the block."""
+        """A connection for one transaction, which is committed at the end of the block."""
         try:
             with connected(self._options.url) as connection:
                 yield connection
@@ -345,9 +349,8 @@ class PostgresTable:
         return ", ".join(columns)
 
     def _move(self, connection: psycopg.Connection, commit: Commit, oid: int) -> None:
-        """Put the rows of all parts into the table: copies the driver's rows, and moves those of the tasks' staging
-        tables.
-        """
+        """Insert the rows of all parts into the table: copies the rows that the driver has, and moves those in the
+        tasks' staging tables."""
         upserts = commit.mode is Mode.UPSERT
         staged = {str(pickle.loads(part.written)): part.rows for part in commit.parts if part.written is not None}
         for source, rows in staged.items() if upserts else ():
@@ -373,9 +376,8 @@ class PostgresTable:
             _execute(connection, f"DROP TABLE {source}")
 
     def _one_key(self, by_tasks: bool) -> str:
-        """Why two rows with one key are refused. Rows that tasks copied may have equal keys, if no order has chosen the
-        latest of them; other rows were compared before.
-        """
+        """The error message for two rows with one key. Rows that tasks copied may have equal keys if no order has
+        chosen the latest; other rows were compared before."""
         alike = keys_alike(self._options, "PostgreSQL")
         if self._options.latest_by or not by_tasks:
             return alike
@@ -384,9 +386,8 @@ class PostgresTable:
         )
 
     def _copy_inline(self, connection: psycopg.Connection, commit: Commit, oid: int) -> list[str]:
-        """Copy the rows that tasks left to the driver; returns their staging table, if they are not in the table
-        itself.
-        """
+        """Copy the rows that tasks left to the driver. Returns the staging table that has them; an empty list if they
+        were copied into the table itself."""
         inline = inline_rows(commit.parts)
         if not inline:
             return []
@@ -409,7 +410,7 @@ class PostgresTable:
                 raise KeyRefused(null_key(name, self._options))
 
     def _check_unchanged(self, columns: Sequence[TableColumn]) -> None:
-        """Raises ConfigError if the table's columns have changed since the rows were written."""
+        """Raises ConfigError if the table's columns have changed since the tasks wrote the rows."""
         found = {column.name: column for column in columns}
         for column in self._columns:
             now = found.get(column.name)
@@ -420,7 +421,7 @@ class PostgresTable:
                 )
 
     def _check_there(self, expected: int, there: int) -> None:
-        """Raises TableRefused if rows that tasks staged are missing."""
+        """Raises TableRefused if rows are missing that tasks have staged."""
         if there != expected:
             raise TableRefused(
                 f"{there} of {expected} staged rows of {self._options} were found: PostgreSQL has crashed, or "
@@ -444,9 +445,10 @@ def _check_address(options: TableOptions) -> None:
 
 
 def _look(connection: psycopg.Connection, place: TablePlace, group: str, known: Collection[str] = ()) -> TableLook:
-    """The valid row among several: a table that was moved to another schema and back, or was written by roles with
-    other rights, may have several rows for a sink. The last batch counts, among rows with the table's oid if there are
-    any.
+    """The last batch of a group in the table.
+
+    A table that was moved to another schema and back, or was written by roles with other rights, may have several rows
+    for a sink. Then the last batch counts, among the rows with the table's oid if there are any.
     """
     best: dict[str, tuple[bool, Marker]] = {}
     kept_in = _execute(connection, _KEPT_IN, (BATCHES, place.schema)).fetchall() if place.oid is not None else []
@@ -474,7 +476,7 @@ def _layout(connection: psycopg.Connection, oid: int | None) -> TableLayout | No
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:
-    """Store the batch in the schema's table of identities; identities that came from a dump no longer count."""
+    """Store the batch in the table of identities of the schema. Identities that came from a dump no longer count."""
     home = f"{place.database}/{_oid(connection, place.batches)}"
     batches = _in_values(place.batches)
     changed = ", ".join(f"{name} = excluded.{name}" for name in ("table_name", *MARKER.split(", ")))
@@ -493,7 +495,8 @@ def _identify(connection: psycopg.Connection, place: TablePlace, group: str, mar
 
 
 def _lock(connection: psycopg.Connection, group: str) -> None:
-    """Take the lock, which is held to the end of the transaction, even if its connection dies."""
+    """Take the lock on a sink's name; PostgreSQL holds it until the transaction has ended, even if the connection
+    dies."""
     _execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (group,))
 
 
@@ -521,7 +524,7 @@ def _existing(oid: int | None, options: TableOptions) -> int:
 
 
 def _of_rows(columns: Sequence[TableColumn], names: Sequence[str]) -> tuple[TableColumn, ...]:
-    """The columns that the rows have, in their order."""
+    """The columns with these names, in the order of the names."""
     found = {column.name: column for column in columns}
     return tuple(found[name] for name in names)
 
@@ -531,7 +534,7 @@ def _wanted(schema: StructType) -> list[tuple[str, str]]:
 
 
 def _in_values(name: str) -> str:
-    """A name, quoted for a statement with parameters."""
+    """A quoted name for a statement with parameters, in which ``%`` is doubled."""
     return name.replace("%", "%%")
 
 
@@ -545,5 +548,5 @@ def _execute(connection: psycopg.Connection, text: str, values: Any = None) -> p
 
 
 def _sql(text: str) -> bytes:
-    """A statement's text made of fixed words and quoted names."""
+    """A statement that consists of fixed words and quoted names, as bytes."""
     return text.encode()

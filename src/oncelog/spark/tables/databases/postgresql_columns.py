@@ -1,9 +1,9 @@
 """Checks which rows a table of PostgreSQL accepts, by asking PostgreSQL: before rows are computed, and for ``doctor``.
 
-Called by :mod:`oncelog.spark.tables.databases.postgresql`. Rows reach a column as text in its type's input format, if
-PostgreSQL would assign them in an INSERT: an EXPLAIN of such an INSERT checks this, and views, rules and unique indexes
-too. Assignments that would drop a part of each value (a time zone, the time of day, digits of a double) are refused
-here; problems of single values in :mod:`oncelog.spark.tables.databases.postgresql_values`.
+Called by :mod:`oncelog.spark.tables.databases.postgresql`. A column accepts values as text in its type's input format,
+if PostgreSQL would assign them in an INSERT. An EXPLAIN of such an INSERT checks this, and views, rules and unique
+indexes, too. Assignments that would drop a part of each value (a time zone, the time of day, digits of a double) are
+refused here; problems of single values are found in :mod:`oncelog.spark.tables.databases.postgresql_values`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ _FILLED_BY_TRIGGER = (
     "SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' "
     "AND tgtype & 7 = 7)"
 )
-"""The bits of a trigger for rows, before, insert (``pg_trigger.h``): it may set a value for a column that is NOT NULL.
-"""
+"""Whether a trigger before INSERT for each row (``pg_trigger.h``) may set a value for a column that is NOT NULL."""
 _NUMBERED = """
 SELECT DISTINCT a.attname, s.oid::regclass::text, quote_ident(current_user)
 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
@@ -79,7 +78,7 @@ WHERE d.adrelid = %s AND a.attname <> ALL (%s::text[])
 AND CASE s.relkind WHEN 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE, UPDATE') END
 ORDER BY a.attname
 """
-"""Columns whose default is the next number of a sequence (``serial``) that the role may not take."""
+"""Columns whose default is the next value of a sequence (``serial``) that the role may not use."""
 _COPIED_INTO = (
     "SELECT relkind IN ('r', 'p') AND NOT row_security_active(oid) "
     "AND NOT EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid AND ev_type = '3') "
@@ -108,29 +107,30 @@ _CAST = {
     DateType: {"timestamptz": "cast({} as timestamp)"},
     DoubleType: {"float4": "cast({} as float)"},
 }
-"""Assignments in which PostgreSQL would change values, by both types; with the expression for the query."""
+"""The assignments in which PostgreSQL would change values, by both types, with the expression to write in the query
+instead."""
 _ALL_FIELDS = 0x7FFF
-"""The fields of an interval that was declared without any, in the upper half of its modifier."""
+"""The code for all fields in the upper half of an interval's type modifier, for an interval that was declared without
+fields."""
 _COMPOSITE = "C"
 _TEXTS = "S"
-"""The category of types that hold texts (``pg_type.typcategory``)."""
+"""The category of text types (``pg_type.typcategory``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column of a table.
+    """A column of a table. Its leaf type is the type below all domains and arrays.
 
-    :param type: as it is written in a definition.
-    :param leaf: the name of the type below all domains and arrays; it begins with a dot if it is not one of
-        PostgreSQL's.
-    :param category: of that type.
-    :param modifier: of that type, -1 if there is none.
-    :param is_array: whether values are arrays of that type.
-    :param delimiter: between values in such an array's text.
-    :param generated: whether the table computes it.
-    :param always: whether the table numbers it, and refuses given numbers.
+    :param type: the column's type, as in a definition.
+    :param leaf: the name of the leaf type; it begins with a dot if the type is not one of PostgreSQL's.
+    :param category: the category of the leaf type.
+    :param modifier: the modifier of the leaf type, -1 if there is none.
+    :param is_array: whether values are arrays of the leaf type.
+    :param delimiter: separates values in the text of such an array.
+    :param generated: whether the table computes the column.
+    :param always: whether the table numbers the column, and refuses given numbers.
     :param required: whether a row must have a value.
-    :param attributes: of a composite type.
+    :param attributes: the attributes of a composite type.
     """
 
     name: str
@@ -151,9 +151,8 @@ class TableColumn:
 
 
 def check_names(connection: psycopg.Connection, options: TableOptions, columns: Sequence[str] = ()) -> None:
-    """Raises ConfigError for a name that PostgreSQL would cut, so that another table or column has it, and for a column
-    that each of its tables already has.
-    """
+    """Raises ConfigError for a name that PostgreSQL would truncate, so that it could be that of another table or
+    column, and for the name of a system column."""
     ((most, own),) = connection.execute(_LIMITS).fetchall()
     for name in [*parts_of(options.table), *columns]:
         length = len(name.encode())
@@ -183,13 +182,13 @@ def columns_of(connection: psycopg.Connection, oid: int) -> list[TableColumn]:
 
 
 def copied_into(connection: psycopg.Connection, oid: int) -> bool:
-    """Whether COPY may write into the table as INSERT does: not into views, under row security, or past rules."""
+    """Whether COPY has the same effect on the table as INSERT: not on views, with row security, or with rules."""
     ((found,),) = connection.execute(_COPIED_INTO, (oid,)).fetchall()
     return bool(found)
 
 
 def as_they_are(schema: StructType, columns: Iterable[TableColumn]) -> frozenset[str]:
-    """Columns of the rows whose arrays and maps the table's column accepts as such, not as JSON."""
+    """The columns of the rows whose arrays and maps the table's column accepts, so that they need not become JSON."""
     found = {column.name: column for column in columns}
     return frozenset(
         field.name
@@ -213,9 +212,10 @@ def check_taken(
     schema: StructType,
     options: TableOptions,
 ) -> None:
-    """Raises ConfigError if rows with these columns cannot be written to the table. Columns that it lacks are left out.
+    """Raises ConfigError if rows with these columns cannot be written to the table. Columns that the table lacks are
+    ignored.
 
-    :param table: its name, quoted.
+    :param table: the table's name, quoted.
     """
     found = {column.name: column for column in columns}
     fields = [field for field in schema.fields if field.name in found]
@@ -288,7 +288,7 @@ def _check_column(field: StructField, column: TableColumn, options: TableOptions
 
 
 def in_query(advice: str, name: str, depth: int) -> str:
-    """The advice for a column, or for the elements of its arrays."""
+    """The expression to write in the query for a column, or for the elements of its arrays."""
     place = name if re.fullmatch(r"\w+", name) else escaped(name)
     if not depth:
         return advice.format(place)
@@ -314,7 +314,8 @@ def _insert(table: str, fields: Sequence[StructField], found: Mapping[str, Table
 
 
 def _null(kind: DataType, column: TableColumn) -> str:
-    """NULL with the type that PostgreSQL would assign; untyped for strings, which PostgreSQL parses like a constant."""
+    """The text NULL with the type from which PostgreSQL would assign; without a type for strings, which PostgreSQL
+    parses like a constant."""
     dimensions = ""
     while isinstance(kind, ArrayType) and column.is_array:
         kind, dimensions = kind.elementType, "[]"
@@ -350,9 +351,8 @@ def _explain(
 
 
 def _what_it_assigns(field: StructField, column: TableColumn) -> str:
-    """The advice for a column to which PostgreSQL does not assign the rows' type. (Spark's text of nested values
-    differs from PostgreSQL's.)
-    """
+    """The advice for a column to which PostgreSQL does not assign the rows' type. A cast to string is no remedy for
+    nested values, because Spark's text of them differs from PostgreSQL's."""
     kind = {"timestamp": "timestamp_ntz", "bool": "boolean"}.get(column.leaf, column.leaf)
     if isinstance(field.dataType, IntegralType) and kind in COUNTED and not column.is_array:
         return counted(field.name, kind)
@@ -454,7 +454,7 @@ _TRANSIENT_CLASSES = ("08", "40")
 _TRANSIENT = ("53300", "55P03", "57P01", "57P02", "57P03", "57P05")
 """The error codes for too many connections, a lock timeout, and servers that stop or start."""
 _COPIED = re.compile(r"COPY .*?, \S+ \d+, (\S+ .*)", re.DOTALL)
-"""Where in a COPY an error was, in any language: table, line, column and value."""
+"""Matches the position of an error in a COPY, in any language: table, line, column and value."""
 _ADVICE = {
     "57014": "if nobody has cancelled it: ALTER ROLE ... SET statement_timeout = 0, for the role of url",
     "25P03": "ALTER ROLE ... SET idle_in_transaction_session_timeout = 0, for the role of url",
@@ -471,7 +471,7 @@ def transient(error: psycopg.Error) -> bool:
 
 
 def refusal(table: str, error: psycopg.Error) -> str:
-    """One sentence for rows, or a whole batch, that PostgreSQL refuses."""
+    """One sentence about an error with which PostgreSQL refuses rows or a whole batch."""
     return f"{table} cannot be written: {sentence(error)}"
 
 

@@ -1,11 +1,9 @@
 """COPY into PostgreSQL, by tasks and by the driver.
 
-The tables of staged rows have the destination's types, so the server reads every value as the destination would,
-and refuses it where its column and text are known.
-
-Each attempt of a task creates a separate table for its rows, in the transaction that copies them: so no writer waits
-for another, queries may have different columns, and a table whose rows were moved is dropped rather than emptied row by
-row.
+The staging tables have the destination's types, so the server parses every value as the destination would, and can name
+the column and the text when it refuses one. Each attempt of a task creates a separate table for its rows, in the
+transaction that copies them. So no writer waits for another, queries may have different columns, and a table whose rows
+were moved is dropped rather than emptied row by row.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STAGED = "oncelog_staged_"
-"""The prefix of the names of tables with staged rows; the time of creation follows, in seconds since 1970."""
+"""The prefix of the names of staging tables; the time of creation follows, in seconds since 1970."""
 ON_THEIR_WAY = "oncelog: staged rows of "
 ENCODING = "UTF8"
 """The encoding of copied rows and of names; the server converts it to the database's encoding."""
@@ -35,11 +33,11 @@ ENCODING = "UTF8"
 
 @dataclass(frozen=True, slots=True)
 class CopyWriter:
-    """In a task: copies the rows into a table for this attempt; leaves a few rows to the driver.
+    """Copies a task's rows into a staging table for this attempt; leaves a few rows to the driver.
 
-    :param schema: the schema of that table, followed by a dot; empty: the connection's default schema.
+    :param schema: the schema of the staging table, followed by a dot; empty for the connection's default schema.
     :param table: the destination of the rows.
-    :param columns: those of the rows there, in the rows' order.
+    :param columns: the destination's columns, in the order of the rows' columns.
     :param shown: the destination in messages.
     """
 
@@ -74,7 +72,8 @@ class CopyWriter:
         yield WrittenPart(rows, size, written=pickle.dumps(staged))
 
     def _make(self, connection: psycopg.Connection) -> str:
-        """The name of a new table. It is unlogged: a crash of the server empties it, and the commit counts."""
+        """Create a staging table; returns its name. The table is unlogged, so a crash of the server empties it, which
+        the commit detects by counting the rows."""
         ((made_s,),) = connection.execute("SELECT extract(epoch FROM now())::bigint").fetchall()
         staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid4().hex[:16]}')}"
         connection.execute(f"CREATE UNLOGGED TABLE {staged} ({definitions(self.columns)})".encode())
@@ -88,10 +87,10 @@ def definitions(columns: Iterable[TableColumn]) -> str:
 
 
 def connected(url: str) -> psycopg.Connection:
-    """Used as ``with connected(url) as connection:`` for one transaction. It prepares no statement and sets nothing for
-    the session: behind a pooler in transaction mode the next client would inherit it, or the next transaction would
-    lack it.
+    """A connection for one transaction, used as ``with connected(url) as connection:``.
 
+    It prepares no statement and changes no setting of the session: behind a pooler in transaction mode the next client
+    would inherit the change, or the next transaction would lack it.
     It uses READ COMMITTED, whatever the role's default is: otherwise a statement that waited for a lock would see the
     table as it was before the wait.
     """
@@ -110,7 +109,8 @@ def copy_rows(
     table: str,
     options: str = "",
 ) -> int:
-    """Copy the rows into ``target``; returns their size. Raises TableRefused for a value that a column would change.
+    """Copy the rows into ``target``; returns their size in bytes. Raises TableRefused for a value that a column would
+    change.
 
     :param columns: the columns of the rows, in order.
     :param table: the final destination, for messages.

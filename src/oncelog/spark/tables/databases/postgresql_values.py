@@ -1,4 +1,4 @@
-"""Rows as PostgreSQL's COPY takes them: CSV, in which an empty field is NULL, and an empty text is in quotes.
+"""Converts rows to CSV for PostgreSQL's COPY, in which an empty field is NULL, and an empty text is in quotes.
 
 Called by :mod:`oncelog.spark.tables.databases.postgresql_copy`, in tasks and on the driver. PostgreSQL parses each
 value as its column's type, and refuses what it cannot parse; values that it would silently round or truncate are
@@ -28,11 +28,11 @@ _DOUBLE_DIGITS, _REAL_DIGITS = 15, 6
 
 
 class _Lost(Exception):
-    """PostgreSQL would store another value.
+    """PostgreSQL would store a value other than the given one.
 
     :param values: a column, or the elements of its arrays.
-    :param index: the value's index among them.
-    :param why: how the column would change it.
+    :param index: the value's index among ``values``.
+    :param why: how the column would change the value.
     :param advice: the remedy.
     :param expression: an expression for the query, with ``{}`` for the value; empty if there is none.
     """
@@ -43,10 +43,10 @@ class _Lost(Exception):
 
 
 def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) -> bytes:
-    """The rows. Raises TableRefused for a value that a column would change.
+    """The rows as CSV. Raises TableRefused for a value that a column would change.
 
     :param columns: the table's columns, in the order of the rows' columns.
-    :param table: its name, for messages.
+    :param table: the table's name, for messages.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -68,7 +68,7 @@ def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) ->
 
 
 def _advice(lost: _Lost, kind: pa.DataType, column: TableColumn) -> str:
-    """The advice, with an expression unless the value is inside a text or a map."""
+    """The advice; includes an expression for the query unless the value is inside a text or a map."""
     import pyarrow as pa
 
     depth = 0
@@ -126,7 +126,7 @@ def _plain_texts(values: pa.Array, column: TableColumn) -> pa.Array:
 
 
 def _whole(value: float | Decimal) -> str:
-    """The digits alone for a whole number; any other value unchanged, for PostgreSQL to refuse."""
+    """A whole number as its digits without a fraction; any other value unchanged, so that PostgreSQL refuses it."""
     number = Decimal(value)
     return format(number.to_integral_value(), "f") if number.is_finite() and number % 1 == 0 else str(value)
 
@@ -243,9 +243,8 @@ def _check_fraction(values: pa.Array, column: TableColumn) -> None:
 
 
 def _scale(column: TableColumn) -> int | None:
-    """The number of digits after the decimal point; a negative number rounds before it (PostgreSQL 15). None:
-    unlimited.
-    """
+    """The number of digits after the decimal point that a column stores; None if unlimited. If it is negative, the
+    column rounds before the point (PostgreSQL 15)."""
     if column.leaf == "money":
         return _MONEY_SCALE
     return None if column.modifier < 0 else (((column.modifier - 4) & 0x7FF) ^ 1024) - 1024
@@ -272,9 +271,8 @@ def _rounded(values: pa.Array, index: int, scale: int) -> _Lost:
 
 
 def _fits(text: str, scale: int) -> bool:
-    """Whether a number has no further digits after the decimal point; True for text that is no number, which PostgreSQL
-    checks.
-    """
+    """Whether a number has at most ``scale`` digits after the decimal point; True for text that is no number, which
+    PostgreSQL refuses."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -310,9 +308,8 @@ _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "daterange": ((*_NO_TIME[:2], ""),),
     "datemultirange": ((*_NO_TIME[:2], ""),),
 }
-"""Patterns of texts from which PostgreSQL would drop a part, by the column's type; with the expression to write in the
-query.
-"""
+"""By the column's type, patterns of texts from which PostgreSQL would drop a part, with the expression to write in the
+query instead."""
 _RANGES_OF_TIMES = ("tsrange", "tsmultirange", "tstzrange", "tstzmultirange")
 _WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", "interval", *_RANGES_OF_TIMES)
 _VECTORS = ("int2vector", "oidvector")
@@ -322,7 +319,7 @@ _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re
 
 
 def _elements(values: pa.Array) -> pa.Array:
-    """The elements in the texts of arrays; NULL is left out."""
+    """The elements of arrays in text form; NULL elements are left out."""
     import pyarrow as pa
 
     found = []
@@ -371,7 +368,7 @@ def _check_text_value(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_text_fraction(values: pa.Array, column: TableColumn) -> None:
-    """Look at the digits of seconds."""
+    """Raises _Lost for a text with more digits of a second than the column stores."""
     import pyarrow.compute as pc
 
     digits = min(column.modifier & 0xFFFF, 6) if column.modifier >= 0 else 6
@@ -396,14 +393,16 @@ _MICROSECONDS = {
     **dict.fromkeys(("c", "cent", "cents", "century", "centuries"), 0),
     **dict.fromkeys(("mil", "mils", "millennium", "millennia"), 0),
 }
-"""Of each unit in the text of an interval; fractions of years are whole months. Any other number is of seconds."""
+"""The number of microseconds in each unit of an interval's text. Units of a year and more count 0, because their
+fractions are whole months. A number with any other unit is in seconds."""
 _ISO_DAYS = {"y": 0, "m": 30 * _DAY, "w": 7 * _DAY, "d": _DAY}
 _COUNTED = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*([A-Za-z]*)")
 """Matches a number and its unit."""
 
 
 def _first_rounded_interval(values: pa.Array, digits: int) -> int | None:
-    """The index of the first interval with more digits of a second; PostgreSQL refuses texts that are none."""
+    """The index of the first interval with more digits of a second than ``digits``; a text that is no interval is left
+    for PostgreSQL to refuse."""
     unit = 10 ** (6 - digits)
     for index, text in enumerate(values.to_pylist()):
         try:
@@ -415,7 +414,7 @@ def _first_rounded_interval(values: pa.Array, digits: int) -> int | None:
 
 
 def _microseconds(text: str) -> Decimal:
-    """The microseconds of an interval, apart from whole months."""
+    """The microseconds in the text of an interval, without its whole months."""
     days, _, clock = text.partition("T") if re.match(r"\s*[+-]?P", text) else ("", "", text)
     found = Decimal(0)
     for part, units in ((days, _ISO_DAYS), (clock, _MICROSECONDS)):
@@ -425,7 +424,7 @@ def _microseconds(text: str) -> Decimal:
 
 
 def _check_attributes(values: pa.Array, column: TableColumn) -> None:
-    """Check the values inside the texts of rows; PostgreSQL refuses malformed texts."""
+    """Check the attributes in texts of composite values; PostgreSQL itself refuses malformed texts."""
     import pyarrow as pa
 
     rows = [_parts(text) for text in values.to_pylist() if text is not None]
@@ -438,7 +437,7 @@ def _check_attributes(values: pa.Array, column: TableColumn) -> None:
 
 
 def _parts(text: str) -> list[str | None]:
-    """The texts of the fields in a row's text; empty if it is not the text of a row."""
+    """The texts of the attributes in the text of a composite value; empty if the text has another form."""
     text = text.strip()
     if not (text.startswith("(") and text.endswith(")")):
         return []
@@ -462,7 +461,8 @@ def _parts(text: str) -> list[str | None]:
 
 
 _CUT_AT = {"name": _NAME_BYTES, "char": 1}
-"""The maximum length in bytes of a text of these types. ``"char"`` is not ``char(n)``, which is ``bpchar``."""
+"""The maximum length in bytes of a text of these types; PostgreSQL truncates longer texts. ``"char"`` is not
+``char(n)``, which is ``bpchar``."""
 
 
 def _check_length(values: pa.Array, column: TableColumn) -> None:
@@ -494,7 +494,8 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_text_digits(values: pa.Array, digits: int, stored: Callable[[Decimal], Decimal]) -> None:
-    """Check the digits of binary numbers; PostgreSQL itself refuses texts that are no number."""
+    """Raises _Lost for a text with more digits than a binary floating-point number stores; PostgreSQL itself refuses
+    texts that are no number."""
     import pyarrow.compute as pc
 
     if not pc.any(pc.greater(pc.binary_length(values), digits)).as_py():

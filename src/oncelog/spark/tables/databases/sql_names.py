@@ -1,4 +1,5 @@
-"""The common part of PostgreSQL and SQLite: names of tables and columns, upserts, the row of a batch. Pure."""
+"""The common part of PostgreSQL and SQLite: names of tables and columns, upserts, and the columns of a batch's
+identity. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def quoted(name: str) -> str:
 def on_conflict(key: Collection[str], columns: Sequence[str], later: str = "FALSE") -> str:
     """The clause of an INSERT that replaces rows with the same keys.
 
-    :param later: the condition under which a row of the table, ``target``, stays.
+    :param later: the condition under which the table's row, named ``target``, is not replaced.
     """
     others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in key]
     action = f"UPDATE SET {', '.join(others)} WHERE NOT {later}" if others else "NOTHING"
@@ -28,7 +29,7 @@ MARKER = "query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets"
 
 
 def batch_row(marker: Marker) -> tuple[str | int, ...]:
-    """The last batch of a sink, from the columns :data:`MARKER`."""
+    """The values of a sink's last batch for the columns :data:`MARKER`."""
     return (
         marker.query_id,
         marker.batch_id,

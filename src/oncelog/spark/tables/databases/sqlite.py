@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 LOCK_S = 60.0
-"""How long to wait for another writer of the file."""
+"""Seconds to wait for another writer of the file."""
 BATCHES = "oncelog_batches"
 _CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
     sink TEXT NOT NULL, table_id TEXT NOT NULL, query_id TEXT NOT NULL, batch_id INTEGER NOT NULL,
@@ -50,13 +50,13 @@ _CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
     PRIMARY KEY (sink, table_id))"""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s", re.IGNORECASE)
 _ID = "oncelog_table_"
-"""The table's id is in the name of an index without rows, which is dropped and copied together with the table."""
+"""The beginning of the name of an empty index, which is dropped and copied together with the table; the rest of the
+name is the table's id."""
 
 
 class SqliteTable:
-    """A writer holds the file's write lock from the decisive read of the table to the commit, so there is only one
-    writer at a time.
-    """
+    """A table of SQLite. Its writer holds the file's write lock from the decisive read of the table to the commit, so
+    there is only one writer at a time."""
 
     def __init__(self, options: TableOptions) -> None:
         self._options = options
@@ -134,11 +134,11 @@ class SqliteTable:
         return unwritable(str(path.absolute().parent))
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Returns None: all rows go through the driver."""
+        """Returns no leftovers, because all rows go through the driver."""
         return []
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
-        """Nothing to delete."""
+        """Does nothing: there are no leftovers."""
 
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
@@ -259,9 +259,8 @@ class SqliteTable:
             raise TableRefused(f"{self._message(error)}, in the row {row}") from error
 
     def _upsert(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Raises KeyRefused for two rows whose keys are equal for SQLite, by collation or affinity: it would keep only
-        the second row.
-        """
+        """Insert or replace the rows. Raises KeyRefused for two rows whose keys are equal in SQLite, by collation or
+        affinity: SQLite would keep only the second row."""
         returned = ", ".join(map(quoted, self._options.key))
         text = f"{self._insert(list(self._columns))} RETURNING {returned}"
         seen: set[tuple[Any, ...]] = set()

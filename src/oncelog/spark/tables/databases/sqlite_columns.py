@@ -1,10 +1,10 @@
 """Checks which rows a table of SQLite accepts, and converts values to the form that its columns store.
 
 Called by :mod:`oncelog.spark.tables.databases.sqlite`. A column has an affinity, by which SQLite changes values, or in
-a STRICT table a type (https://sqlite.org/datatype3.html, https://sqlite.org/stricttables.html). Values that it stores
-unchanged, as a number or as text, are accepted. Unsuitable types are refused before rows are computed, and a value that
-SQLite would change is refused when it is written. An EXPLAIN of the INSERT checks everything else: views, unique
-indexes, foreign keys.
+a STRICT table a type (https://sqlite.org/datatype3.html, https://sqlite.org/stricttables.html). Values that SQLite
+stores unchanged, as a number or as text, are accepted. Unsuitable types are refused before rows are computed, and a
+value that SQLite would change is refused when it is written. An EXPLAIN of the INSERT checks everything else: views,
+unique indexes, foreign keys.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _ZEROS = re.compile(r"\s*[+-]?0[0-9]")
 class SqliteColumn:
     """A column of a table.
 
-    :param declared: its type in the table's definition.
+    :param declared: the column's type in the table's definition.
     :param affinity: ``INTEGER``, ``REAL``, ``NUMERIC``, ``TEXT``, or ``BLOB``, which changes nothing.
-    :param strict: whether only values of that type are stored.
-    :param generated: whether the table computes it.
+    :param strict: whether only values of the declared type are stored.
+    :param generated: whether the table computes the column.
     :param required: whether a row must have a value.
     """
 
@@ -120,10 +120,11 @@ def check_taken(
     schema: StructType,
     options: TableOptions,
 ) -> None:
-    """Raises ConfigError if rows with these columns cannot be written to the table. Columns that it lacks are left out.
+    """Raises ConfigError if rows with these columns cannot be written to the table. Columns that the table lacks are
+    ignored.
 
-    :param table: its name, quoted.
-    :param insert: the statement for those that it has.
+    :param table: the table's name, quoted.
+    :param insert: the statement for the columns that it has.
     """
     found = {column.name: column for column in columns}
     fields = [field for field in schema.fields if field.name in found]
@@ -157,7 +158,8 @@ def check_taken(
 
 
 def _advice(kind: DataType, column: SqliteColumn) -> str:
-    """The advice for a column's type; empty if the column stores the type unchanged, or if each value is checked."""
+    """The advice for a column that does not store values of this type unchanged; empty if it does, or if each value is
+    checked."""
     affinity = column.affinity
     numeric = affinity in ("INTEGER", "REAL")
     match kind:
@@ -183,9 +185,9 @@ def _advice(kind: DataType, column: SqliteColumn) -> str:
 
 
 class _Changed(Exception):
-    """SQLite would store another value.
+    """SQLite would store a value other than the given one.
 
-    :param why: how SQLite would change it.
+    :param why: how SQLite would change the value.
     :param advice: the expression to write in the query.
     """
 
@@ -195,7 +197,7 @@ class _Changed(Exception):
 
 
 def bound(batch: pa.RecordBatch, columns: Mapping[str, SqliteColumn], options: TableOptions) -> list[list[Any]]:
-    """The columns of a batch as Python's values for SQLite. Raises TableRefused for a value that it would change."""
+    """The columns of a batch as Python values for SQLite. Raises TableRefused for a value that SQLite would change."""
     return [_column(batch, number, columns[name], options) for number, name in enumerate(batch.schema.names)]
 
 
@@ -231,7 +233,8 @@ def _column(batch: pa.RecordBatch, number: int, column: SqliteColumn, options: T
 
 
 def _change(kind: pa.DataType, column: SqliteColumn) -> Callable[[Any], Any] | None:
-    """The function that converts a value to the form that SQLite stores; None if no conversion is needed."""
+    """The function that converts a value to the form that SQLite stores, and refuses one that SQLite would change; None
+    if no conversion is needed."""
     import pyarrow as pa
 
     affinity = column.affinity
@@ -276,7 +279,8 @@ def _number(value: Decimal) -> int | float:
 
 
 def _text_number(value: str) -> str:
-    """Refuses numeric texts, for which SQLite would store a number."""
+    """A text for a column of numeric affinity, unchanged. Raises _Changed for a numeric text that SQLite would store as
+    a different number or without its zeros."""
     if _NUMBER.fullmatch(value):
         number = Decimal(value.strip())
         if abs(number.adjusted()) > _MAX_DIGITS:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def first_of(mask: pa.Array) -> int | None:
-    """The index of the first true value."""
+    """The index of the first true value in a mask; None if there is none."""
     import pyarrow.compute as pc
 
     found = pc.index(mask, True).as_py()
@@ -32,13 +32,13 @@ def first_invalid(values: pa.Array) -> int | None:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """The value as a message shows it, cut to ``most`` characters."""
+    """A value as text for a message, truncated after ``most`` characters."""
     text = repr(value) if isinstance(value, str | bytes) else str(value)
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def row_of(batch: pa.RecordBatch, index: int) -> str:
-    """The row as a message shows it, by its first columns."""
+    """A row as text for a message: the names and values of its first columns."""
     found = []
     for name, column in list(zip(batch.schema.names, batch.columns, strict=True))[:4]:
         try:

@@ -1,8 +1,8 @@
-"""A Delta table, by delta-rs: files by the tasks, one commit by the driver, the batch's identity in that commit.
+"""A Delta table, by delta-rs: tasks write files, the driver makes one commit, which contains the batch's identity.
 
-A commit holds two application transactions: the batch's number, and the beginning of its plan's fingerprint as a
-number. Delta keeps both when it shortens its log. For people the whole identity is in the commit's information, too.
-delta-rs refuses a commit if another with the same application has come first.
+A commit has two application transactions: the batch's number, and the beginning of its plan's fingerprint as a number.
+Delta keeps both when it shortens its log. For people, the whole identity is also in the commit's information. delta-rs
+refuses a commit if another one with the same application was made first.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 INFO = "oncelog"
-"""The entry of a commit's information that holds the identity."""
+"""The entry of a commit's information that contains the batch's identity."""
 _PLAN = ":plan"
 _HISTORY = 100
 _OF_PARQUET = re.compile(r"\.parquet$|^[^._=][^=]*=")
@@ -132,8 +132,8 @@ class DeltaTableStore:
             self._missing(table, stored_schema(schema, TableFormat.DELTA))
 
     def _check_new(self) -> None:
-        """Refuse a folder of Parquet files that is no Delta table: its readers would find rows of both, and Delta's
-        VACUUM would delete the files that were there. Raises ConfigError."""
+        """Refuse a folder of Parquet files that is no Delta table: readers of the files would find the rows of both,
+        and Delta's VACUUM would delete the files. Raises ConfigError."""
         from pyarrow.fs import FileSelector
 
         try:
@@ -151,7 +151,7 @@ class DeltaTableStore:
             )
 
     def _missing(self, table: DeltaTable, schema: StructType) -> StructType:
-        """The columns that the table lacks and that may be added. Raises ConfigError."""
+        """The columns that the table lacks and that may be added. Raises ConfigError if columns must not be added."""
         from pyspark.sql.types import StructType
 
         found = _columns(table)
@@ -170,9 +170,8 @@ class DeltaTableStore:
         return StructType([schema[name] for name, _ in added])
 
     def _check_partitions(self, table: DeltaTable) -> None:
-        """Raises Conflict if the table's partition columns have changed since it was read: files have been written by
-        the old ones.
-        """
+        """Raises Conflict if the table's partition columns have changed since it was read: the files were written for
+        the old ones."""
         found = tuple(table.metadata().partition_columns)
         if found != self._options.partition_by:
             raise Conflict(f"{self._options} was repartitioned by {', '.join(found) or 'nothing'} after it was read")
@@ -190,7 +189,7 @@ class DeltaTableStore:
         return arranged(rows, self._kept, columns, self._options)
 
     def missing_rights(self) -> list[str]:
-        """Missing write permissions of a local folder; an object store is not asked."""
+        """The missing permissions to write to a local folder; an object store is not asked."""
         path = self._options.table.removeprefix("file://")
         if "://" in path:
             return []
@@ -303,7 +302,7 @@ class DeltaTableStore:
         return TableLook(str(table.metadata().id), retention, marker, others, _layout(table))
 
     def _others(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
-        """The last batches of the query's other groups: of known groups, and of those that the log still names."""
+        """The last batches of the query's other groups: of the known groups, and of those in the log."""
         named = {str(info.get("sink")) for info in self._infos(table) if info.get("queryId") == query_of(group)}
         groups = sorted({*known, *named} - {group})
         found = {other: self._marker(table, other, plans) for other in groups}
@@ -340,8 +339,8 @@ class DeltaTableStore:
     def _infos(self, table: DeltaTable) -> Iterator[dict[str, Any]]:
         """The information that oncelog's sinks stored in the newest commits, the newest first.
 
-        Read here, since the library's ``history`` fails as a whole at a commit that it does not understand: CONVERT TO
-        DELTA and CLONE write -1 as ``readVersion``.
+        The log is read here, because the library's ``history`` fails as a whole at a commit that it does not
+        understand: CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
         """
         files = file_system(self._options)
         newest = table.version()
@@ -368,7 +367,7 @@ class DeltaTableStore:
 
 @dataclass(frozen=True, slots=True)
 class DeltaFilesWriter:
-    """In a task: writes files, and leaves a few rows to the driver."""
+    """Writes a task's rows to files, and leaves a few rows to the driver."""
 
     options: TableOptions
 
@@ -390,9 +389,9 @@ class DeltaFilesWriter:
 
 
 def find_table(options: TableOptions) -> DeltaTable | None:
-    """The table as it is now; None if there is none.
+    """The table in its current state; None if there is none.
 
-    :raises DeltaError, OSError: it cannot be read.
+    :raises DeltaError, OSError: the table cannot be read.
     """
     try:
         return DeltaTable(options.table, storage_options=dict(options.storage))
@@ -413,14 +412,14 @@ def add_files(
 
 
 def file_system(options: TableOptions) -> FileSystem:
-    """The table's folder, opened with the library's own store and options."""
+    """The file system whose root is the table's folder, with the library's own store and options."""
     from pyarrow.fs import PyFileSystem
 
     return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
 
 
 def _columns(table: DeltaTable) -> StructType:
-    """The columns, with Delta's entries in their metadata."""
+    """The table's columns as Spark types, with Delta's entries in their metadata."""
     from pyspark.sql.types import StructType
 
     return StructType.fromJson(_json(table.schema().to_json()))
@@ -431,7 +430,7 @@ def _layout(table: DeltaTable) -> TableLayout:
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:
-    """Whether the table's last batch of the group is still the one that was observed."""
+    """Whether the table and its last batch of the group are still those that were observed."""
     before = None if commit.seen.marker is None else commit.seen.marker.batch_id
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
@@ -456,12 +455,13 @@ def short(error: Exception) -> str:
 
 
 def plan_number(fingerprint: str) -> int:
-    """The first bits of a fingerprint, as many as the version of an application transaction holds."""
+    """The first bits of a fingerprint, as many as fit into the version of an application transaction."""
     return int(fingerprint[:16], 16) >> 1
 
 
 def _retention_ms(interval: str | None) -> int:
-    """The time that the table keeps application transactions, as in ``interval 30 days``; for ever unless set."""
+    """The time in ms for which the table keeps application transactions, from a text such as ``interval 30 days``; for
+    ever if there is none."""
     if not interval:
         return FOR_EVER_MS
     found = re.findall(r"(\d+)\s*(second|minute|hour|day|week)s?", interval)

@@ -51,7 +51,7 @@ _FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """The expressions that Spark evaluates with the rows of a batch.
+    """The expressions that Spark evaluates with the rows of a batch for a Delta table.
 
     :param generated: the expressions of columns that the rows may lack.
     :param padded: the lengths of CHAR columns.
@@ -63,7 +63,7 @@ class Demands:
 
 
 def demands_of(table: DeltaTable, columns: StructType) -> Demands:
-    """The requirements on rows of a table that passed :func:`check_writable`."""
+    """The requirements on the rows of a table that :func:`check_writable` has accepted."""
     configuration = table.metadata().configuration
     conditions = [
         Condition(f"CHECK constraint {name.removeprefix(_CHECK)} ({text})", text)
@@ -92,7 +92,7 @@ def demands_of(table: DeltaTable, columns: StructType) -> Demands:
 
 
 def _not_null(field: StructField) -> Iterator[tuple[str, ...]]:
-    """The paths that are NOT NULL and whose NULLs a file's statistics do not count."""
+    """The paths of fields that are NOT NULL and whose NULLs are not counted in a file's statistics."""
     uncounted = isinstance(field.dataType, (ArrayType, MapType, StructType)) or "." in field.name
     if not field.nullable and uncounted:
         yield (field.name,)
@@ -112,12 +112,13 @@ def _inside(field: StructField) -> Iterator[tuple[str, ...]]:
 
 
 def required(table: DeltaTable) -> list[str]:
-    """The columns that are NOT NULL and that the rows must have."""
+    """The columns that are NOT NULL and not generated, so that the rows must have them."""
     return [f.name for f in table.schema().fields if not f.nullable and _GENERATED not in f.metadata]
 
 
 def check_nulls(files: Sequence[DataFile], required: Sequence[str], options: TableOptions) -> None:
-    """Refuse files with NULL where the table has NOT NULL: the library does not look into files."""
+    """Refuse files with NULL in a column that is NOT NULL in the table, because the library does not check the files'
+    content."""
     for file in files:
         nulls = json.loads(file.statistics)["nullCount"]
         nulls |= {name: int(value is None) for name, value in file.partition_values.items()}
@@ -127,7 +128,7 @@ def check_nulls(files: Sequence[DataFile], required: Sequence[str], options: Tab
 
 
 def check_writable(table: DeltaTable, columns: StructType, options: TableOptions) -> None:
-    """Refuse columns that the library would write in a way that other readers do not understand, or could not write."""
+    """Refuse columns that the library cannot write, or would write in a way that other readers do not understand."""
     check_features(table, options)
     configuration = table.metadata().configuration
     mapping = configuration.get(_MAPPING, "none")
@@ -153,7 +154,8 @@ def check_writable(table: DeltaTable, columns: StructType, options: TableOptions
 
 
 def check_partitions(columns: StructType, partition_by: Collection[str], options: TableOptions) -> None:
-    """Refuse partitions whose values delta-rs would write in a way that others read as other values, or not at all."""
+    """Refuse partition columns whose values delta-rs cannot write, or would write in a way that others read as other
+    values."""
     for field in (one for one in columns.fields if one.name in partition_by):
         if isinstance(field.dataType, BinaryType):
             raise ConfigError(
@@ -179,9 +181,9 @@ _MERGED: Mapping[type[DataType], str] = {
     FloatType: "whose infinities delta-rs writes as Java does not read them when it merges",
     DoubleType: "whose infinities delta-rs writes as Java does not read them when it merges",
 }
-"""Why a table that is partitioned by such a column takes no upserts."""
+"""For each type of a partition column, why the table does not accept upserts."""
 _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/|/")
-"""Paths that do not begin at the table's folder."""
+"""Matches a path that does not begin at the table's folder."""
 
 
 def _paths(table: DeltaTable) -> list[str]:
@@ -231,7 +233,8 @@ def _demanding(kind: DataType) -> bool:
 
 
 def check_understood(table: DeltaTable, demands: Demands, options: TableOptions) -> None:
-    """Refuse an upsert into a table with a condition that the library, which checks merged rows, cannot compute."""
+    """Refuse an upsert into a table with a condition that the library cannot compute, because it checks the merged
+    rows."""
     from deltalake import QueryBuilder
     from deltalake.exceptions import DeltaError
 
@@ -247,7 +250,7 @@ def check_understood(table: DeltaTable, demands: Demands, options: TableOptions)
 
 
 def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: TableOptions) -> DataFrame:
-    """The rows with wider types, generated, padded and partition columns, and the conditions of the table.
+    """The rows with wider types, with generated, padded and partition columns, and checked by the table's conditions.
 
     Raises ConfigError if Spark cannot compute a condition. Conditions on columns that an upsert's rows lack are left to
     the library, which checks the merged rows.

@@ -1,7 +1,7 @@
-"""Detects features of a Delta table's protocol that deltalake cannot write, by trying.
+"""Detects features of a Delta table's protocol that deltalake cannot write, by a test commit.
 
 deltalake compares a table's features with its own only in a commit, after rows were computed and files written. So a
-one-line table in a temporary folder gets the same protocol, and one empty commit.
+table with one column is created in a temporary folder with the same protocol, and gets one empty commit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from oncelog.errors import ConfigError
 from oncelog.spark.tables.options import TableOptions
 
 _WITH_FEATURES = 7
-"""The writer version from which on a table lists its features."""
+"""The writer version from which on a table's protocol lists its features."""
 _READERS = 3
 _DEFAULT = "CURRENT_DEFAULT"
-"""The metadata entry of a column with a default, which a copy of the table keeps."""
+"""The metadata entry of a column with a default; a copy of the table would still have it."""
 _DROPPED = (
     "rowTracking",
     "inCommitTimestamp",
@@ -32,13 +32,13 @@ _DROPPED = (
     "materializePartitionColumns",
     "domainMetadata",
 )
-"""Features that Delta-Spark drops at once, in this order: other features depend on the last one."""
+"""Features that Delta-Spark can drop at once, in this order: other features depend on the last one."""
 _DROPPED_WITH_HISTORY = ("typeWidening", "typeWidening-preview", "vacuumProtocolCheck", "checkpointProtection")
-"""Features that Delta-Spark drops together with the versions of the table that used them."""
+"""Features that Delta-Spark can drop only together with the table's versions that used them."""
 
 
 def check_features(table: DeltaTable, options: TableOptions) -> None:
-    """Refuse a table that deltalake cannot write, with the remedy. Raises ConfigError."""
+    """Refuse a table that deltalake cannot write. Raises ConfigError with the remedy."""
     protocol = table.protocol()
     versions = protocol.min_reader_version, protocol.min_writer_version
     library = f"deltalake {version('deltalake')}"

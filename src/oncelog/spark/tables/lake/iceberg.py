@@ -1,4 +1,5 @@
-"""An Iceberg table, by pyiceberg: files by the tasks, one commit by the driver, the batch's identity in its snapshots.
+"""An Iceberg table, by pyiceberg: tasks write files, the driver makes one commit, and its snapshots contain the batch's
+identity.
 
 The identity is in the summary of each snapshot that a batch creates, and is searched among the ancestors of the current
 snapshot: a table that was rolled back lacks the later batches. Expiring snapshots removes identities, so the table's
@@ -82,7 +83,7 @@ try:
 except ImportError:  # not installed: only a catalog of type sql needs it
 
     class SQLAlchemyError(Exception):  # type: ignore[no-redef]
-        """Never raised."""
+        """Takes the place of SQLAlchemy's exception if SQLAlchemy is not installed; never raised."""
 
 
 try:
@@ -105,7 +106,7 @@ SINK = "oncelog.sink"
 BATCH = "oncelog.batch"
 _EXPIRY = "history.expire.max-snapshot-age-ms"
 _EXPIRY_MS = 432_000_000
-"""Iceberg's default, five days."""
+"""Iceberg's default expiry of snapshots in ms: five days."""
 _WRITTEN = re.compile(r"\d{5}-\d+-[0-9a-f-]{36}\.parquet")
 _CHUNK_BYTES = 128 << 20
 _FAILURES: tuple[type[Exception], ...] = (RESTError, SQLAlchemyError, OSError, *_AWS_FAILURES)
@@ -182,7 +183,7 @@ class IcebergTable:
         return pa.schema([wide.field(name) for name, _ in missing]) if missing else None
 
     def missing_rights(self) -> list[str]:
-        """Missing write permissions of a local warehouse; an object store is not asked."""
+        """The missing permissions to write to a local warehouse; an object store is not asked."""
         table = self._load()
         location = str(self._options.catalog.get("warehouse", "")) if table is None else table.location()
         if not location.startswith(("file:", "/")):
@@ -357,20 +358,20 @@ def _reason(error: Exception) -> str:
 
 
 class TableShape(NamedTuple):
-    """The schema and the partitioning that a batch's files were written for: files refer to columns by ids."""
+    """The columns and the partition spec for which a batch's files were written: files refer to columns by ids."""
 
     columns: Sequence[NestedField]
     spec_id: int
 
     def fits(self, table: Table) -> bool:
-        """Whether the table has at least these columns."""
+        """Whether the table still has these columns and this partition spec."""
         now = table.schema().fields
         return table.metadata.default_spec_id == self.spec_id and all(column in now for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergFilesWriter:
-    """In a task: writes files, and leaves a few rows to the driver.
+    """Writes a task's rows to files, and leaves a few rows to the driver.
 
     :param name: the table's name, for messages.
     :param table: metadata and properties of the file system, pickled: they are loaded in tasks only.

@@ -1,6 +1,6 @@
-"""Checks requirements of an Iceberg table on its writers that pyiceberg does not check before rows are computed.
+"""Checks, before rows are computed, requirements of an Iceberg table that pyiceberg does not check then.
 
-The library is tried out: it writes a row and a manifest with the table's own schema, partitions and properties into a
+The library is tested: it writes a row and a manifest with the table's own schema, partitions and properties into a
 temporary folder. Requirements that it would silently ignore are checked here.
 """
 
@@ -61,16 +61,17 @@ if TYPE_CHECKING:
 _FORMAT_VERSION = 2
 _EQUALITY_DELETES = "total-equality-deletes"
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.enabled")
-"""Properties that say where files are: a trial commit omits them, because it uses its own folder."""
+"""Properties that determine where files are: a trial commit omits them, because it uses a folder of its own."""
 _REFUSALS = (ValueError, TypeError, KeyError, NotImplementedError, ImportError, NotInstalledError, pa.ArrowException)
-"""The exceptions of pyiceberg for unsupported operations."""
+"""The exceptions that pyiceberg raises for operations that it does not support."""
 _METRICS = "write.metadata.metrics."
 _UNHELD = (TimeType, TimestampNanoType, TimestamptzNanoType)
-"""Types whose values no Spark column can hold."""
+"""Types whose values no Spark type can represent."""
 
 
 def check_writable(table: Table, options: TableOptions) -> None:
-    """Refuse a table that pyiceberg cannot write, or whose properties it ignores, with the remedy."""
+    """Refuse a table that pyiceberg cannot write, or whose properties it ignores. Raises ConfigError with the
+    remedy."""
     library = f"pyiceberg {version('pyiceberg')}"
     properties = table.properties
     if table.format_version > _FORMAT_VERSION:
@@ -102,7 +103,8 @@ def check_writable(table: Table, options: TableOptions) -> None:
 
 
 def data_files(metadata: TableMetadata, rows: pa.Table, io: FileIO) -> list[DataFile]:
-    """Write the rows. A column that partitions them and that they lack is NULL; the library wants it there."""
+    """Write the rows to files. A partition column that the rows lack is added as NULL, because pyiceberg requires
+    it."""
     schema = metadata.schema()
     for field in metadata.spec().fields:
         column = _path(schema, field)[0]
@@ -136,7 +138,8 @@ def check_partitions(rows: pa.Table, metadata: TableMetadata, table: object) -> 
 
 
 def _path(schema: Schema, field: PartitionField) -> list[str]:
-    """The column whose values make a partition, and the names inside it, whatever characters they have."""
+    """The path of the field whose values partition the table: a column, and the names of fields inside it, whatever
+    characters they have."""
     source = str(schema.find_column_name(field.source_id))
     found: list[str] = []
     fields: Sequence[NestedField] = schema.fields
@@ -174,7 +177,8 @@ MADE_OF = {"uuid": "string", "fixed": "binary"}
 
 
 def _try(metadata: TableMetadata) -> None:
-    """Write one row and a manifest, as a commit would. Raises one of ``_REFUSALS``."""
+    """Write one row and a manifest, as a commit would. Raises one of ``_REFUSALS`` if pyiceberg does not support
+    this."""
     with tempfile.TemporaryDirectory(prefix="oncelog-iceberg-") as folder:
         properties = {name: value for name, value in metadata.properties.items() if name not in _PLACES}
         changed: dict[str, Any] = {"location": f"file://{folder}", "properties": properties}
@@ -190,7 +194,7 @@ def _try(metadata: TableMetadata) -> None:
 
 
 def _row(schema: Schema) -> dict[str, Any]:
-    """A row with values in the required fields."""
+    """A sample row with values in the required fields."""
     return {field.name: _value(field.field_type) for field in schema.fields if field.required}
 
 
@@ -209,11 +213,12 @@ def _value(kind: IcebergType) -> Any:
 
 
 _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
-"""Sample values of non-numeric types; for dates, times and decimals 0 is used."""
+"""Sample values of non-numeric types; for numbers, dates and times it is 0."""
 
 
 def spark_types(schema: Schema) -> dict[str, spark.DataType]:
-    """The columns with a Spark type: rows may have a narrower type, or nested names that differ in case."""
+    """By name, the Spark types of the columns that have one: rows may have a narrower type, or nested names that differ
+    in case."""
     found = {field.name: _spark_type(field.field_type) for field in schema.fields}
     return {name: kind for name, kind in found.items() if kind is not None}
 
@@ -251,7 +256,7 @@ _SPARK_TYPES: Mapping[type[IcebergType], spark.DataType] = {
 
 
 def check_types(schema: Schema, names: list[str], options: TableOptions) -> None:
-    """Refuse rows with a column whose type no Spark value has."""
+    """Refuse rows with a column that has no Spark type in the table."""
     for name in names:
         field = next((one for one in schema.fields if one.name == name), None)
         if field is not None and isinstance(field.field_type, _UNHELD):
@@ -262,7 +267,8 @@ def check_types(schema: Schema, names: list[str], options: TableOptions) -> None
 
 
 def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
-    """The rows with uuids converted from texts, and binary values of the table's fixed length. Raises TableRefused."""
+    """The rows with texts converted to UUIDs, and with binary values of the table's fixed length. Raises
+    TableRefused."""
     for number, column in enumerate(rows.schema):
         field = next((one for one in schema.fields if one.name == column.name), None)
         kind = None if field is None else field.field_type
@@ -282,9 +288,8 @@ def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
 
 
 def conditions(schema: Schema) -> list[Condition]:
-    """The NOT NULL fields inside other columns. A struct with such a field must not be NULL, because pyiceberg cannot
-    write it.
-    """
+    """The conditions for NOT NULL fields inside structs. A struct with such a field must not be NULL, because pyiceberg
+    cannot write it."""
     return [
         Condition(f"NOT NULL inside column {field.name}", text)
         for field in schema.fields

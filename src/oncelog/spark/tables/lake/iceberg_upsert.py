@@ -1,4 +1,4 @@
-"""Replaces the rows of an Iceberg table that have the keys of a batch: files are rewritten, in one snapshot.
+"""Replaces the rows of an Iceberg table that have the keys of a batch, by rewriting files in one snapshot.
 
 Called by :mod:`oncelog.spark.tables.lake.iceberg`. pyiceberg's own upsert makes an expression for each row, which it
 binds, projects and evaluates for each file: its time grows with the square of the rows. Here a filter of a few terms
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table, Transaction
 
 MAX_VALUES = 100
-"""The maximum number of distinct values of a key column in a filter: with more, files are chosen by the minimum and the
-maximum. pyiceberg compares at most 200 values with a file's statistics.
-"""
+"""The maximum number of distinct values of a key column in a filter. With more values, the filter compares only their
+minimum and maximum; pyiceberg compares at most 200 values with a file's statistics."""
 
 
 def upsert(
@@ -71,7 +70,7 @@ def upsert(
 
 
 def may_match(source: pa.Table, key: Sequence[str]) -> BooleanExpression:
-    """A filter that lets through each file with one of the keys; its size does not grow with the rows."""
+    """A filter that matches each file with one of the keys; its size does not grow with the rows."""
     return functools.reduce(And, [_may_match(source.column(name), name) for name in key])
 
 
@@ -91,7 +90,7 @@ def _read(table: Table, task: FileScanTask, columns: Sequence[str]) -> pa.Table:
 
 
 def _matches(rows: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The row numbers of equal keys in both tables, as the columns ``row`` and ``source``."""
+    """The row numbers of rows with equal keys in both tables, as the columns ``row`` and ``source``."""
     names = [f"key{number}" for number in range(len(key))]
     found = [rows.column(name) for name in key]
     wanted = [source.column(name).cast(column.type) for name, column in zip(key, found, strict=True)]
@@ -115,7 +114,7 @@ def _later(rows: pa.Table, source: pa.Table, found: pa.Table, by: Sequence[str])
 
 
 def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
-    """The source's rows that replace others, with the columns that only the replaced rows have."""
+    """The source's rows that replace others, with the values of columns that only the replaced rows have."""
     taken = source.take(found["source"])
     for name in rows.column_names:
         if name not in source.column_names:

@@ -1,7 +1,7 @@
-"""Parquet files of a Delta table: written by tasks, and by the driver for what tasks left to it.
+"""Writes Parquet files of a Delta table: in tasks, and on the driver for the rows that tasks left to it.
 
-Each file has the rows of one partition, as the format wants it. Files have a distinctive name, so that files without a
-commit can be found: a failed or repeated task leaves files that nothing refers to.
+Each file has the rows of one partition, as the format requires. Files have a distinctive name, so that files without a
+commit can be found: a failed or repeated task leaves such files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DataFile(NamedTuple):
 
 @dataclass(slots=True)
 class FileWriter:
-    """Writes batches whose rows of one partition are together; a file ends near ``target_file_bytes``."""
+    """Writes batches in which the rows of each partition are consecutive; a file ends near ``target_file_bytes``."""
 
     files: FileSystem
     options: TableOptions
@@ -70,7 +70,7 @@ class FileWriter:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes in the files and those held for the next row group."""
+        """The bytes in the files, and those held in memory for the next row group."""
         opened = 0 if self._open is None else self._open.size_bytes + self._open.held_bytes
         return sum(one.size_bytes for one in self.done) + opened
 
@@ -99,7 +99,7 @@ class _OpenFile:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes in the file; held rows count once their row group is written."""
+        """The bytes in the file. Rows held in memory count only once their row group is written."""
         return int(self._stream.tell())
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -179,7 +179,7 @@ def _by_partition(
 
 
 def _partition_value(name: str, value: Any) -> str | None:
-    """The text of a value in the format's notation."""
+    """A partition value as text in Delta's notation."""
     match value:
         case None:
             return None
@@ -204,7 +204,8 @@ def _partition_value(name: str, value: Any) -> str | None:
 
 
 def check_partition_texts(rows: Sequence[pa.RecordBatch], partition_by: Sequence[str]) -> None:
-    """Raises PartitionRefused for rows to be merged, whose partitions the library writes itself."""
+    """Raises PartitionRefused for rows of an upsert, whose files the library writes itself, if Delta would read a
+    partition value differently."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -222,9 +223,8 @@ def _empty_text(name: str) -> PartitionRefused:
 
 
 def _statistics(metadata: Any, rows: int) -> str:
-    """Number of rows and nulls, least and greatest values: of whole numbers, dates and short texts, which need no
-    rounding and have no NaN.
-    """
+    """The statistics of a file: the numbers of rows and nulls, and the least and greatest values of whole numbers,
+    dates and short texts, which need no rounding and have no NaN."""
     least: dict[str, Any] = {}
     greatest: dict[str, Any] = {}
     nulls: dict[str, int] = {}

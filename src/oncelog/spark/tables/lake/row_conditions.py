@@ -1,8 +1,8 @@
-"""Lets Spark convert and check the rows of a batch for a table of files: wider types, and conditions that each row must
-fulfil.
+"""Makes Spark convert and check the rows of a batch for a table of files: wider types, and conditions that each row
+must fulfil.
 
-No other code checks the files that tasks have written. A row that breaks a condition ends the job with a
-sentence, before anything is committed.
+No other code checks the files that tasks have written. A row that breaks a condition ends the job with a sentence,
+before anything is committed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ROW_CHARS = 300
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
-"""The digits of the largest number of each type, from narrow to wide."""
+"""The number of digits of the largest number of each type, from the narrowest type to the widest."""
 
 
 class Condition(NamedTuple):
@@ -43,7 +43,8 @@ class Condition(NamedTuple):
 
 
 def widens(given: DataType, found: DataType) -> bool:
-    """Whether each value of a type has the same value in the other; the names inside may differ in case."""
+    """Whether a type is wider than the other one, so that it represents each of its values; or differs from it only in
+    the case of nested names."""
     whole = list(_DIGITS)
     if type(given) in whole:
         if isinstance(found, DecimalType):
@@ -60,7 +61,7 @@ def widens(given: DataType, found: DataType) -> bool:
 
 
 def widened(schema: StructType, found: Mapping[str, DataType]) -> StructType:
-    """The columns with the types of the table where those are wider."""
+    """The columns, with the table's types where these are wider."""
     return StructType([StructField(f.name, _wider(f.dataType, found.get(f.name)), f.nullable) for f in schema.fields])
 
 
@@ -104,9 +105,8 @@ def fulfilling(
 
 
 def resolved(rows: DataFrame, column: Column, name: str, options: TableOptions) -> Column | None:
-    """The condition as a column; None if an upsert's rows lack columns that it needs. Raises ConfigError if Spark
-    cannot compute it.
-    """
+    """A condition that Spark can compute; None if an upsert's rows lack columns that it needs. Raises ConfigError if
+    Spark cannot compute it."""
     from pyspark.errors import AnalysisException
 
     try:

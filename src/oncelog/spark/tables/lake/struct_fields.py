@@ -1,7 +1,7 @@
-"""The expression to write in a query for a struct whose fields are in another order in the table.
+"""Builds the expression to write in a query for a struct whose fields are in another order in the table. Pure.
 
-Pure. A cast matches the fields of structs by position, so it would put values into other fields; ``named_struct`` alone
-would turn NULL into a struct. Called by :mod:`oncelog.spark.tables.lake.delta` for its refusals.
+A cast matches the fields of structs by position, so it would put values into other fields; ``named_struct`` alone would
+turn NULL into a struct. Called by :mod:`oncelog.spark.tables.lake.delta` for its error messages.
 """
 
 from __future__ import annotations

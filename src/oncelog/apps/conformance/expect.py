@@ -24,7 +24,7 @@ class NotOffered(OncelogError):
 
 
 def same(found: object, expected: object) -> None:
-    """Check that both are equal."""
+    """Check that the found value equals the expected one."""
     if found != expected:
         raise CheckFailed(f"expected {_shown(expected, expected)}, found {_shown(found, expected)}")
 
@@ -50,7 +50,8 @@ def there(value: T | None, what: str) -> T:
 
 
 def _shown(value: object, like: object) -> str:
-    """A value as messages show it: an error code is shown by its name where the expected value is an error."""
+    """A value as text for messages; an error code is shown by its name if the value in ``like``'s place is an
+    :class:`Error`."""
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         inner = ", ".join(_shown(item, other) for item, other in zip(value, like, strict=True))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"

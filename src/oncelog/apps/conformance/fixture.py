@@ -16,7 +16,7 @@ class Fixture:
     def __init__(self, connection: RawConnection, name: str) -> None:
         self.connection = connection
         self.name = name
-        """The name for a topic, a transactional id or a group, or a prefix for several."""
+        """A unique name for the check's topic, transactional id or group, or a prefix for the names of several."""
         self._topic = ""
         self._closing = contextlib.ExitStack()
 
@@ -28,7 +28,8 @@ class Fixture:
         return self._topic
 
     def group(self) -> str:
-        """A group coordinated by the node of this connection, because each node lists only its own."""
+        """The name of a new group whose coordinator is the node of this connection; other nodes do not list the
+        group."""
         name, world = f"{self.name}-group", self.connection.world
         if world is not None:
             name = name_on_node(self.connection, world, name, GROUP)
@@ -36,14 +37,15 @@ class Fixture:
         return name
 
     def on_this_node(self, transactional_id: str) -> str:
-        """The name, or one that begins with it, whose coordinator is the node of this connection."""
+        """A transactional id whose coordinator is the node of this connection: the given one, or the given one with a
+        number appended."""
         world = self.connection.world
         return (
             transactional_id if world is None else name_on_node(self.connection, world, transactional_id, TRANSACTION)
         )
 
     def second(self) -> RawConnection:
-        """Another connection, for requests that wait for each other."""
+        """Another connection, so that a request can be sent while an earlier one waits for its answer."""
         return self._closing.enter_context(self.connection.another())
 
     def set_group(self, group: str, name: str, value: str) -> None:

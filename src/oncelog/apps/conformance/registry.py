@@ -25,10 +25,10 @@ AREAS: Mapping[str, str] = {
     "consumer_groups": "groups of KIP-848",
     "share_groups": "share groups",
 }
-"""Modules of ``checks``, and their subjects."""
+"""The subject of each module of ``checks``."""
 
 PROTOCOL = "protocol"
-"""For promises older than KIPs: the protocol's own documentation."""
+"""The source of promises that are older than the KIPs: the protocol's own documentation."""
 
 Function = Callable[..., None]
 
@@ -77,7 +77,7 @@ def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def each(*names: str, values: Iterable[Any]) -> Callable[[Function], Function]:
-    """One case for each value, or tuple of values, of the parameters."""
+    """A decorator that runs a check once for each value, or tuple of values, of the named parameters."""
 
     def note(function: Function) -> Function:
         rows = [dict(zip(names, value if len(names) > 1 else (value,), strict=True)) for value in values]

@@ -40,7 +40,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 _SHORTEST_ANSWER_S = 20.0
 _REBALANCE_S = 10.0
 _NO_ANSWER = (ProtocolError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
-"""Raised when parsing an unexpected answer."""
+"""The exceptions that an answer of an unexpected form raises while it is parsed."""
 
 
 class CheckOutcome(Enum):

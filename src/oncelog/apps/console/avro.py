@@ -19,14 +19,17 @@ class NotAvro(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PastedSchema:
-    """A schema, as text and with what reads its values."""
+    """An Avro schema that a visitor has pasted: its text, and the codec that decodes values with it."""
 
     text: str
     codec: AvroCodec
 
     @classmethod
     def parse(cls, text: str) -> PastedSchema:
-        """:raises ConfigError: the text is not an Avro schema, or its values could be endless."""
+        """Parse the text of a schema.
+
+        :raises ConfigError: the text is not an Avro schema, or its values could be endless.
+        """
         try:
             json.loads(text)
         except RecursionError as error:
@@ -39,9 +42,9 @@ class PastedSchema:
             raise ConfigError(str(error)) from error
 
     def read(self, data: bytes) -> Any:
-        """The value as JSON types, whether or not a schema id precedes it.
+        """Decode bytes to JSON types, with or without a schema id before the value.
 
-        :raises NotAvro: the bytes do not fit.
+        :raises NotAvro: the bytes do not fit the schema.
         """
         try:
             if data[:1] == bytes([MAGIC]) and len(data) > HEADER_BYTES:

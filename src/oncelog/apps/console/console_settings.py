@@ -12,7 +12,8 @@ from oncelog.errors import ConfigError
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Mechanisms with which a visitor can log in."""
 TIMEOUT = {"default.api.timeout.ms": "8000", "request.timeout.ms": "8000", "metadata.max.age.ms": "10000"}
-"""Short timeouts: a page quickly says that a broker is unreachable, and retries by itself."""
+"""Timeouts that are short, so that a page quickly says that a broker is unreachable; the page then retries by
+itself."""
 _CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
 
 

@@ -124,9 +124,9 @@ def decode(
     registry: RegistryReader | None = None,
     header: bytes | None = None,
 ) -> DisplayedValue:
-    """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason.
+    """A key or value as text; bytes that cannot be decoded as requested are shown in another form, with the reason.
 
-    :param header: what the record's headers say of their schema.
+    :param header: the value of the record header that names a schema, if there is one.
     """
     if data is None:
         return DisplayedValue("null", "null", -1)
@@ -155,9 +155,8 @@ def decode(
 def _by_schema(
     data: bytes, header: bytes | None, schema: PastedSchema | None, registry: RegistryReader | None
 ) -> DisplayedValue | str:
-    """The value decoded by the visitor's schema or the registry's, else the reason; both are empty if neither schema
-    applies.
-    """
+    """Decode a value by the visitor's schema, else by the registry's; returns the reason if that fails, and an empty
+    text if neither schema applies."""
     try:
         if schema is not None:
             return _cut(_dumped(schema.read(data)), "Avro", len(data))

@@ -11,11 +11,13 @@ from oncelog.client.aio.admin.log_reader import DecidedBatch, RecordOutcome
 
 WIDTH = 1000
 MAX_SEGMENTS = 500
-"""With more segments, neighbours of one outcome are drawn as one, whichever producer wrote them."""
+"""With more segments than this, neighbouring segments with the same outcome are drawn as one, even if different
+producers wrote them."""
 
 
 class ChartSegment(NamedTuple):
-    """Offsets ``start`` to before ``end``, of one outcome and one producer (-1 for several or an unknown one)."""
+    """Offsets from ``start`` up to but not including ``end``, with one outcome and one producer (-1 if there are
+    several or it is unknown)."""
 
     start: int
     end: int
@@ -33,8 +35,8 @@ class SegmentBar(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """A position in the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside. A long name is cut in its
-    label."""
+    """A group's position in the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside the drawing. A long
+    name is cut in its label."""
 
     x: float
     name: str
@@ -95,7 +97,8 @@ def draw(found: list[ChartSegment], start: int, end: int, positions: Mapping[str
 
 
 def _coarse(data: list[ChartSegment], start: int, end: int) -> list[ChartSegment]:
-    """At most one segment for each outcome and pixel, neighbours joined: smaller ones could not be distinguished."""
+    """Merge segments until each pixel has at most one segment of each outcome; smaller ones could not be
+    distinguished."""
     by_pixel: dict[tuple[int, RecordOutcome], ChartSegment] = {}
     for one in data:
         key = (round(_x(one.start, start, end)), one.outcome)
@@ -120,7 +123,8 @@ def _x(offset: int, start: int, end: int) -> float:
 
 
 def _pins(positions: Mapping[str, int], start: int, end: int) -> tuple[list[Pin], int]:
-    """Groups by position, each label in the first row where it does not overlap another."""
+    """The groups' positions as pins, each with its label in the first row where the label overlaps no other, and the
+    number of rows."""
     ends: list[float] = []
     pins: list[Pin] = []
     for name, offset in sorted(positions.items(), key=lambda item: (item[1], item[0])):

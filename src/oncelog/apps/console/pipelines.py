@@ -42,8 +42,8 @@ class BatchRow:
 class PipelineRow:
     """A query of a session, with its last batches.
 
-    :param tables: those that its last batch went to.
-    :param earlier: runs of the same query that ended, or fell silent, before this one began.
+    :param tables: the tables that its last batch was written to.
+    :param earlier: runs of the same query that ended, or stopped reporting, before this run began.
     """
 
     session: str
@@ -66,13 +66,15 @@ class PipelineRow:
 
     @property
     def done(self) -> float | None:
-        """The records read since the first report, as a share of those and the ones left to read, if that is known."""
+        """The share of the records read since the first report in the sum of these and the records left to read; None
+        if the lag is unknown."""
         if self.last is None or self.last.lag is None:
             return None
         return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0
 
     def continues(self, other: PipelineRow) -> bool:
-        """Whether this is a later run of the same query: it began when the other had reported for the last time."""
+        """Whether this run and ``other`` are runs of the same query, and this one began after the last report of
+        ``other``."""
         same = self.name == other.name and (not self.query_id or other.query_id in ("", self.query_id))
         return same and self is not other and self.began_ms > other.seen_ms
 
@@ -95,7 +97,7 @@ class Pipelines:
         self._known: OrderedDict[tuple[str, str], PipelineRow] = OrderedDict()
 
     def all(self) -> list[PipelineRow]:
-        """The last run of each query, and all that run at the same time."""
+        """The last run of each query; runs of one query that overlap in time are all included."""
         known = list(self._known.values())  # in the order of their last reports
         found = [one for one in known if not any(later.continues(one) for later in known)]
         for one in found:
@@ -144,7 +146,8 @@ def _add(one: PipelineRow, progress: Mapping[str, Any], now_ms: int) -> None:
 
 
 def _tables(sinks: object) -> tuple[str, ...]:
-    """The tables among the sinks of a batch: the names of all others begin with "topic" or "topics"."""
+    """The tables among the sinks of a batch: the sinks whose names do not begin with "topic", "topics" or "the
+    topics"."""
     names = [name[:200] for name in sinks if isinstance(name, str)] if isinstance(sinks, dict) else []
     return tuple(name for name in names[:MAX_TABLES] if not name.startswith(("topic ", "topics ", "the topics ")))
 

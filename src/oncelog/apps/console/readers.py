@@ -1,5 +1,8 @@
-"""Finds the positions of groups in given partitions: requested per group (those with members first), limited, and
-cached."""
+"""Finds the positions of a cluster's groups.
+
+Offsets are requested group by group, those with members first; the number of groups is limited, and the result is
+cached for a few seconds.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ REMEMBERED_SECONDS = 4.0
 
 
 class GroupPositions(NamedTuple):
-    """Committed offsets by group, those of share groups, sinks' markers, and how many groups were left out or may not
-    be read."""
+    """The committed offsets of each group, the offsets of share groups, the markers of Spark sinks, and how many groups
+    were left out for the limit (``left_out``) or may not be read (``refused``)."""
 
     by_group: dict[str, dict[TopicPartition, int]]
     shared: dict[str, dict[TopicPartition, ShareGroupOffset]]
@@ -31,7 +34,7 @@ class GroupPositions(NamedTuple):
     refused: int
 
     def markers_in(self, topic: str, partition: int | None = None) -> list[SinkMarker]:
-        """The markers that are kept under a topic, or under one partition of it."""
+        """The markers of Spark sinks that are committed for a topic, or for one partition of it."""
         return [one for one in self.markers if one.where.topic == topic and partition in (None, one.where.partition)]
 
     def readers_of(self, topic: str) -> dict[str, int]:

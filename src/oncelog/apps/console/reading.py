@@ -27,7 +27,7 @@ SEARCH_SECONDS = 1.5
 LOOK_SECONDS = 0.5
 YIELD_AFTER_SECONDS = 0.02
 MAX_TRIES = 6
-"""How often the console tries to find a window of offsets that contains records, but not too many bytes."""
+"""How many windows of offsets the console tries, to find one that contains records, but not too many bytes."""
 MAX_PARTITIONS = 64
 """The most partitions read together; with more, the visitor chooses one."""
 
@@ -55,7 +55,8 @@ class Row:
 
 @dataclass(slots=True)
 class RecordPage:
-    """One page: ``next`` is the start of the next page (backwards: its end); empty if there is none."""
+    """One page of records. ``next`` holds the positions where the next page starts (where it ends, when paging
+    backwards); it is empty if there is no further page."""
 
     rows: list[Row] = field(default_factory=list)
     next: Positions = field(default_factory=dict)
@@ -73,7 +74,8 @@ class Ends:
 
 
 def led(topics: Iterable[TopicDescription]) -> list[TopicPartition]:
-    """The partitions that have a leader. Nobody knows the offsets of the others, and a request waits for a leader."""
+    """The partitions that have a leader. Without a leader a partition's offsets are unknown, and a request for them
+    would wait."""
     return [
         TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions if item.leader >= 0
     ]
@@ -97,7 +99,7 @@ class Yielding:
         self._since = real_time.monotonic()
 
     async def after_each(self) -> None:
-        """Called after each record."""
+        """Call this after each record: it yields to other tasks when enough time has passed."""
         if real_time.monotonic() - self._since > YIELD_AFTER_SECONDS:
             await asyncio.sleep(0)
             self._since = real_time.monotonic()
@@ -162,8 +164,11 @@ class TopicReading:
 
     async def search(self, search: RecordFilter, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> RecordPage:
         """Matching records from these positions on, one partition after the other, until the page is full or the time
-        of one request is over. Records that were read are examined for a while in any case, so that a slow broker's
-        answers need not be read again for each record."""
+        of one request is over.
+
+        Records that the broker has returned are examined for a short time even after that, so that the next request
+        need not read a slow broker's answer again for the sake of a few records.
+        """
         found = RecordPage(next=dict(starts))
         until = real_time.monotonic() + SEARCH_SECONDS
         rows: list[tuple[int, StoredRecord]] = []
@@ -203,7 +208,7 @@ class TopicReading:
             await self.decoding.registry.learn(one.record for one in records if not one.header.is_control)
 
     async def learn_for(self, search: RecordFilter, records: Iterable[StoredRecord]) -> None:
-        """Fetch the schemas of these records if the search decodes values."""
+        """Fetch the schemas of these records if the search has a JSON path, which needs decoded values."""
         if search.path is not None:
             await self.learn(records)
 
@@ -239,7 +244,8 @@ class TopicReading:
         return records, reader.position
 
     async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
-        """Up to ``limit`` records before ``bound``, and the position of the first."""
+        """Up to ``limit`` records before ``bound``, and the offset from which they were read; the page before this one
+        ends there."""
         records: list[StoredRecord] = []
         start, window, size = bound, self.limit, 0
         for _ in range(MAX_TRIES):
@@ -260,7 +266,8 @@ class TopicReading:
         return records, start
 
     async def _between(self, partition: int, start: int, bound: int) -> tuple[list[StoredRecord], int, bool]:
-        """The records between two offsets, the bytes read, and whether these are all records."""
+        """The records between two offsets, the number of bytes read, and whether all records were read; False if the
+        limit of bytes was reached first."""
         reader = self._reader(partition, start)
         records: list[StoredRecord] = []
         size = 0

@@ -1,7 +1,7 @@
-"""Decodes keys and values by the schemas of a registry, without the console's loop waiting for it.
+"""Decodes keys and values by the schemas of a registry, without blocking the console's event loop.
 
-Pages :meth:`~RegistryReader.learn` the ids of the records that they have read, in a thread; decoding then sends no
-request.
+A page calls :meth:`~RegistryReader.learn` in a thread, which fetches the schemas of the records that the page has read;
+decoding then sends no request.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ MAX_IDS = 50
 """The maximum number of new ids that one step looks up: records with invalid ids must not delay a page for long."""
 MAX_KNOWN = 10_000
 AGAIN_S = 15.0
-"""The time before a failed lookup is repeated."""
+"""How long a failed lookup is not repeated, in seconds."""
 TIMEOUT_S = 5.0
 
 
 class _CachedCodec(NamedTuple):
-    """A codec and where its schema is used; without a codec, the reason, and until when the lookup is not repeated."""
+    """A codec, and a label with its schema's type, id, subject and version; if the lookup failed, no codec, the reason
+    as the label, and when the lookup may be repeated."""
 
     codec: Codec | None
     label: str
@@ -51,7 +52,7 @@ class RegistryReader:
         self.registry = SchemaRegistry(**access, timeout_s=TIMEOUT_S, retries=1)
         self._codecs = Codecs(self.registry)
         self._known: dict[int | str, _CachedCodec] = {}
-        """By id or GUID, as records name their schemas."""
+        """The cached codecs by schema id or GUID, whichever the record contains."""
 
     async def learn(self, records: Iterable[Record]) -> None:
         """Ask the registry for the schemas of these records that are not known yet."""
@@ -68,7 +69,7 @@ class RegistryReader:
             await asyncio.to_thread(self._fetch, list(wanted)[:MAX_IDS])
 
     def read(self, data: bytes, header: bytes | None = None) -> ReadSchema:
-        """A key or value that names its schema, or whose header does.
+        """Decode a key or value by the schema whose id stands before it or in the record's header.
 
         :raises SchemaError: it cannot be decoded; the text says why.
         """

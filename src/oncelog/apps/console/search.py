@@ -19,7 +19,7 @@ _SLOW = re.compile(r"\b(match|search)\s*\(")
 
 
 class _TooManyVisits(Exception):
-    """A path visits too many places of one value."""
+    """A path would visit more places of one value than allowed."""
 
 
 class _VisitLimit:
@@ -34,7 +34,8 @@ class _VisitLimit:
 
 
 class _CountedSelector:
-    """A selector that counts its visits: nested selectors and filters could multiply them without limit."""
+    """A selector of a path that counts the places that it visits, because nested selectors and filters could multiply
+    them without limit."""
 
     def __init__(self, selector: Any, visits: _VisitLimit) -> None:
         self._selector = selector
@@ -48,7 +49,7 @@ class _CountedSelector:
 
     @property
     def _looks_at_all(self) -> bool:
-        """Count a filter for every child, because it is evaluated for each."""
+        """Whether the selector is a filter, which is evaluated for every child of a node, so that each child counts."""
         return hasattr(self._selector, "expression")
 
 
@@ -68,7 +69,7 @@ class Path:
             segment.selectors = tuple(_CountedSelector(selector, self.visits) for selector in segment.selectors)
 
     def _look(self, expression: Any) -> None:
-        """Count the paths inside a filter, too."""
+        """Find the paths inside a filter's expression, and let them count their visits, too."""
         if hasattr(expression, "query"):
             self._count(expression.query)
         for name in ("expression", "left", "right"):
@@ -95,7 +96,10 @@ class RecordFilter:
 
     @classmethod
     def parse(cls, key: str, text: str, path: str, equals: str) -> RecordFilter:
-        """:raises ConfigError: the path is not valid."""
+        """The filter that the form's fields describe.
+
+        :raises ConfigError: the path is not valid, or a value is given without a path.
+        """
         if equals and not path:
             raise ConfigError(f"the value {equals!r} needs a JSON path that leads to it, such as $.order.id")
         return cls(_needle(key), _needle(text), _compiled(path) if path else None, equals or None)

@@ -24,7 +24,8 @@ MAX_SESSIONS = 1000
 
 
 class Link:
-    """One connection to the cluster, opened when first needed, and again if that failed; and its settings."""
+    """A visitor's connection to the cluster, and its settings. It is opened when first needed; after a failure, the
+    next use tries again."""
 
     def __init__(self, config: AdminConfig) -> None:
         self.config = config
@@ -34,7 +35,7 @@ class Link:
         self._lock = asyncio.Lock()
 
     async def admin(self) -> Admin:
-        """A connected client.
+        """The connected admin client.
 
         :raises KafkaError: no broker answers, or the login is refused.
         """
@@ -100,7 +101,8 @@ class Sessions:
         return self._known.get(session.id) is session
 
     def begin(self, link: Link | None = None, user: str | None = None) -> ConsoleSession:
-        """Begin a session; one with a login has its own link."""
+        """Begin a session, with the visitor's own connection if the visitor has logged in; at the limit, another
+        session is ended."""
         while len(self._known) >= MAX_SESSIONS:
             # Sessions without a login end first, so that requests without a cookie cannot end a session with a login.
             oldest = next(iter(self._known.values()))

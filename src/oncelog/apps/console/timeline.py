@@ -31,7 +31,7 @@ class TimelineEvent(NamedTuple):
 
 
 def events(steps: Iterable[TimelineStep]) -> list[TimelineEvent]:
-    """Describe each step by what has changed since the one before."""
+    """Describe each step of a history by its difference from the previous step."""
     found: list[TimelineEvent] = []
     before: Txn | None = None
     for step in steps:

@@ -80,7 +80,7 @@ def templates() -> Environment:
 
 
 def _static_version() -> str:
-    """A version for the console's own files, so that browsers may cache them."""
+    """A hash of the console's own files, which becomes part of their addresses, so that browsers may cache them."""
     found = sha256()
     for file in sorted((files("oncelog.apps.console") / "static").iterdir(), key=lambda one: one.name):
         found.update(file.read_bytes())
@@ -88,7 +88,8 @@ def _static_version() -> str:
 
 
 def link(path: str, /, **query: object) -> str:
-    """An address in the console. Names go into the query, where ``../x`` is a name like any other."""
+    """An address in the console. Names are put into the query, because a name such as ``../x`` would change the
+    path."""
     given = {name: value for name, value in query.items() if value is not None and value != ""}
     # A value from a record's JSON may be half of a surrogate pair, which a URL cannot contain.
     return f"{path}?{urlencode(given, errors='replace')}" if given else path
@@ -113,7 +114,8 @@ class ConsoleRequest:
         return self.request.query_params.get(name, default)
 
     def number(self, name: str, default: int, low: int = 0, high: int = 2**63 - 1) -> int:
-        """A number from the query; the default if it is not a number, the limit if it is too small or too large."""
+        """A number from the query, brought into the range from ``low`` to ``high``; ``default`` if the text is not a
+        number."""
         text = self.query(name).strip().replace(",", "")
         try:
             return min(max(int(text), low), high)
@@ -123,7 +125,7 @@ class ConsoleRequest:
     def name(self, what: str, parameter: str = "name") -> str:
         """A required name from the query.
 
-        :raises Refused: it is empty.
+        :raises RefusedRequest: it is empty.
         """
         text = self.query(parameter)
         if not text:
@@ -143,7 +145,7 @@ class ConsoleRequest:
 
     @property
     def client_settings(self) -> dict[str, Any]:
-        """The settings with which any client of the visitor connects, as keywords."""
+        """The settings with which the visitor's clients connect, as keyword arguments of any client."""
         return {one.name: getattr(self._link.config, one.name) for one in fields(ClientConfig)}
 
     async def admin(self) -> Admin:
@@ -161,7 +163,8 @@ class ConsoleRequest:
     # --- responses
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Render a page, with the parts that every page has."""
+        """Render a template with the given values and those that every page needs, such as the user and the result of
+        the last action."""
         flash, self.session.flash = self.session.flash, None
         settings = self.console.settings
         text = self.console.templates.get_template(template).render(
@@ -187,7 +190,7 @@ class ConsoleRequest:
         return f"{url.path}?{url.query}" if url.query else url.path
 
     def done(self, text: str, path: str, /, **query: object) -> Response:
-        """After an action, redirect to a page that says what was done."""
+        """After an action, redirect to a page that shows ``text`` as the result."""
         self.session.flash = text
         return RedirectResponse(link(path, **query), 303)
 
@@ -210,7 +213,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def cookie_name(request: Request) -> str:
-    """The cookie's name contains the port, because browsers share cookies between ports."""
+    """The name of the session's cookie; it contains the port, because browsers share cookies between ports."""
     return f"oncelog-console-{request.url.port or 80}"
 
 
@@ -229,7 +232,8 @@ def shows(page: Page, *, open_to_all: bool = False) -> Endpoint:
 
 
 def acts(page: Page, *, changes: bool = True, open_to_all: bool = False) -> Endpoint:
-    """An endpoint that takes a form; one that ``changes`` the cluster works only if that is allowed."""
+    """An endpoint for a submitted form. If ``changes`` is set, it works only in a console that may change the
+    cluster."""
 
     async def endpoint(request: Request) -> Response:
         visit, new = _visit(request)
@@ -290,7 +294,8 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 
 def _is_own(request: Request, visit: ConsoleRequest) -> bool:
-    """Whether the form has the session's secret, and the browser does not say that it came from another site."""
+    """Whether the form contains the session's secret, and the browser's Origin header, if there is one, names this
+    console."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
         return False

@@ -1,5 +1,5 @@
 """``oncelog demo``: the main use case on a year of real flights, with crashes, and the proof that each flight counts
 once.
 
-Called by the command line alone. Nothing is imported here; :mod:`oncelog.apps.demo.run` is the way in.
+Called by ``oncelog demo`` only, through :mod:`oncelog.apps.demo.run`. This file imports nothing.
 """

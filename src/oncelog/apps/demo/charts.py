@@ -11,7 +11,7 @@ WIDTH = 1000
 
 
 class Mark(NamedTuple):
-    """A numbered vertical line."""
+    """A vertical line in a plot, with a number and an explanation."""
 
     at: float
     number: int
@@ -19,7 +19,7 @@ class Mark(NamedTuple):
 
 
 class ChartBar(NamedTuple):
-    """A stretch of a lane; ``kind`` is a CSS class, one of :data:`_ON_TOP`."""
+    """A bar in a row, from ``start`` to ``end``; ``kind`` is its CSS class, one of :data:`_ON_TOP`."""
 
     start: float
     end: float
@@ -28,11 +28,11 @@ class ChartBar(NamedTuple):
 
 
 _ON_TOP = {"committed": 0, "intended": 1, "crashed": 1, "skipped": 2}
-"""Rare kinds are drawn last, and wide enough to be seen."""
+"""The kinds of bars in drawing order: rare kinds are drawn last, on top, and wide enough to be seen."""
 
 
 class Series(NamedTuple):
-    """Points of a line, in the order of their x; ``kind`` is a CSS class."""
+    """The points of a line, ordered by x; ``kind`` is the CSS class of the line."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class Panel:
         self.parts.append(text(self.LEFT, self.top - 10, content, "title"))
 
     def y_axis(self, high: float) -> Scale:
-        """Grid lines and numbers."""
+        """Draw the grid lines and numbers of the y axis; returns its scale, from 0 to ``high``."""
         y = Scale(0, high, self.bottom, self.top)
         for value in ticks(0, high, 4):
             self.parts.append(
@@ -122,7 +122,7 @@ class Panel:
                 self.parts.append(text(label, self.top + 14, str(mark.number), "crash-number", "middle"))
 
     def shade(self, stretches: Sequence[ChartBar]) -> None:
-        """Times in which something was down."""
+        """Shade the times in which a process was down."""
         for bar in stretches:
             x, end = self.x(bar.start), self.x(min(bar.end, self.x.high))
             self.parts.append(
@@ -132,7 +132,7 @@ class Panel:
             )
 
     def area(self, series: Series, y: Scale) -> None:
-        """A step line with its area filled."""
+        """Draw a step line and fill the area below it."""
         if not series.points:
             return
         path = [f"M{self.x(series.points[0][0]):g},{y(0):g}"]
@@ -142,7 +142,7 @@ class Panel:
         self.parts.append(f'<path d="{"".join(path)}" class="area {series.kind}"/>')
 
     def steps(self, series: Series, y: Scale) -> None:
-        """A line that rises at each point."""
+        """Draw a line that starts at 0 and steps to the value of each point."""
         path = [f"M{self.x(0):g},{y(0):g}"]
         for at, value in series.points:
             path.append(f"H{self.x(at):g}V{y(value):g}")
@@ -159,7 +159,7 @@ class Panel:
             self.parts.append(text(x + 16, self.top - 10, one.name, "tick"))
 
     def lanes(self, lanes: Mapping[str, Sequence[ChartBar]]) -> None:
-        """A row of bars for each name."""
+        """Draw one row of bars for each name."""
         height = (self.bottom - self.top) / max(1, len(lanes))
         for number, (name, bars) in enumerate(lanes.items()):
             y = self.top + number * height
@@ -182,14 +182,14 @@ class Panel:
 
 
 class Cell(NamedTuple):
-    """A field of the heat map; ``value`` None leaves it empty."""
+    """A cell of the heat map; it stays empty if ``value`` is None."""
 
     value: float | None
     text: str
 
 
 def heat_map(rows: Sequence[tuple[str, Sequence[Cell]]], columns: Sequence[str], low: float, high: float) -> str:
-    """Rows of coloured fields with their numbers, for instance minutes by airline and hour."""
+    """Draw a heat map: rows of coloured cells with their numbers, for instance minutes by airline and hour."""
     left, top, height = 190.0, 26.0, 27.0
     width = (WIDTH - left - 5) / max(1, len(columns))
     parts = [

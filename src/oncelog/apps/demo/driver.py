@@ -1,10 +1,9 @@
 """The Spark driver of the demo, run as a process that can be killed: ``python -m oncelog.apps.demo.driver``.
 
-``delays-by-hour`` is written by the driver, ``flights-enriched`` by the executors: here by two writers in a barrier
-stage; on a cluster, which may have one slot or allocate dynamically, by as many as the batch's size suggests.
-
-It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
-for each batch. Started and killed by :mod:`oncelog.apps.demo.run`; a new driver continues from the checkpoint.
+It runs the demo's pipelines like ``oncelog pipeline run``, records the steps of each commit, and prints a JSON line for
+each batch. The driver itself writes ``delays-by-hour``; the executors write ``flights-enriched``: here by two writers
+in a barrier stage, on a cluster by as many as the batch's size suggests. Started and killed by
+:mod:`oncelog.apps.demo.run`; a new driver continues from the checkpoint.
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ SPARK = {
 }
 WRITERS = "2"
 LOCAL = f"local[{max(4, os.cpu_count() or 1)},4]"
-"""Enough slots for the writers and the other pipeline's tasks; tasks may fail, because the demo also kills a writer."""
+"""A local master with enough slots for the writers and for the other pipeline's tasks. A task may fail up to four
+times, because the demo also kills a writer."""
 
 
 def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
@@ -47,7 +47,7 @@ def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
 
 
 def _until_alone(stop: threading.Event) -> None:
-    """Stop when the demo, which holds the other end of standard input, has ended."""
+    """Set ``stop`` when standard input ends, which shows that the process of the demo has ended."""
     sys.stdin.read()
     stop.set()
 

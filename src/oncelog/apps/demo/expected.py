@@ -31,7 +31,7 @@ class ExpectedTopics:
         self.windows = windows(self.flights.values())
 
     def enriched(self, flight: Flight) -> dict[str, Any]:
-        """The value of a flight's record."""
+        """The expected value of a flight's record in ``flights-enriched``."""
         return flight._asdict() | {
             "airline": self._airlines.get(flight.carrier),
             "plane": self._planes.get(flight.tailnum),
@@ -39,7 +39,7 @@ class ExpectedTopics:
         }
 
     def order(self) -> dict[str, list[int]]:
-        """The ids of each plane's flights in the order in which they were sent."""
+        """The ids of each plane's flights, in the order in which the producer sends them."""
         by_tail: dict[str, list[int]] = {}
         for number, flight in self.flights.items():
             if flight.tailnum is not None:
@@ -48,7 +48,7 @@ class ExpectedTopics:
 
 
 def windows(flights: Iterable[Flight]) -> dict[str, dict[str, Any]]:
-    """The value of each window's record, by key."""
+    """The expected value of each window's record in ``delays-by-hour``, by the record's key."""
     delays: dict[tuple[str, str, int], list[int | None]] = {}
     for flight in flights:
         hour = flight.departure_ms // _HOUR_MS * _HOUR_MS

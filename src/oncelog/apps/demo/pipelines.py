@@ -1,9 +1,10 @@
-"""The two pipelines of the demo: a file for ``oncelog pipeline run``, and an example of one.
+"""The two pipelines of the demo: a file for ``oncelog pipeline run``, which also serves as an example.
 
 ``flights-enriched`` joins each flight with its airline, its plane and the hour's weather at the airport it leaves from.
 ``delays-by-hour`` sums up the delays of each hour, airport and airline. A window is written once, when the watermark
-has passed its end. The watermark lags a week: two partitions are never further apart than one transaction, because
-the next one begins only when the end of the last is in all of them; so no flight comes too late, whatever is killed.
+has passed its end. The watermark lags a week, so no flight comes too late, whatever is killed: the producer begins a
+transaction only when the previous one has ended in every partition, so two partitions never differ by more than one
+transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def _table(rows: DataFrame, name: str, columns: dict[str, str]) -> DataFrame:
     sink=Sink("flights-enriched", key="tailnum"),
 )
 def flights_enriched(flights: DataFrame) -> DataFrame:
-    """One record for each flight, its columns and three objects (null if the tables have no entry)."""
+    """One record for each flight: its columns, the name of its airline, and objects for its plane and the weather; null
+    where a table has no row."""
     airlines = _table(flights, "airlines", AIRLINES).select("carrier", col("name").alias("airline"))
     planes = _table(flights, "planes", PLANES)
     planes = planes.select("tailnum", struct(*(name for name in PLANES if name != "tailnum")).alias("plane"))

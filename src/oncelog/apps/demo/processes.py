@@ -22,10 +22,10 @@ class ProcessFailed(OncelogError):
 
 
 class Child:
-    """A Python program of oncelog's in its own session.
+    """A Python process that runs one of oncelog's programs in a session (a process group) of its own.
 
-    :param arguments: what follows the interpreter.
-    :param on_line: called with each line it prints, from a thread.
+    :param arguments: the interpreter's arguments.
+    :param on_line: called with each line that the program prints, from a thread.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, on_line: Callable[[str], None]) -> None:
@@ -55,17 +55,20 @@ class Child:
 
     @property
     def ended(self) -> int | None:
-        """The exit status; None while it is running."""
+        """The process's exit status; None while it is running."""
         return self._process.poll()
 
     def order(self, text: str) -> None:
-        """Write a line to its standard input."""
+        """Write a line to the process's standard input."""
         if self._process.stdin is not None:
             self._process.stdin.write(f"{text}\n")
             self._process.stdin.flush()
 
     def check(self) -> None:
-        """Raises ProcessFailed if it has ended."""
+        """Check that the process is running.
+
+        :raises ProcessFailed: it has ended.
+        """
         status = self.ended
         if status is not None:
             raise ProcessFailed(f"{self.name} ended with {status}; last output in {self._log}:\n{self.last_words()}")
@@ -74,7 +77,7 @@ class Child:
         return self._log.read_text(errors="replace")[-size:].strip() if self._log.exists() else ""
 
     def kill(self) -> None:
-        """Send SIGKILL to it, its process group and everything it has started, all at once."""
+        """Send SIGKILL to the process, its process group and every process that it has started."""
         family = descendants(self.pid)
         if self.ended is None:
             os.killpg(self.pid, signal.SIGKILL)
@@ -84,7 +87,7 @@ class Child:
         self._close()
 
     def stop(self, timeout_s: float = 30) -> None:
-        """Send SIGTERM, and then SIGKILL to whatever is left."""
+        """Send SIGTERM to the process, then SIGKILL to it and to what it has started, if any of them is left."""
         family = descendants(self.pid)
         if self.ended is None:
             self._process.terminate()

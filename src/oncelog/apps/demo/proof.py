@@ -19,7 +19,7 @@ from oncelog.runtime import real_time
 
 SILENCE_S = 30.0
 SHOWN = 5
-"""How many differences are described one by one; the others are only counted."""
+"""The number of differences that are described one by one; further ones are only counted."""
 
 
 class ProofRecord(NamedTuple):
@@ -123,7 +123,7 @@ class TopicProof:
 
 
 class AbortedRecord(NamedTuple):
-    """A record in the log that no read_committed consumer sees."""
+    """The position of a record that is in the log, but that no read_committed consumer sees."""
 
     topic: str
     partition: int
@@ -131,13 +131,13 @@ class AbortedRecord(NamedTuple):
 
 
 Progress = Callable[[int], None]
-"""Called with the number of further records read."""
+"""A callback that receives the number of records read since its last call."""
 
 
 class Prover:
-    """Checks topics one after another.
+    """Checks the demo's topics one after another.
 
-    :param prefix: stands before the names of the topics.
+    :param prefix: the text before the name of each topic.
     """
 
     def __init__(self, bootstrap_servers: str, prefix: str, expected: ExpectedTopics, on_progress: Progress) -> None:
@@ -151,7 +151,8 @@ class Prover:
         self.windows_written_ms: list[int] = []
 
     def flights(self) -> TopicProof:
-        """The topic that the producer wrote: each flight once, and the one record that closes the windows."""
+        """Check the topic of the demo's producer: it holds each flight once, and one record that closes the last
+        windows."""
         proof = self._begin("flights", len(self._expected.flights))
         flights = self._expected.flights
 

@@ -1,7 +1,7 @@
 """The producer of the demo, run as a process that can be killed: ``python -m oncelog.apps.demo.replay``.
 
-Replays the flights in scheduled order, 1,000 a transaction. The position goes into each transaction as a group's
-offset, so a new instance with the same transactional id, having fenced the old one and aborted what it left open,
+Replays the flights in scheduled order, 1,000 in each transaction. Each transaction also commits the producer's position
+as a group's offset. A new instance with the same transactional id fences the old one, aborts its open transaction, and
 continues exactly where the last committed transaction ended. Orders come in on standard input, events go out as JSON
 lines:
 
@@ -33,7 +33,7 @@ FLIGHTS_A_TRANSACTION = 1000
 
 
 class ReplayEvent(NamedTuple):
-    """A report of the producer; ``at`` in seconds since 1970."""
+    """An event of the producer, as it reports it on standard output; ``at`` in seconds since 1970."""
 
     event: str
     transaction: int
@@ -42,7 +42,7 @@ class ReplayEvent(NamedTuple):
 
 
 class ReplayControl:
-    """The point up to which the replay may go, as ordered on standard input."""
+    """How far the replay may go, and the transaction in which it must stop, as standard input orders."""
 
     def __init__(self) -> None:
         self.until = 0
@@ -50,7 +50,8 @@ class ReplayControl:
         self._changed = asyncio.Event()
 
     async def listen(self) -> None:
-        """Follow the orders until the input ends, because the process that gives them has ended."""
+        """Follow the orders on standard input; returns when the input ends, because the process that gives orders has
+        ended."""
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
@@ -70,8 +71,8 @@ class ReplayControl:
 class Replay:
     """Writes flights as transactions.
 
-    :param abort_every: every transaction with this distance is aborted halfway and sent again; 0 aborts none.
-    :param seconds: about how long to take for all, 0 as fast as it goes.
+    :param abort_every: abort every n-th transaction halfway and send it again; 0 aborts none.
+    :param seconds: about how long the whole replay takes; 0 for no pauses.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from oncelog.apps.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 _LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
 _FIRST_GOOD = TOPIC_COLUMNS.index("duplicates")
 _MIN_FLIGHTS = 10
-"""A cell of the heat map with fewer flights stays empty."""
+"""The minimum number of flights of a cell in the heat map; a cell with fewer stays empty."""
 
 
 def write_report(outcome: DemoOutcome, path: Path) -> None:
@@ -275,7 +275,7 @@ def downtimes(outcome: DemoOutcome, end: float) -> list[ChartBar]:
 
 
 def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> list[tuple[float, float]]:
-    """The amount per second in each interval of ``width`` seconds."""
+    """The average amount per second in each interval of ``width`` seconds."""
     sums = [0.0] * (int(end / width) + 1)
     for at, amount in points:
         if 0 <= at <= end:
@@ -284,7 +284,7 @@ def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> l
 
 
 def cumulated(points: Iterable[tuple[float, float]], least: float) -> list[tuple[float, float]]:
-    """The running total, with at most one point every ``least`` seconds."""
+    """The running total over time, with points that are at least ``least`` seconds apart."""
     found: list[tuple[float, float]] = []
     total = 0.0
     for at, amount in points:
@@ -316,7 +316,8 @@ def _bars(outcome: DemoOutcome, name: str) -> list[ChartBar]:
 
 
 def _kind(outcome: DemoOutcome, span: Span) -> str:
-    """The kind of bar; an aborted transaction during which a process was killed was left open by the crash."""
+    """The kind of bar for a transaction: committed, aborted by a crash, or aborted on purpose. A crash aborted it if a
+    process was killed while it was open."""
     if span.outcome == COMMITTED:
         return "committed"
     during = any(span.start_ms <= crash.at * 1000 <= span.end_ms for crash in outcome.crashes)

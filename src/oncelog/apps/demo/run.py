@@ -39,14 +39,14 @@ PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
 MIN_FLIGHTS = 10_000
 ABORT_EVERY = 50
 MAX_RESTARTS = 3
-"""How often a driver that has given up by itself is restarted before the demo gives up, too."""
+"""How often a driver that has ended by itself is restarted before the demo fails."""
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
 _TIMEOUT_S = 600.0
 
 
 class DemoFailed(OncelogError):
-    """The demo could not be completed, so it is unknown whether the results are right."""
+    """The demo could not be completed, so it proves nothing about the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Crash(NamedTuple):
 
 @dataclass(slots=True)
 class DemoOutcome:
-    """Everything the table and the report show."""
+    """The result of a run, with everything that the table and the report show."""
 
     settings: DemoSettings
     servers: str
@@ -250,7 +250,7 @@ class Demo:
     # --- the crashes
 
     def _allow(self, fraction: float) -> None:
-        """Let the replay continue until this share of all transactions."""
+        """Let the replay continue until it has written this fraction of all transactions."""
         self._allowed = max(self._allowed, round(self._transactions * fraction))
         self._running_replay.order(f"until {self._allowed}")
 
@@ -271,7 +271,8 @@ class Demo:
         self._start_driver()
 
     def _crash_writer(self, allow: float) -> None:
-        """Kill one of the executors' writers halfway through its records: Spark repeats them all under a new epoch."""
+        """Kill one of the executors' writers halfway through its records: Spark then repeats the whole stage, with a
+        new producer epoch."""
         journal = self._journals[ENRICHED]
         before = len(journal.read())
         journal.order_stop(BatchStep.HALF_PRODUCED)
@@ -319,10 +320,11 @@ class Demo:
     # --- the end
 
     def _close_windows(self, expected: ExpectedTopics) -> None:
-        """Once all flights are read, write one more record, which moves the watermark past the end of the last window.
+        """Once all flights are read, write one more record, whose timestamp moves the watermark past the end of the
+        last window.
 
-        Only then: a pipeline that saw it before some partition's last flights would treat those as late. A real stream
-        needs no such record: its next flights move the watermark.
+        A pipeline that read this record before the last flights of another partition would treat those flights as late.
+        A real stream needs no such record, because its later records move the watermark.
         """
         topic = self._topic(FLIGHTS)
         ends = {f"{topic}-{number}": end for number, end in end_offsets(self._outcome.servers, topic).items()}
@@ -395,7 +397,11 @@ class Demo:
     # --- waiting
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
-        """Wait until something is true. Raises DemoFailed if that takes too long, ProcessFailed if a process ends."""
+        """Wait until ``reached`` returns true.
+
+        :raises DemoFailed: that takes too long.
+        :raises ProcessFailed: a process ends meanwhile.
+        """
         deadline = real_time.monotonic() + _TIMEOUT_S
         while not reached():
             if real_time.monotonic() > deadline:
@@ -409,7 +415,8 @@ class Demo:
             time.sleep(0.05)
 
     def _look_after_driver(self) -> None:
-        """Restart the driver, a few times, if it gave up by itself, as on a machine too busy to start its workers."""
+        """Restart the driver if it has ended by itself, as happens on a machine too busy to start Spark's workers;
+        after a few restarts, raise ProcessFailed instead."""
         driver = self._running_driver
         if driver.ended is None:
             return
@@ -452,6 +459,7 @@ def _whole(line: str) -> bool:
 
 
 def skipped(steps: list[CommitStep]) -> list[CommitStep]:
-    """Batches that Spark repeated although they were written: their last attempt read the marker and wrote nothing."""
+    """The last step of each batch that Spark repeated although it had been written: the repeated attempt read the
+    marker and wrote nothing."""
     last = {step.batch: step for step in steps}
     return [step for step in last.values() if step.step == BatchStep.MARKER_READ.value]

@@ -1,7 +1,8 @@
 """A crash of Spark's own Kafka sink: its driver is killed while writing, then restarted.
 
-Called by :mod:`oncelog.apps.demo.run` when our pipelines are proven. The sink offers no place to stop at, so it is
-killed as soon as a micro-batch has records in the topic and Spark's commit log does not know of it yet.
+Called by :mod:`oncelog.apps.demo.run` when the demo's own pipelines are proven. The sink has no hook at which it could
+wait, so its driver is killed as soon as records of a micro-batch are in the topic and Spark's commit log does not
+contain the batch yet.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from oncelog.runtime import real_time
 from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10
-"""Roughly how many micro-batches the topic is divided into."""
+"""The number of micro-batches, roughly, into which the topic is divided."""
 KILLS = 1
-"""The number of kills of the driver: each costs a start of Spark, and one is enough to see duplicates."""
+"""How often the driver is killed; every kill costs a start of Spark, and one is enough to see duplicates."""
 _TIMEOUT_S = 300.0
 _LATEST = -1
 
 
 class Display(Protocol):
-    """Shows the progress to a person."""
+    """Where the demo shows its progress."""
 
     def say(self, text: str) -> None: ...
 
@@ -95,7 +96,8 @@ class SparkSinkCrashes:
         return Child("Spark's own sink", arguments, self._folder / "logs" / "sparks-own-sink.log", lambda line: None)
 
     def _wait(self, admin: Admin, child: Child, display: Display, *, to_end: bool) -> bool:
-        """Wait until a batch is halfway written (returns True), or until the driver has ended by itself."""
+        """Wait until some records of a batch are in the topic and the batch is not complete (returns True), or until
+        the driver has ended by itself (returns False)."""
         deadline = real_time.monotonic() + _TIMEOUT_S
         ended, stored = self._ended(), self._stored(admin)
         while child.ended is None:

@@ -48,14 +48,14 @@ def crash_counts(outcome: DemoOutcome) -> dict[str, int]:
 
 
 def outcomes(outcome: DemoOutcome) -> tuple[int, int]:
-    """Transactions committed and aborted, by the broker's own log."""
+    """The number of committed and of aborted transactions, as the broker recorded them."""
     spans = [span for listed in outcome.spans.values() for span in listed]
     committed = sum(span.outcome == "committed" for span in spans)
     return committed, len(spans) - committed
 
 
 def facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
-    """Lines below the table."""
+    """The lines below the table: each a label and its text."""
     counts = crash_counts(outcome)
     committed, aborted = outcomes(outcome)
     survived = ", ".join(f"{what} {number}" for what, number in counts.items())

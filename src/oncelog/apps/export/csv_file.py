@@ -1,8 +1,8 @@
-"""A CSV file that grows, and beside it a file with a line for each commit: the export's progress, and the committed
-length of the file.
+"""A CSV file that grows, and next to it a file with one line for each commit: the export's progress, and the length of
+the CSV file that is committed.
 
-The next run cuts off what a killed run wrote after its last commit. A field without text and quotes is NULL, an empty
-text is in quotes. Structs become a column for each field; what is nested deeper is JSON.
+A run first cuts off what a killed run wrote after its last commit. An empty field without quotes is NULL, an empty text
+is in quotes. A struct becomes one column for each of its fields; values nested deeper are JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oncelog.schemas.avro_json import to_json
 
 
 class CsvFile:
-    """The file at a path."""
+    """The CSV file at a path, as the target of an export."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -118,7 +118,7 @@ class CsvFile:
 
 
 def _last_line(file: BinaryIO) -> bytes:
-    """The last complete line; the rest, which a killed run left, is truncated."""
+    """The last complete line of a file; the incomplete line that a killed run may have left after it is removed."""
     file.seek(0)
     whole = file.read().rpartition(b"\n")[0]
     file.truncate(len(whole) + 1 if whole else 0)
@@ -145,7 +145,10 @@ def _flat(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray | pa.Array:
-    """A column as CSV holds it. Raises ExportError for bytes that are not text."""
+    """A column converted to what a CSV file can hold.
+
+    :raises ExportError: bytes are not UTF-8 text.
+    """
     kind = column.type
     if pa.types.is_binary(kind):
         try:
@@ -166,7 +169,7 @@ def _json_text(value: Any, kind: pa.DataType) -> str | None:
 
 
 def _with_maps(value: Any, kind: pa.DataType) -> Any:
-    """A value in which the pairs of a map are a dictionary."""
+    """A value in which every Arrow map, a list of pairs, has become a dictionary."""
     if value is None:
         return None
     if pa.types.is_map(kind):

@@ -23,7 +23,7 @@ _PARTS = ("key", "value")
 
 
 class ExportedDelta:
-    """The table at a path or URL."""
+    """The Delta table at a path or URL, as the target of an export."""
 
     def __init__(self, path: str, storage: Mapping[str, str]) -> None:
         self._options = TableOptions(TableFormat.DELTA, path, storage=storage)
@@ -110,7 +110,8 @@ class ExportedDelta:
         return [Transaction(self._application(what), version) for what, version in versions.items()]
 
     def close(self) -> None:
-        """Files that no commit names stay in the folder; Delta's ``vacuum`` with ``full=True`` deletes them."""
+        """Do nothing: files of rows that were not committed stay in the folder, and Delta's ``vacuum`` with
+        ``full=True`` deletes them."""
 
     def _required(self) -> DeltaTable:
         table = self._load()

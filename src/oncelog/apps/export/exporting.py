@@ -25,10 +25,10 @@ _ID_BYTES = 8
 
 
 class Export:
-    """One run over the records that exist when it starts.
+    """One run of an export, over the records that exist when it starts.
 
     :param consumer: reads committed records, without a group.
-    :param part_bytes: after this much, rows are committed.
+    :param part_bytes: rows are committed when they reach about this size.
     :param skip_deleted: continue after records that were deleted before they were exported.
     :param nulls: whether a timestamp that the table cannot hold becomes null, instead of ending the export.
     """
@@ -60,7 +60,7 @@ class Export:
         self._uncommitted = 0
         self.exported = 0
         self.beyond = 0
-        """How many records' timestamps became null."""
+        """The number of records whose timestamp became null."""
         self.deleted = 0
 
     def begun(self) -> ExportProgress | None:
@@ -90,9 +90,9 @@ class Export:
     def open(
         self, progress: ExportProgress | None, typed: Mapping[str, TypedColumn], schemas: Mapping[str, int]
     ) -> None:
-        """Find where to begin and where to end.
+        """Find the offsets at which the run begins and ends.
 
-        :param typed: what reads ``key`` and ``value``; without it, they are bytes.
+        :param typed: the readers of ``key`` and ``value``; a part without one stays bytes.
         :param schemas: the ids of their schemas.
         :raises ExportError: records were deleted before they were exported.
         """
@@ -131,7 +131,8 @@ class Export:
         return sum(self._ends[name] - position for name, position in self._positions.items())
 
     def round(self) -> bool:
-        """Read the available records, and commit them if they are enough; returns False at the end."""
+        """Read the available records, and commit them once they reach ``part_bytes``; returns False when everything has
+        been read."""
         waiting = [name for name in self._ends if self._positions[name] < self._ends[name]]
         if waiting:
             for name, table in self._consumer.getmany_arrow(*waiting, timeout_ms=_POLL_MS, headers=True).items():
@@ -160,7 +161,10 @@ class Export:
         self._uncommitted += table.num_rows
 
     def _timestamps(self, name: TopicPartition, table: pa.Table) -> pa.ChunkedArray:
-        """:raises ExportError: a timestamp is beyond those that a table can hold."""
+        """The records' timestamps in microseconds; those that a table cannot hold become null if the export allows it.
+
+        :raises ExportError: a table cannot hold a timestamp, and nulls are not allowed.
+        """
         given = table["timestamp"]
         found = pa.chunked_array([in_microseconds(chunk) for chunk in given.chunks])
         if found.null_count and not self._nulls:
@@ -204,8 +208,8 @@ def _schema(typed: Mapping[str, TypedColumn]) -> pa.Schema:
 
 
 def schema_ids(registry: Any, topic: str, begun: ExportProgress | None) -> dict[str, int]:
-    """The schemas whose columns key and value get: those that the export began with, otherwise the newest versions of
-    the subjects ``TOPIC-key``, if it exists, and ``TOPIC-value``.
+    """The ids of the schemas that define the columns of keys and values: those with which the export began, otherwise
+    the newest versions of the subjects ``TOPIC-key``, if that exists, and ``TOPIC-value``.
 
     :raises SchemaRegistryError: there is no subject for the values.
     """

@@ -32,7 +32,7 @@ _ROW_GROUP_BYTES = 32 << 20
 
 
 class ParquetFolder:
-    """The folder at a path."""
+    """The folder of Parquet files at a path, as the target of an export."""
 
     def __init__(self, path: Path) -> None:
         if not hasattr(pq.ParquetWriter, "add_key_value_metadata"):
@@ -140,7 +140,7 @@ def lock(file: BinaryIO, path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Put the names of the files in a folder on stable storage."""
+    """Sync a folder, so that the names of its files are on stable storage."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -26,7 +26,7 @@ class ExportSource:
     """The source of an export, which is the same in all runs into one target.
 
     :param topic_number: the beginning of the topic's id; 0 if the cluster has no ids of topics.
-    :param schemas: ids in the registry of the schemas that ``key`` and ``value`` are read by.
+    :param schemas: the registry's ids of the schemas of ``key`` and ``value``.
     """
 
     topic: str
@@ -46,7 +46,10 @@ class ExportProgress:
 
     @classmethod
     def from_json(cls, text: str, where: str) -> ExportProgress:
-        """:raises ExportError: this is not the progress of an export."""
+        """Read the progress from its stored form.
+
+        :raises ExportError: this is not the progress of an export.
+        """
         try:
             given = json.loads(text)
             source = ExportSource(**given["source"])
@@ -68,19 +71,19 @@ class ExportTarget(Protocol):
         ...
 
     def open(self, schema: pa.Schema, source: ExportSource) -> None:
-        """Be ready for rows of these columns.
+        """Prepare for rows with these columns.
 
         :raises ExportError: an earlier run had other columns.
         """
         ...
 
     def write(self, rows: pa.Table) -> None:
-        """Take rows, which count when they are committed."""
+        """Write rows; they become part of the table with the next commit."""
         ...
 
     @property
     def size_bytes(self) -> int:
-        """The approximate size of the rows that are written and not committed."""
+        """The approximate size of the rows that are written, but not committed yet."""
         ...
 
     def commit(self, progress: ExportProgress) -> None:

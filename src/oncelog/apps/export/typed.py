@@ -1,8 +1,9 @@
 """Keys and values as columns by the schemas of a registry: Avro, JSON Schema and Protobuf.
 
-Each is read with the schema that it was written with. The columns are those of the newest version of the subject when
-the export began: Avro resolves into it by its own rules, Protobuf by the numbers of fields, JSON by names. A value
-without a column type, such as a union of several types or a type that contains itself, becomes JSON text.
+Each value is decoded with the schema that it was written with. The columns are those of the subject's newest version
+when the export began: Avro values are resolved by Avro's rules, Protobuf fields are matched by their numbers, JSON
+fields by their names. A value without a column type, such as a union of several types or a type that contains itself,
+becomes JSON text.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _WITHOUT = "without --schema-registry all stay as they are"
 
 
 class TypedColumn:
-    """Reads the keys, or the values.
+    """Reads the keys or the values of records as a typed column.
 
-    :param schema_id: the schema whose columns they get.
-    :param message: the message of a Protobuf file whose fields these are; empty: its first one.
-    :param nulls: what cannot be read is null, and counted, instead of refused.
+    :param schema_id: the schema that defines the column.
+    :param message: the message of a Protobuf schema that the values contain; empty for the first one.
+    :param nulls: whether a value that cannot be read becomes null and is counted, instead of ending the export.
     :raises SchemaError: the schema cannot be used, or has no such message.
     """
 
@@ -37,10 +38,10 @@ class TypedColumn:
         self.unread = 0
 
     def __call__(self, data: pa.ChunkedArray, headers: pa.ChunkedArray, place: Callable[[int], str]) -> pa.Array:
-        """The column's values.
+        """Read the column's values.
 
         :param headers: the records' headers, which may name their schemas.
-        :param place: names the record of a row.
+        :param place: returns the record of a row, for messages.
         :raises ExportError: a value cannot be read.
         """
         found = self._columns.read(data.combine_chunks(), headers.combine_chunks(), is_key=self._part == "key")

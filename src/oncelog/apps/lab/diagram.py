@@ -34,7 +34,7 @@ class Layout(NamedTuple):
     width: float
     margin: float
     size: float
-    """The width of a character, relative to the usual one."""
+    """The size of a character, relative to the usual size."""
 
 
 WIDE, PHONE = Layout("wide", 1000, 110, 1.0), Layout("phone", 400, 48, 0.85)
@@ -92,7 +92,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
 
 
 def _event(number: int, event: TraceEvent, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
-    """The drawing of an event from ``y`` on, and its height."""
+    """The drawing of an event, whose top is at ``y``, and its height."""
     start, end = lanes[event.source], lanes[event.target]
     character = _CHARACTER * layout.size
     words = event.text

@@ -52,7 +52,7 @@ class FlowContext:
     """The environment of one flow.
 
     :param proxy: the proxy that actors connect to.
-    :param aside: the address for the lab's own requests.
+    :param aside: the address for requests of the lab itself, which are not shown.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class FlowContext:
         self._inside = inside
         self._world = world
         self._raw_world = TestedCluster(world.node_id, 1, world.offered, features=world.features)
-        """The versions that raw clients may send; they send everything to the proxy."""
+        """What raw clients know about the cluster; with one node only, so that they send every request to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
         self._reported: set[tuple[str, int]] = set()
@@ -96,7 +96,7 @@ class FlowContext:
         return self._inside
 
     def open(self) -> None:
-        """Create the topic, on the one node."""
+        """Create the topic, with its replicas on the node that the lab uses."""
         # registered before the topic is created: otherwise an interruption could leave the topic behind
         self._closing.callback(self._delete_topic)
         self._create_topic()
@@ -140,7 +140,7 @@ class FlowContext:
     # --- actors
 
     def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
-        """An oncelog producer as users have it; closed with the context."""
+        """An oncelog producer for an actor, as a user would create it; it is closed with the context."""
         if transactional_id is not None:
             settings["transactional_id"] = self.transactional_id(transactional_id)
         settings |= _keywords(self.proxy.client_properties)
@@ -149,7 +149,8 @@ class FlowContext:
         return producer
 
     def _warm_up(self, transactional_id: str) -> None:
-        """Wait until its coordinator serves, because creating a cluster's first one is not part of a flow."""
+        """Wait until the transactional id's coordinator serves, because the creation of a cluster's first coordinator
+        is not part of a flow."""
         try:
             self._admin.describe_transactions([transactional_id])
         except KafkaError as error:
@@ -157,7 +158,7 @@ class FlowContext:
                 raise
 
     def transactional_id(self, name: str) -> str:
-        """The transactional id for the flow: the first one whose coordinator is the one node."""
+        """The transactional id of this name for the flow; its coordinator is the node that the lab uses."""
         if name not in self._ids:
             self._ids[name] = name_on_node(self._watcher, self._world, self._prefix + name, TRANSACTION)
             self._warm_up(self._ids[name])
@@ -189,7 +190,7 @@ class FlowContext:
         return group, self.topic_id()
 
     def _delete_share_group(self, group: str) -> None:
-        """Delete the group: its members have left with their connections, or leave now."""
+        """Delete a share group and its settings; members that are still in it are made to leave first."""
         set_group(self._watcher, group, "share.auto.offset.reset", None)
         send_members_away(self._watcher, group)
         self._delete_group(group)
@@ -207,11 +208,12 @@ class FlowContext:
         return RawConnection(self.servers, client_id=actor, timeout_s=_TIMEOUT_S, world=self._raw_world, login=login)
 
     def raw(self, actor: str) -> RawConnection:
-        """A raw client, which also does things that a correct client would not do."""
+        """A raw client for an actor, which can also do what a correct client would not do."""
         return self._closing.enter_context(self._connection(actor))
 
     def read(self, actor: str, *, committed: bool = True) -> list[str]:
-        """Fetch once from the start; returns the records that the reader's program gets."""
+        """Fetch once from the start of the partition; returns the records that a consumer would deliver to its
+        program."""
         with self._connection(actor) as connection:
             isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
             found = connection.fetch(self.topic, isolation=isolation)
@@ -236,7 +238,8 @@ class FlowContext:
         return self.recorder.lane(role)
 
     def ended(self, name: str) -> None:
-        """Wait until the coordinator has ended the transaction, and add what both logs contain about it."""
+        """Wait until the coordinator has ended the transaction, and add what the logs of the partition and of the
+        coordinator contain about it."""
         transactional_id = self.transactional_id(name)
 
         def state() -> bool:
@@ -247,7 +250,8 @@ class FlowContext:
         self.look(transactional_id)
 
     def look(self, transactional_id: str | None = None) -> None:
-        """Add the markers and the coordinator's decisions since the last call."""
+        """Add the partition's markers, and the decisions of the coordinator about one id, that are new since the last
+        call."""
         batches = self._batches()
         news: list[tuple[int, int, TraceEvent]] = []
         partition = self.lane(PARTITION)
@@ -271,7 +275,8 @@ class FlowContext:
             self.recorder.add(event)
 
     def _decisions(self, transactional_id: str) -> list[tuple[int, int, TraceEvent]]:
-        """Prepare and Complete records of ``__transaction_state``; none if it may not be read."""
+        """The Prepare and Complete records of ``__transaction_state`` about one id, as events; none if that topic may
+        not be read."""
         lane = self.lane(COORDINATOR)
         try:
             found = background().run(_history(self._aside, self._world.login, transactional_id))
@@ -326,7 +331,7 @@ def _entry(batch: RawBatch, later: Sequence[RawBatch]) -> TraceBatch:
 
 
 def _keywords(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Properties as a client's constructor takes them."""
+    """Kafka's properties as keyword arguments of a client's constructor."""
     known = known_properties(ClientConfig)
     return {known[name].name: value for name, value in properties.items()}
 
@@ -351,7 +356,7 @@ async def _history(servers: str, login: Mapping[str, str], transactional_id: str
 def set_up(
     actors: Sequence[str], *, apart: bool, cluster: AdminConfig | None, settings: dict[str, object]
 ) -> Iterator[FlowContext]:
-    """The environment of one flow, inside the block.
+    """The environment of one flow, as a context.
 
     :param apart: show coordinator and partition as two lanes, not as one broker.
     :param cluster: how to reach a cluster; None for an embedded broker.

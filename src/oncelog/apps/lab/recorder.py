@@ -22,7 +22,7 @@ from oncelog.records.batch import BatchHeader, decode_records, iter_headers
 from oncelog.types import IsolationLevel, encode_uuid
 
 ApiFields = tuple[str, dict[str, object]]
-"""What an event shows: its text, and the same content as fields."""
+"""The description of an event: its text, and the same content as fields."""
 
 
 class _PendingRequest(NamedTuple):
@@ -106,7 +106,8 @@ class Recorder:
             self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, delivery, fields))
 
     def _produced(self, request: Any, description: ApiFields) -> ApiFields:
-        """A batch's position in the log; an earlier answer shows whether it had been stored before."""
+        """The text and the fields of a Produce answer; the text says so if an earlier answer contained the same offset
+        for the same batch."""
         text, fields = description
         header = next(_batches(request), (None, ()))[0]
         offset = fields["base_offset"]
@@ -134,12 +135,12 @@ class Recorder:
         self._changed.notify_all()
 
     def wait(self, condition: Callable[[Recorder], bool], timeout: float = 60) -> bool:
-        """Wait until the condition holds for the events so far; returns whether it did in time."""
+        """Wait until the condition holds for this recorder; returns whether it did within ``timeout`` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: condition(self), timeout)
 
     def answers_of(self, api: ApiKey) -> int:
-        """How many of the broker's answers to this API have not reached a client yet."""
+        """The number of the broker's answers to an API that no client has received yet."""
         return sum(self._open[number].header.api_key == api for number in self._answers)
 
 

@@ -13,20 +13,19 @@ BROKER, COORDINATOR, PARTITION = "broker", "coordinator", "partition"
 
 
 class TraceKind(Enum):
-    """Where an event was observed."""
+    """How an event was observed."""
 
     REQUEST = "request"
     ANSWER = "answer"
     LOG = "log"
-    """The event was read from a log afterwards: messages between coordinator and partition never cross a client's
-    connection.
-    """
+    """The event was read from a log afterwards, because messages between coordinator and partition do not pass the
+    proxy."""
     NOTE = "note"
-    """Something that an actor did or found, or that the lab did to it."""
+    """An action or a finding of an actor, or an action of the lab on an actor."""
 
 
 class TraceDelivery(Enum):
-    """The outcome of a message."""
+    """Whether a message reached its receiver."""
 
     ARRIVED = "arrived"
     LOST = "lost"
@@ -47,7 +46,8 @@ class TraceEvent:
 
 @dataclass(frozen=True, slots=True)
 class TraceBatch:
-    """A batch in the partition at the end; ``outcome`` in the words of ``oncelog consume --show-transactions``."""
+    """A batch in the partition at the end of a flow; ``outcome`` in the words of ``oncelog consume
+    --show-transactions``."""
 
     offset: int
     last_offset: int
@@ -61,7 +61,7 @@ class TraceBatch:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A promise, and whether it held."""
+    """A promise that the flow checks, and whether it held."""
 
     text: str
     held: bool

@@ -1,20 +1,23 @@
-"""The end of a mirror's round: a vector of offsets that splits no transaction of the source. Pure.
+"""Chooses the cut of a mirror's round: a vector of offsets, one for each partition, that splits no transaction of the
+source. Pure.
 
-Called by :mod:`oncelog.apps.mirror.run`. A transaction is *below* a cut on a partition if all its records there are,
-*above* if none is. A cut is consistent if each transaction is below it wherever it has records, and decided, or above
-it everywhere. Facts about the source:
+Called by :mod:`oncelog.apps.mirror.run`. A transaction is *below* a cut on a partition if the offsets of all its
+records there are below the cut's offset, and *above* if none is. A cut is consistent if every transaction is either
+decided and below it on every partition where it has records, or above it on all of them. Facts about the source:
 
-- Offsets are read partition by partition, never all at one moment. But a transaction that was decided when the first
-  look ended (one of its markers lies below that look's offsets) had already written all its records, so a second look,
-  which begins after the first one has ended, sees all of it. Only such transactions may lie below a cut.
-- If the producer's epoch rises with each transaction (KIP-890), or a marker carries a new epoch, producer id and epoch
+- The ends of partitions are read one after another, never all at one moment. The mirror therefore reads them twice, the
+  second time only after the first reading has finished. A transaction with a marker below an end of the first reading
+  was decided by then, so all its records lie below the ends of the second reading. Only such transactions may lie below
+  a cut.
+- If the producer's epoch rises with each transaction (KIP-890), or a marker has a new epoch, producer id and epoch
   identify the transaction on every partition.
-- In the older protocol one epoch has many transactions, and no log says which of them on two partitions are the same.
-  If two consecutive looks show nothing written by the producer in between, its state between them is that of a single
-  moment. If it had no open transaction then, everything it had written was complete; if it had one open wherever it
-  wrote, everything except that was complete. Such moments divide its records into blocks, and a block is treated as
-  one transaction. On a single partition each transaction is identified by itself.
-- A group's offset is carried over only with all records before it, so that it points to the same record on the target.
+- In the older protocol one epoch has many transactions, and no log shows which of them on two partitions belong
+  together. If the producer wrote nothing between the two readings, both show its state at one moment. If it had no open
+  transaction at that moment, all its earlier transactions were complete; if a transaction was open in every partition
+  to which it had written, all its transactions but that one were complete. Such moments divide its records into blocks,
+  and a block is treated as one transaction. On a single partition each transaction is identified by itself.
+- A group's offset is copied only together with all records before it, so that it points to the same record on the
+  target.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class CutSample(NamedTuple):
 
 
 class CutTransaction:
-    """One transaction on one partition: the offsets of its first and last record and of its marker."""
+    """One transaction on one partition, with the offsets of its first record, its last record and its marker."""
 
     __slots__ = ("_more", "epoch", "first", "last", "marker", "producer_id", "same_epoch")
 
@@ -63,7 +66,8 @@ class CutTransaction:
         self.last = last_offset
 
     def wrote_within(self, begin: int, end: int) -> bool:
-        """Whether a batch or the marker begins from ``begin`` to before ``end``."""
+        """Whether the first offset of a batch of the transaction, or its marker's offset, is at least ``begin`` and
+        below ``end``."""
         if begin <= self.first < end or begin <= self.marker < end:
             return True
         if self._more is None:
@@ -73,7 +77,8 @@ class CutTransaction:
 
 
 class OffsetDependency(NamedTuple):
-    """A batch of group offsets: it may be below a cut only together with the records before these offsets."""
+    """A batch of group offsets at ``offset``. It may lie below a cut only if the records of ``partition`` before
+    ``end`` do, too."""
 
     offset: int
     partition: TopicPartition
@@ -81,7 +86,8 @@ class OffsetDependency(NamedTuple):
 
 
 class PartitionView:
-    """The scanned part of a partition of the source, from ``position`` (mirrored up to there) to ``scanned``."""
+    """The part of a source partition that the mirror has scanned, from ``position`` (everything before it is mirrored)
+    to ``scanned``."""
 
     def __init__(self, name: TopicPartition, position: int) -> None:
         self.name = name
@@ -94,14 +100,14 @@ class PartitionView:
         self._size_bytes = 0
 
     def take_data(self, base_offset: int, next_offset: int, size_bytes: int) -> None:
-        """Take the next batch, of any kind."""
+        """Add the next batch, whether it contains records or a marker."""
         self.scanned = next_offset
         self._size_bytes += size_bytes
         if not self._sizes or self._size_bytes - self._sizes[-1][1] >= _CHECKPOINT_BYTES:
             self._sizes.append((next_offset, self._size_bytes))
 
     def take_transactional(self, producer_id: int, epoch: int, base_offset: int, last_offset: int) -> None:
-        """Take records of a transaction."""
+        """Add a batch with records of a transaction, which begins with its first batch."""
         current = self._open.get(producer_id)
         if current is not None and current.epoch == epoch:
             current.extend(base_offset, last_offset)
@@ -113,20 +119,20 @@ class PartitionView:
         self.transactions.append(current)
 
     def take_marker(self, producer_id: int, epoch: int, offset: int) -> None:
-        """Take a commit or abort marker."""
+        """Add a commit or abort marker, which ends the producer's open transaction."""
         current = self._open.pop(producer_id, None)
         if current is not None:
             current.marker = offset
             current.same_epoch = epoch == current.epoch
 
     def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
-        """Note that the batch at ``offset`` stores a group's offset ``end`` in another partition."""
+        """Add a dependency: the batch at ``offset`` contains a group's offset ``end`` in another partition."""
         self.needs.append(OffsetDependency(offset, partition, end))
 
     def settle(self, last_stable_offset: int) -> None:
-        """End transactions that begin below the last stable offset, even if compaction has removed their markers.
+        """End open transactions that begin below the last stable offset; compaction has removed their markers.
 
-        :param last_stable_offset: as reported with the end up to which was scanned.
+        :param last_stable_offset: the one that the broker reported together with the end of the scan.
         """
         for producer_id, current in list(self._open.items()):
             if current.first < last_stable_offset:
@@ -138,7 +144,8 @@ class PartitionView:
         return self._open.values()
 
     def boundary(self, size_bytes: int) -> int:
-        """The end of a batch about ``size_bytes`` further on, or the end of the scanned part if there is less."""
+        """The end of a batch that is about ``size_bytes`` after the mirrored position, or the end of the scanned part
+        if less remains."""
         begin = bisect_left(self._sizes, (self.position + 1, 0))
         for offset, total in self._sizes[begin:]:
             if total - self._passed(begin) >= size_bytes:
@@ -149,7 +156,7 @@ class PartitionView:
         return self._sizes[begin - 1][1] if begin else 0
 
     def move(self, position: int) -> None:
-        """Note that everything before ``position`` is mirrored."""
+        """Set the mirrored position: everything before ``position`` is mirrored."""
         self.position = position
         self.scanned = max(self.scanned, position)
         self.transactions = [item for item in self.transactions if item.first >= position]
@@ -159,7 +166,8 @@ class PartitionView:
 
 
 class _CutUnit:
-    """Records that can only be below a cut together: first and last offset by partition."""
+    """Records that must be on the same side of a cut: the first and last offset on each partition. ``whole`` is false
+    if they must not lie below a cut yet."""
 
     __slots__ = ("extents", "whole")
 
@@ -177,12 +185,14 @@ def choose_cut(
     start: Offsets,
     samples: Sequence[CutSample],
 ) -> dict[TopicPartition, int]:
-    """The furthest consistent cut that is at or below ``start``, and at or above the views' positions.
+    """The furthest consistent cut between the views' positions and ``start``.
 
-    :param decided: the ends of all partitions, read before any view was last scanned to its end at that time. A
-        partition that is missing was not known then.
-    :param start: how far a cut may go, at most ``decided``; ends of batches.
-    :param samples: for the older protocol; in order, and none after the views' ends.
+    :param decided: the ends of all partitions, read before the views were scanned. A partition without an end here was
+        not known at that time.
+    :param start: the furthest offset that the cut may have on each partition, an end of a batch; ``decided`` limits it,
+        too.
+    :param samples: the samples that divide transactions of the older protocol, in order; no sample is later than the
+        ends of the views.
     """
     cut = {
         name: max(view.position, min(start.get(name, 0), decided.get(name, 0), view.scanned))
@@ -227,7 +237,7 @@ def _units(
     decided: Offsets,
     samples: Sequence[CutSample],
 ) -> Iterator[_CutUnit]:
-    """Every block that has records below ``cut`` on some partition."""
+    """Each group of transactions that has records below ``cut`` on some partition, and that no cut may split."""
     touched: dict[ProducerEpoch, _Parts] = {}
     for name, view in views.items():
         for item in view.transactions:
@@ -248,7 +258,7 @@ def _units(
 
 
 def _decided(parts: _Parts, decided: Offsets) -> bool:
-    """Whether one of the markers is below the ends that were read first."""
+    """Whether a marker of the transaction is below the ends that were read before the scan."""
     return any(item.marker != UNDECIDED and item.marker < decided.get(name, 0) for name, (item, *_) in parts.items())
 
 
@@ -257,7 +267,8 @@ def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
 
 
 def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) -> Iterator[_CutUnit]:
-    """Transactions that share an epoch, divided wherever the boundary is certain."""
+    """Divide transactions that share a producer epoch into blocks, at every moment when all earlier ones are known to
+    be complete."""
     if len(parts) == 1:
         ((name, items),) = parts.items()
         for item in items:
@@ -265,7 +276,8 @@ def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) 
             yield _CutUnit({name: (item.first, item.last)}, whole)
         return
     begin = dict.fromkeys(parts, 0)
-    """Index of the first transaction after the last moment at which everything was complete."""
+    """For each partition, the index of the first transaction after the last moment at which all earlier ones were
+    complete."""
     for sample in samples:
         end = _complete_at(parts, begin, sample)
         if end is None:
@@ -285,7 +297,8 @@ def _block(parts: _Parts, *, whole: bool) -> Iterator[_CutUnit]:
 def _complete_at(
     parts: _Parts, begin: Mapping[TopicPartition, int], sample: CutSample
 ) -> dict[TopicPartition, int] | None:
-    """How many transactions of each partition were complete everywhere at the sample's moment; None if unknown."""
+    """The number of transactions on each partition that were complete at the sample's moment; None if the sample does
+    not show that."""
     end: dict[TopicPartition, int] = {}
     opened: list[TopicPartition] = []
     wrote = 0

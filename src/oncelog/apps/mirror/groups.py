@@ -23,14 +23,16 @@ _OFFSET_KEYS = (b"\0\0", b"\0\1")
 _AT_REST = ("Empty", "Dead")
 
 GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
-"""An offset below 0 is not a position but the marker of a Spark sink, which counts by its metadata: it goes to the
-target as it is, in the transaction of the batch that it describes, so the sink on the target knows which batches are
-written.
+"""The committed offsets of groups, by group and partition.
+
+An offset below 0 is not a position, but the marker of a Spark sink, whose content is its metadata. It is copied to the
+target unchanged, in the transaction of the batch that it describes, so that a sink on the target knows which batches
+are written.
 """
 
 
 class OffsetCommit(NamedTuple):
-    """A group's position, from its record."""
+    """A group's position in a partition, from a record of ``__consumer_offsets``."""
 
     group: str
     partition: TopicPartition
@@ -52,20 +54,18 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
 
 
 def kept_of(position: OffsetAndMetadata) -> OffsetAndMetadata:
-    """The part of a group's position that shows a change: the offset, or the metadata of a marker."""
+    """The part of a group's position whose change matters: the offset, or the metadata of a Spark sink's marker."""
     return OffsetAndMetadata(position.offset, position.metadata if position.offset < 0 else "")
 
 
 async def asked_offsets(
     admin: Admin, mirrored: Container[TopicPartition], *, markers: bool
 ) -> tuple[GroupPositions, list[str]]:
-    """Every group's position in a mirrored partition, as the source reports it now, without positions in open
-    transactions.
+    """Every group's position in a mirrored partition, as the source reports it now, without offsets in open
+    transactions; and the groups that may not be described.
 
-    Also the groups that may not be described.
-
-    :param markers: also the markers of Spark sinks. A marker that comes later than its batch would have the batch
-        written twice, so they are left out if ``__consumer_offsets`` cannot be read.
+    :param markers: include the markers of Spark sinks. They are left out if ``__consumer_offsets`` cannot be read: a
+        marker that is copied after its batch would make the sink write the batch twice.
     """
     found: GroupPositions = {}
     denied = []
@@ -84,11 +84,13 @@ async def asked_offsets(
 
 
 class LateOffsets:
-    """Positions that the source reported at a start, for groups whose commits may lie below the mirror's position.
+    """Positions that the source reported at the mirror's start, of groups whose last commits the mirror may already
+    have passed.
 
-    These are groups of topics that were chosen later, and groups whose offsets the target has deleted since. Their
-    positions are due when everything that the source had then (``ends``) is on the target: records written in a
-    transaction with one of them exist there, too. A position that ``__consumer_offsets`` delivers before that is newer.
+    These are groups of topics that were chosen later, and groups whose offsets the target has deleted since. The
+    positions may be set when everything that the source had at that time (up to ``ends``) is on the target: only then
+    does it have the records of every transaction that committed one of them. If ``__consumer_offsets`` contains another
+    position before that, it is newer and replaces the reported one.
     """
 
     def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:
@@ -98,7 +100,7 @@ class LateOffsets:
     def due(self, brought: Iterable[tuple[str, TopicPartition]], cut: Mapping[TopicPartition, int]) -> GroupPositions:
         """The positions that a round up to ``cut`` must set; each is returned once.
 
-        :param brought: positions that ``__consumer_offsets`` contains up to there.
+        :param brought: the positions that the round has read from ``__consumer_offsets``.
         """
         for key in brought:
             self._asked.pop(key, None)
@@ -109,7 +111,8 @@ class LateOffsets:
 
 
 class GroupsOnB(NamedTuple):
-    """Positions that may be set on the target, and the groups that are left alone, each with the reason."""
+    """The positions that may be set on the target, and the groups that the mirror does not change, each with the
+    reason."""
 
     positions: dict[str, dict[TopicPartition, OffsetAndMetadata]]
     left_alone: dict[str, str]

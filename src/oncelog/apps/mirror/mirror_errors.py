@@ -14,11 +14,12 @@ PASSING = (
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""Errors that a repeated round may not meet: for instance, a deleted topic is dropped when the round begins again."""
+"""Errors that may not recur if the round is repeated: for instance, the repeated round no longer includes a deleted
+topic."""
 
 
 class MirrorRefused(OncelogError):
-    """Continuing would lose records or mix them up."""
+    """The mirror cannot continue, because records would be lost or mixed up; the text says what to do."""
 
 
 class RangeGone(MirrorRefused):

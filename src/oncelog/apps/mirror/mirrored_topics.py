@@ -26,7 +26,8 @@ NOT_TAKEN_ALONG = (
     "remote.",
     "unclean.leader.election.enable",
 )
-"""Settings of a topic that depend on its cluster, or that (for timestamps) would change what is mirrored."""
+"""Beginnings of the names of topic settings that are not mirrored: they depend on the cluster, or would change the
+timestamps of mirrored records."""
 _TYPE = "message.timestamp.type"
 _LIMITS = ("message.timestamp.after.max.ms", "message.timestamp.before.max.ms")
 _NO_LIMIT = 2**63 - 1
@@ -34,14 +35,18 @@ _NO_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Topics by name, or by an expression that matches the whole name; all but internal ones if neither is given."""
+    """The choice of topics: those with one of the names, and those whose whole name matches the expression; all topics
+    if neither is given. Internal and excluded topics are never chosen."""
 
     names: tuple[str, ...] = ()
     matching: str | None = None
     exclude: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """:raises ConfigError: an expression is not valid."""
+        """Check the expressions.
+
+        :raises ConfigError: an expression is not valid.
+        """
         for expression in (self.matching, *self.exclude):
             try:
                 re.compile(expression or "")
@@ -60,7 +65,7 @@ class Selection:
 
 
 async def settings_of(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Each topic's own settings, as far as a mirror copies them."""
+    """The settings of each topic that were set on the topic itself, without those that a mirror does not copy."""
     if not topics:
         return {}
     found = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in topics])
@@ -118,7 +123,8 @@ async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[
 
 
 def keeps_timestamps(source: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str]:
-    """Settings with which the target's topic accepts each record of the source's with its timestamp."""
+    """The settings to change on the target's topic, so that it accepts each record of the source's topic with its
+    timestamp."""
     changes = {} if target[_TYPE] == "CreateTime" else {_TYPE: "CreateTime"}
     for name in _LIMITS:
         allowed = int(source.get(name, _NO_LIMIT))
@@ -128,7 +134,7 @@ def keeps_timestamps(source: Mapping[str, str], target: Mapping[str, str]) -> di
 
 
 async def largest_batches(admin: Admin, topics: Sequence[str]) -> dict[str, int]:
-    """``max.message.bytes`` of the topics."""
+    """The largest record batch that each topic accepts (``max.message.bytes``), in bytes."""
     if not topics:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]

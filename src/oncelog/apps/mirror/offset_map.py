@@ -1,13 +1,14 @@
-"""The position on the target of each record of the source: runs of offsets, and the records that store them in a
-compacted topic of the target. Pure.
+"""Maps the offsets of the source to offsets of the target, and stores this map in a compacted topic of the target.
+Pure.
 
-Called by :mod:`oncelog.apps.mirror.run`. A run says that a number of records from an offset of the source on are,
-without gaps, at an offset of the target and after it. The source's markers, aborted records and gaps, and the target's
-markers, end a run. Runs are kept in chapters of at most ``CHAPTER`` runs: only a partition's last chapter is rewritten
-when it grows, so a round writes little, and chapters whose records the source no longer has are deleted.
+Called by :mod:`oncelog.apps.mirror.run`. The map consists of runs: a run is a number of records with consecutive
+offsets on the source and consecutive offsets on the target. A run ends at the source's markers, aborted records and
+gaps, and at the target's markers. Runs are kept in chapters of at most ``CHAPTER`` runs: only a partition's last
+chapter is rewritten when it grows, so a round writes little, and chapters whose records the source no longer has are
+deleted.
 
 Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"kind": "position", "topic",
-"partition"}``: how far the source is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic",
+"partition"}``: how far the source is mirrored, and the topic's ids on both clusters. ``{"kind": "runs", "topic",
 "partition", "chapter"}``: the source's offset, the target's offset and the number of records, alternating. ``{"kind":
 "group", "group", "topic", "partition"}``: the offset last set on the target.
 """
@@ -48,10 +49,10 @@ class PartitionMap:
     def __init__(self) -> None:
         self.chapters: dict[int, list[Run]] = {}
         self.changed: set[int] = set()
-        """Chapters that have changed since they were last written."""
+        """The numbers of the chapters that have changed since they were last written."""
 
     def add(self, run: Run) -> None:
-        """Add the next records; they extend the last run if there is no gap on either side."""
+        """Add the next records; they extend the last run if neither cluster has a gap between them and that run."""
         number = max(self.chapters, default=0)
         runs = self.chapters.setdefault(number, [])
         last = runs[-1] if runs else None
@@ -65,9 +66,10 @@ class PartitionMap:
         self.changed.add(number)
 
     def translate(self, offset: int) -> int | None:
-        """The target's offset of the first mirrored record at or after the source's ``offset``.
+        """The target's offset of the first mirrored record at or after ``offset`` of the source.
 
-        If there is none, the offset on the target after the last mirrored record; None if nothing is mirrored.
+        If no such record is mirrored, the offset on the target after the last mirrored record; None if no record is
+        mirrored.
         """
         numbers = sorted(number for number, runs in self.chapters.items() if runs)
         if not numbers:
@@ -102,13 +104,15 @@ class PartitionMap:
 
 
 NO_ID = bytes(16).hex()
-"""The id of every topic where the cluster gives none: Apache Kafka at inter.broker.protocol.version 2.7 or older."""
+"""The id of every topic in a cluster that gives topics no ids: Apache Kafka at inter.broker.protocol.version 2.7 or
+older."""
 
 
 def is_replaced(known_id: str, topic_id: str) -> bool:
-    """Whether a topic differs from the topic with the id known before.
+    """Whether the topic with ``topic_id`` is another one than the topic with ``known_id``.
 
-    A cluster that is upgraded gives ids to the topics that it has: an id where there was none says nothing.
+    A cluster that is upgraded gives ids to its existing topics, so an id that replaces :data:`NO_ID` shows no
+    difference.
     """
     return known_id != topic_id and NO_ID not in (known_id, topic_id)
 
@@ -122,7 +126,7 @@ class MirroredPosition:
     target_id: str
 
     def take_ids(self, source_id: str, target_id: str) -> bool:
-        """Note ids that the clusters did not give before; returns whether there were any."""
+        """Store topic ids where none was known; returns whether any was stored."""
         before = self.source_id, self.target_id
         if self.source_id == NO_ID:
             self.source_id = source_id

@@ -1,4 +1,5 @@
-"""Detects other mirrors of the two clusters: no record may be written by two of them, or be copied in circles.
+"""Detects other mirrors between the two clusters, so that no two mirrors write the same records, and no records are
+copied in circles.
 
 Called by :mod:`oncelog.apps.mirror.run` when the mirroring of a topic begins.
 """
@@ -18,7 +19,8 @@ _RECORDED = (RecordOutcome.COMMITTED, RecordOutcome.OPEN, RecordOutcome.ENDED, R
 
 
 async def mirrors_into(admin: Admin, *, but_for: str = "") -> dict[str, MirrorState]:
-    """The state that mirrors into a cluster have recorded, by map topic, including that of open transactions.
+    """The recorded state of each mirror that writes into a cluster, by the name of its map topic; includes what open
+    transactions contain.
 
     :param but_for: a map topic to leave out.
     """
@@ -41,7 +43,7 @@ async def _recorded(admin: Admin, name: TopicPartition) -> MirrorState:
 
 
 async def holding_others(admin: Admin, names: Iterable[TopicPartition]) -> dict[str, str]:
-    """The topics of the target in ``names`` that already contain records, each with what to do."""
+    """Those topics in ``names`` that already contain records on the target, each with an explanation of what to do."""
     asked = sorted(names)
     begins = await admin.list_offsets(dict.fromkeys(asked, EARLIEST))
     ends = await admin.list_offsets(dict.fromkeys(asked, LATEST))
@@ -59,7 +61,8 @@ def clashing(
     into_target: Mapping[str, MirrorState],
     into_source: Mapping[str, MirrorState],
 ) -> dict[str, str]:
-    """The topics in ``new`` that another mirror writes, too, or copies back; each with the reason."""
+    """The topics in ``new`` that another mirror also writes on the target, or copies from the target back to the
+    source; each with the reason."""
     found: dict[str, str] = {}
     for name, position in sorted(new.items()):
         for topic, state in sorted(into_target.items()):

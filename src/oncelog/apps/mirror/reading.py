@@ -1,4 +1,4 @@
-"""Reads a partition of either cluster: headers for the cut, and committed batches, ready to be copied.
+"""Reads partitions of both clusters: batch headers, from which the cut is chosen, and committed batches to copy.
 
 Called by :mod:`oncelog.apps.mirror.run` and :mod:`oncelog.apps.mirror.target`.
 """
@@ -32,14 +32,14 @@ from oncelog.records.control import ControlType
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PARTITION_LEADER_EPOCH, IsolationLevel, TopicPartition
 
 PACK_BYTES = 256 * 1024
-"""Batches smaller than this are combined: a request for each would take too long."""
+"""The size up to which small batches are combined, because a request for each would take too long."""
 _ENDINGS = (ControlType.COMMIT, ControlType.ABORT)
 
 
 async def scan(admin: Admin, view: PartitionView, end: int) -> None:
     """Read everything before ``end`` into ``view``.
 
-    :raises RangeGone: records after the view's position are gone.
+    :raises RangeGone: the source has deleted records after the view's position.
     """
     name = view.name
     while view.scanned < end:
@@ -74,8 +74,8 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
 async def _fetch(
     admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel
 ) -> FetchedRecords:
-    """Records from ``offset`` on; waits until a new leader's high watermark reaches ``end``, which the former leader
-    had reported.
+    """Fetch records from ``offset`` on. A new leader may not know yet that ``end``, which the former leader reported,
+    is below its high watermark; then the fetch is repeated.
 
     :raises MirrorRefused: nothing can be read there, see :func:`_out_of_range`.
     """
@@ -110,7 +110,8 @@ async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> Mi
 async def committed_batches(
     admin: Admin, name: TopicPartition, begin: int, end: int
 ) -> AsyncIterator[tuple[BatchHeader, memoryview]]:
-    """The batches from ``begin`` to before ``end`` that a read_committed reader gets, compressed as stored."""
+    """The batches from ``begin`` up to but not including ``end`` that a read_committed consumer would deliver,
+    compressed as stored."""
     position = begin
     while position < end:
         stored = await _fetch(admin, name, position, end, IsolationLevel.READ_COMMITTED)
@@ -141,9 +142,8 @@ async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -
 
 
 class CombinedBatch(NamedTuple):
-    """A batch for the target, and where its records come from in the source: pairs of first offset and count, in
-    order.
-    """
+    """A batch to write to the target, and the offsets of its records in the source as ranges: pairs of first offset and
+    count, in order."""
 
     batch: ReadyBatch
     ranges: list[tuple[int, int]]
@@ -152,9 +152,10 @@ class CombinedBatch(NamedTuple):
 async def packed(
     batches: AsyncIterator[tuple[BatchHeader, memoryview]], begin: int, largest_bytes: int
 ) -> AsyncIterator[CombinedBatch]:
-    """Batches of about ``largest_bytes``: large complete ones unchanged, small ones combined.
+    """Combine batches into batches of about ``largest_bytes``; a batch that is large enough by itself stays unchanged
+    if the target accepts it.
 
-    :param begin: records before it are left out.
+    :param begin: records before this offset are left out.
     :param largest_bytes: small batches are combined up to this size.
     """
     small: list[tuple[BatchHeader, memoryview]] = []
@@ -174,7 +175,7 @@ async def packed(
 
 
 def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[CombinedBatch]:
-    """Yield the batches combined into one; nothing if no record is left."""
+    """Combine batches into one; yields nothing if all their records are left out."""
     if not batches:
         return
     header, data = batches[0]
@@ -204,9 +205,8 @@ def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> I
 
 
 def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
-    """Whether the target accepts the batch as it is: without gaps, with timestamps of its producer, and nothing to
-    leave out.
-    """
+    """Whether a batch can be copied unchanged: its offsets have no gaps, its timestamps are the producer's, and no
+    record is left out."""
     return (
         header.records_count == header.last_offset_delta + 1
         and header.timestamp_type is TimestampType.CREATE_TIME

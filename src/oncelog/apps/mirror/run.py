@@ -1,10 +1,10 @@
 """Runs a mirror in rounds, each of which moves the target from one consistent cut of the source to a later one.
 
 Called by ``oncelog.cli.programs.mirror``. A round reads the ends of all partitions twice
-(:class:`~oncelog.apps.mirror.cut.CutSample`), looks for new topics and partitions, reads records that it has not seen
-yet, chooses a cut, and writes to the target in one transaction: the committed records up to the cut, the translated
-offsets of groups, how far the source is mirrored, and the new runs of the offset map. Only the state on the target is
-valid: after an error it is read from there again.
+(:class:`~oncelog.apps.mirror.cut.CutSample`), looks for new topics and partitions, scans the records that it has not
+seen yet, chooses a cut, and writes to the target in one transaction: the committed records up to the cut, the
+translated offsets of groups, how far the source is mirrored, and the new runs of the offset map. The state on the
+target is the only valid one: after an error the mirror reads it from there again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CONCURRENT_PARTITIONS = 16
 _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
-"""The maximum age of the positions on the target while there is nothing to copy."""
+"""How old, in seconds, the mirror's own positions on the target may become while no records are copied."""
 _ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
 
@@ -58,7 +58,7 @@ Say = Callable[[str], None]
 class Mirror:
     """One mirror. Call :meth:`open`, then :meth:`round` repeatedly.
 
-    :param say: called with messages for people, once each.
+    :param say: called with messages for people, mostly once for each text.
     """
 
     def __init__(self, source: Admin, target: Admin, settings: MirrorSettings, say: Say) -> None:
@@ -121,24 +121,25 @@ class Mirror:
         await self._ask_late()
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
-        """The current last stable offsets of the source, behind transactions that are being ended."""
+        """The current last stable offsets of the source; transactions that are being ended are awaited first."""
         found = await self._source.settled_ends(self._views)
         return {name: item.offset for name, item in found.items()}
 
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
-        """Whether the target has everything before ``ends``, in partitions that are still mirrored."""
+        """Whether the target has everything before ``ends`` of the partitions that are still mirrored."""
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def held_back_by(self, now_s: float) -> str | None:
-        """The reason why the target does not have everything, once that has been so for some time; each reason is
-        returned once.
+        """Describe the transactions that have kept the target incomplete for some time; None if there is none that was
+        not described before.
 
         :param now_s: a monotonic time.
         """
         return self._open_transactions.describe(self._views.values(), now_s)
 
     def check_complete(self) -> None:
-        """Must be called before waiting for the target to be complete, and before reporting that it is.
+        """Check that all chosen topics are mirrored. Call it before waiting for the target to be complete, and before
+        reporting that it is.
 
         :raises MirrorRefused: topics that should be mirrored are not.
         """
@@ -169,7 +170,8 @@ class Mirror:
         await self._view_group_offsets()
 
     def _is_the_same(self, name: str, topic: TopicDescription) -> bool:
-        """Whether a topic is the one mirrored before under its name; if not, mirroring it stops."""
+        """Whether the topic is still the one that was mirrored under its name; if it was recreated, the mirror stops
+        mirroring it."""
         known = self._state.positions.get(TopicPartition(name, 0))
         if known is None or not is_replaced(known.source_id, topic.topic_id.hex()):
             return True
@@ -192,7 +194,8 @@ class Mirror:
         self.say_once(why)
 
     async def _adopt(self, chosen: Mapping[str, TopicDescription], *, first: bool) -> None:
-        """Open a view of every partition; new ones get their position on the target before anything is copied."""
+        """Open a view of every partition of the chosen topics; the positions of new partitions are written to the
+        target first."""
         new = await self._compare_ids(chosen)
         if not self._settings.into_existing:
             self._leave_out(await holding_others(self._target.admin, new), first=first)
@@ -208,9 +211,9 @@ class Mirror:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
     async def _compare_ids(self, chosen: Mapping[str, TopicDescription]) -> dict[TopicPartition, MirroredPosition]:
-        """Positions for partitions that have none yet.
+        """The positions for partitions that have none yet.
 
-        :raises MirrorRefused: a topic of the target is not the one that was written before.
+        :raises MirrorRefused: a topic of the target was recreated since the mirror wrote to it.
         """
         there = (
             {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
@@ -235,22 +238,25 @@ class Mirror:
         return new
 
     async def _write_named(self, named: Mapping[TopicPartition, MirroredPosition]) -> None:
-        """Store the ids of topics that had none before, so that a topic that is recreated from now on is detected."""
+        """Store the ids of topics that had none before, so that their recreation is detected from now on."""
         if named:
             await self._target.write_map([position_record(name, position) for name, position in sorted(named.items())])
             await self._target.transactions.end(commit=True)
 
     def _leave_out(self, reasons: Mapping[str, str], *, first: bool) -> None:
-        """Handle topics that must not be mirrored: at a start the mirror is refused, later those topics are stopped."""
+        """Handle topics that must not be mirrored: refuse the mirror when it starts; later, stop mirroring those
+        topics."""
         for topic, why in sorted(reasons.items()):
             if first:
                 raise MirrorRefused(why)
             self._stop(topic, why)
 
     async def _begin_at(self, new: Mapping[TopicPartition, MirroredPosition], *, first: bool) -> None:
-        """Write where the mirroring of new partitions begins: at their current first offset.
+        """Write where the mirroring of new partitions begins (at their current first offset), and look for other
+        mirrors of them.
 
-        Only then look for other mirrors, so that of two that begin at the same time at least one sees the other.
+        The positions are written before the search for other mirrors, so that of two mirrors that begin at the same
+        time at least one finds the other.
         """
         if not new:
             return
@@ -306,12 +312,12 @@ class Mirror:
     async def round(self) -> MirrorProgress:
         """Copy up to the latest known consistent cut of the source, or part of the way.
 
-        :raises MirrorRefused: continuing would lose records, or another mirror of the name has taken over.
+        :raises MirrorRefused: continuing would lose records, or another mirror of the same name has taken over.
         """
         return await self._with_retries(self._round)
 
     async def _with_retries(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do ``work``, repeated after errors that may not recur once the state has been read from the target again."""
+        """Await ``work``. After an error that may not recur, read the state from the target again and repeat."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 if attempt > 1:
@@ -363,7 +369,8 @@ class Mirror:
         return {name: item.offset for name, item in found.items()}
 
     async def _scan(self) -> bool:
-        """Read up to the ends; returns whether no partition had to be stopped or moved."""
+        """Scan all partitions up to their ends; returns False if a partition had to skip records that the source has
+        deleted."""
         places = asyncio.Semaphore(_CONCURRENT_PARTITIONS)
 
         async def one(view: PartitionView) -> None:
@@ -381,7 +388,8 @@ class Mirror:
         return not any(isinstance(result, RangeGone) for result in results)
 
     def _choose(self, decided: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The cut of this round, limited in bytes unless records that must stay together are larger."""
+        """The cut of this round, limited to about ``max_bytes``; it is larger if records that must stay together
+        are."""
         share = self._settings.max_bytes // max(1, sum(view.position < view.scanned for view in self._views.values()))
         while True:
             start = {name: view.boundary(share) for name, view in self._views.items()}
@@ -392,7 +400,8 @@ class Mirror:
             share = max(1, share * 2)
 
     async def _copy_to_cut(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
-        """Copy up to ``cut`` in one transaction on the target; returns the records, bytes and groups in it."""
+        """Copy up to ``cut`` in one transaction on the target; returns the number of records, bytes and groups in
+        it."""
         ahead = {name: offset for name, offset in cut.items() if offset > self._views[name].position}
         copied = await self._copy({name: end for name, end in ahead.items() if name.topic != CONSUMER_OFFSETS_TOPIC})
         brought: GroupPositions = {}
@@ -420,7 +429,7 @@ class Mirror:
             await self._target.transactions.end(commit=False)
 
     async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:
-        """Write the last records of a round, and end it."""
+        """Write the mirror's positions and the new runs of the offset map, and commit the round's transaction."""
         records: list[tuple[bytes, bytes | None]] = []
         for name, offset in sorted(cut.items()):
             position = self._state.positions[name]
@@ -436,7 +445,8 @@ class Mirror:
         self._written_at = real_time.monotonic()
 
     async def _outdated_chapters(self) -> list[tuple[bytes, bytes | None]]:
-        """Tombstones for chapters of the offset map whose records the source has deleted; looks only now and then."""
+        """Tombstones for the chapters of the offset map whose records the source has deleted; empty unless a minute has
+        passed since the last call that looked."""
         now = real_time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []
@@ -450,8 +460,8 @@ class Mirror:
         ]
 
     async def _copy(self, cut: Mapping[TopicPartition, int]) -> tuple[int, int]:
-        """Copy the committed records up to ``cut``, one batch each of several partitions at a time; returns records and
-        bytes."""
+        """Copy the committed records up to ``cut``; each request contains one batch of each of several partitions.
+        Returns the number of records and bytes."""
         records = size_bytes = 0
         waiting = sorted(cut)
         reading: dict[TopicPartition, AsyncIterator[CombinedBatch]] = {}
@@ -486,13 +496,14 @@ class Mirror:
     # --- groups
 
     async def _ask_late(self) -> None:
-        """At a start and once a day, ask for all positions: the target deletes those of groups without members after a
-        week."""
+        """Request all positions of the source's groups, at the start and once a day, because the target deletes those
+        of groups without members after a week."""
         self._asked_at = real_time.monotonic()
         self._late = LateOffsets(await self._asked_offsets(), await self._ends_of(list(self._views)))
 
     async def _asked_offsets(self) -> GroupPositions:
-        """The current positions of the source's groups."""
+        """The current positions of the source's groups in the mirrored partitions; groups that may not be described are
+        reported once."""
         found, denied = await asked_offsets(self._source, self._views, markers=self._reads_offsets)
         if denied:
             self.say_once(
@@ -504,9 +515,10 @@ class Mirror:
     async def _write_groups(
         self, asked: GroupPositions, brought: GroupPositions, cut: Mapping[TopicPartition, int]
     ) -> int:
-        """Translate and set positions in the open transaction; returns the number of groups.
+        """Translate positions, and set them in the open transaction; returns the number of groups.
 
-        :param asked: set only if they have changed.
+        :param asked: positions that the source reported; they are set only if they have changed.
+        :param brought: positions from ``__consumer_offsets``; they are always set.
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
@@ -538,7 +550,8 @@ class Mirror:
         return len(found.positions)
 
     async def _translated(self, name: TopicPartition, offset: int) -> int:
-        """The offset of the same record on the target; an offset below 0 names no record."""
+        """The offset on the target of the record with this offset on the source; an offset below 0 is returned
+        unchanged."""
         translated = offset if offset < 0 else self._state.map_of(name).translate(offset)
         if translated is not None:
             return translated

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 MAX_BYTES = 64 * MIB
-"""The default limit of what a round copies: seconds of work in a transaction that may last a minute."""
+"""The default limit of the bytes that a round copies; a round of this size takes seconds, and its transaction may last
+a minute."""
 INTERVAL_MS = 200
 
 
@@ -30,14 +31,14 @@ class MirrorSettings:
 
 @dataclass(frozen=True, slots=True)
 class MirrorProgress:
-    """After a round: what it copied, and what is left of each topic (in offsets, including markers)."""
+    """The progress after a round: what it copied, and the lag of each topic in offsets, including markers."""
 
     records: int
     size_bytes: int
     groups: int
     lag: Mapping[str, int]
     caught_up: bool
-    """Whether the target had everything of the source when the round began."""
+    """Whether the target already had everything that the source had when the round began."""
 
     @property
     def total_lag(self) -> int:

@@ -1,7 +1,8 @@
-"""The mirror's access to the target: its transactions, and its own topic, written in them and read back at a start.
+"""The mirror's access to the target: its transactions, and its map topic, which is written in them and read back at a
+start.
 
-Called by :mod:`oncelog.apps.mirror.run`. Opening it fences an older mirror of the same name, and ends its open
-transaction, before the topic is read: nobody changes its content after that.
+Called by :mod:`oncelog.apps.mirror.run`. Opening the target fences an older mirror of the same name and ends its open
+transaction before the map is read, so no other mirror changes the map after that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 TIMEOUTS_MS = (900_000, 60_000)
-"""The default of Apache Kafka's ``transaction.max.timeout.ms``, and a time that every broker allows."""
+"""The timeouts to try: the default of Apache Kafka's ``transaction.max.timeout.ms``, then one that every broker
+allows."""
 _BATCH_BYTES = 512 * 1024
 _REQUEST_BYTES = 8 * 1024 * 1024
 

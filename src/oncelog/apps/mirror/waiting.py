@@ -1,4 +1,4 @@
-"""Open transactions of the source for which a mirror waits before it ends; one of them may hang. Pure.
+"""Reports open transactions of the source for which a mirror waits before it ends; such a transaction may hang. Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`, after rounds that have copied nothing.
 """
@@ -11,21 +11,22 @@ from oncelog.apps.mirror.cut import PartitionView
 from oncelog.types import TopicPartition
 
 REPORT_AFTER_S = 10.0
-"""Transactions that have been open for less time are not mentioned."""
+"""How long, in seconds, a transaction must have been open before it is reported."""
 _MAX_NAMED = 5
 
 _Key = tuple[TopicPartition, int, int]
 
 
 class OpenTransactions:
-    """How long each transaction has been seen open."""
+    """The open transactions of the source, and since when each has been seen open."""
 
     def __init__(self) -> None:
         self._since_s: dict[_Key, float] = {}
         self._reported: set[_Key] = set()
 
     def describe(self, views: Iterable[PartitionView], now_s: float) -> str | None:
-        """A sentence about transactions that have been open for long; each is named once."""
+        """A sentence about transactions that have been open for long and were not reported before; None if there are
+        none."""
         seen = [(view.name, item.producer_id, item.first) for view in views for item in view.open_transactions()]
         self._since_s = {key: self._since_s.get(key, now_s) for key in seen}
         self._reported.intersection_update(seen)

@@ -1,9 +1,9 @@
 """Completes the decided transactions in a copy of a data folder: writes the markers and the ``Complete`` records that a
-broker left to be written when it was killed.
+killed broker had not written yet.
 
 Called by ``promotion``. The broker's own core recovers the copy, carries out its coordinators' decisions, and stops.
-As no time passes meanwhile, nothing times out or expires and no retention runs: an open transaction stays open. After
-an unclean stop, parts of transactions that no coordinator knows are aborted first, as at any such start.
+Its clock stands still meanwhile, so nothing times out or expires and no retention runs: an open transaction stays open.
+After an unclean stop, parts of transactions that no coordinator knows are aborted first, as at any start of the broker.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oncelog.settings.config import BrokerConfig
 
 
 class _InlineBackground:
-    """``ports.Background`` for a broker without clients."""
+    """Implements ``ports.Background`` by running the work at once; enough for a broker without clients."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         try:

@@ -19,7 +19,7 @@ from oncelog.broker.server.disk.os_disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"
 _MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS)
-"""Files that a promotion creates besides those that it takes over."""
+"""The files that a promotion creates in the target, besides the files of the source."""
 
 
 def partial_of(target: Path) -> Path:
@@ -28,7 +28,8 @@ def partial_of(target: Path) -> Path:
 
 
 def check_partial(partial: Path, names: Collection[str]) -> None:
-    """Check that a folder in the way was left by a killed promotion; only then may it be removed."""
+    """Check that a folder at the place where the target is built was left by a killed promotion, so that it may be
+    removed."""
     made = {*names, *_MADE}
     if not partial.is_symlink() and not partial.exists():
         return
@@ -56,14 +57,14 @@ def is_node_of(target: Path, source: Path) -> bool:
 
 
 def promoted_of(source: Path) -> Path:
-    """The temporary name of a source being removed: a broker started on the old name finds nothing, rather than a part
-    of the folder.
-    """
+    """The name to which a source is renamed before it is removed, so that a broker started on the old name finds no
+    part of the folder."""
     return source.with_name(f"{source.name}.promoted")
 
 
 def remove_source(source: Path, target: Path) -> None:
-    """Remove the source once the target is complete; a kill leaves the rest renamed, for :func:`finish_move`."""
+    """Rename the source, then remove it; call this when the target is complete. If the process is killed in between,
+    :func:`finish_move` removes the rest."""
     promoted = promoted_of(source)
     try:
         source.rename(promoted)
@@ -76,7 +77,8 @@ def remove_source(source: Path, target: Path) -> None:
 
 
 def finish_move(source: Path, target: Path) -> bool:
-    """Whether a promotion with ``move`` was killed while removing the source; if so, removes the rest."""
+    """Remove what is left of the source if a promotion with ``--move`` was killed while removing it; returns whether
+    that was so."""
     source, target = source.resolve(), target.resolve()
     promoted = promoted_of(source)
     if source.exists() or not promoted.is_dir() or promoted.is_symlink() or not (target / SERVER_PROPERTIES).is_file():

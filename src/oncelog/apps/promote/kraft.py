@@ -1,15 +1,17 @@
 """Writes the metadata of a data folder as a snapshot of Apache Kafka's metadata log, and reads it back.
 
-Called by ``plan`` and ``promotion``, which make a KRaft node of a data folder. A snapshot consists of record
-batches: the first holds control records (header, quorum), the last the footer, and between them are the metadata
-records, each with its frame version, API key and own version. Source: KIP-630, KIP-631, KIP-853; Kafka's
-``RecordsSnapshotWriter`` and ``MetadataRecordSerde``.
+Called by ``plan`` and ``promotion``, which make a KRaft node of a data folder. A snapshot consists of record batches:
+the first holds control records (header, quorum), the last the footer, and between them are the metadata records, each
+with its frame version, API key and record version. Source: KIP-630, KIP-631, KIP-853; Kafka's ``RecordsSnapshotWriter``
+and ``MetadataRecordSerde``.
 
 Invariants
-- The snapshot's offset is above 0: Kafka regards a log with a snapshot at 0 as empty, ignores its records, and
-  renames every partition folder to ``-stray``.
-- A partition has no leader (-1) and the last leader epoch used: the controller elects one with a higher epoch once
-  the broker has started. A leader named here would be removed first, and the coordinators with it.
+
+- The snapshot's offset is above 0: Kafka regards a log with a snapshot at 0 as empty, ignores its records, and renames
+  every partition folder to ``-stray``.
+- Each partition has the leader -1 and the last leader epoch used; the controller elects a leader with a higher epoch
+  once the broker has started. A snapshot that named a leader would make Kafka first remove it, and the coordinators
+  with it.
 """
 
 from __future__ import annotations
@@ -46,22 +48,24 @@ from oncelog.records.record_errors import CorruptBatch
 EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500
 METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 33}
-"""By release, its ``metadata.version``. An older Apache Kafka does not start with it; a newer one does, and
-``kafka-features upgrade`` raises it. Eligible leader replicas, a separate feature, stay off: with them a partition
-without a leader would never get a leader.
+"""The ``metadata.version`` of each release of Apache Kafka.
+
+An older release does not start with a newer level; a newer release starts with an older one, and ``kafka-features
+upgrade`` raises it. The separate feature of eligible leader replicas stays off: with it, a partition without a leader
+would never get one.
 """
 NEWEST: Final = "4.4"
 SHARE_LEVELS: Final[Mapping[int, int]] = {METADATA_VERSIONS["4.2"]: 1, METADATA_VERSIONS["4.4"]: 2}
 """The highest level of ``share.version`` from each ``metadata.version`` on."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
-"""Settings that only this broker knows."""
+"""The prefix of settings that only oncelog's broker knows."""
 
 OF_THE_NODE: Final = ("listeners", "listener.security.protocol.map")
 """Settings that define where a broker listens: those of the promoted node are in its ``server.properties``."""
 
 _VERSIONS: Final[Mapping[type[Message], int]] = {PartitionRecord: 1}
-"""Versions of records in the snapshot; 0 if not listed."""
+"""The version of each type of metadata record in the snapshot; 0 for a type that is not listed."""
 _CONTROL_KEY: Final = Struct(">hh")
 _DATA_RECORDS: Final[tuple[type[Message], ...]] = (
     AccessControlEntryRecord,
@@ -88,7 +92,7 @@ class Quorum:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file of ``__cluster_metadata-0``: its name, its bytes, and the metadata records in it."""
+    """A snapshot file of ``__cluster_metadata-0``: its name, its bytes, and the metadata records in it."""
 
     name: str
     data: bytes
@@ -102,10 +106,10 @@ def snapshot_of(
     left_behind: Callable[[str], object] = lambda name: False,
     metadata_version: int = METADATA_VERSIONS[NEWEST],
 ) -> Snapshot:
-    """Everything in the store that Apache Kafka has a record for.
+    """A snapshot of everything in the store for which Apache Kafka has a record.
 
-    :param left_behind: whether a broker setting, by name, is to be left out.
-    :param metadata_version: one of :data:`METADATA_VERSIONS`.
+    :param left_behind: whether to leave out a broker setting, given its name.
+    :param metadata_version: one of the levels in :data:`METADATA_VERSIONS`.
     """
     records = tuple(metadata_records(store, quorum, metadata_version, left_behind))
     head = [
@@ -126,7 +130,8 @@ def snapshot_of(
 def metadata_records(
     store: MetadataStore, quorum: Quorum, metadata_version: int, left_behind: Callable[[str], object]
 ) -> Iterator[Message]:
-    """The metadata records, features first: later ones are read by the rules of the metadata version."""
+    """The metadata records of a snapshot. The metadata version comes first, because it determines how later records are
+    read."""
     yield FeatureLevelRecord("metadata.version", metadata_version)
     for feature in sorted(SUPPORTED):
         level = store.finalized_features.level(feature)

@@ -1,10 +1,10 @@
-"""Listeners, logins and permissions of a promoted node: what Apache Kafka needs in addition to our broker's settings.
+"""Listeners, logins and permissions of a promoted node: what Apache Kafka needs in addition to oncelog's own settings.
 
-Called by ``plan``. A Kafka node connects to itself, and later to others: its controller and its brokers each log
-in. If clients have to log in or encrypt, or permissions are checked, the node gets a listener for that, INTERNAL, and a
-user for INTERNAL and CONTROLLER with a password generated here. INTERNAL uses TLS if a client listener has a key; the
-node then trusts its own certificate, also after it is renewed. Kafka needs a login module for each mechanism, which our
-broker does not.
+Called by ``plan``. A Kafka node connects to itself, and later to other nodes: its controller and its broker each log
+in. If clients must log in or encrypt, or permissions are checked, the node gets one more listener, INTERNAL, and a user
+for INTERNAL and CONTROLLER, whose password is generated here. INTERNAL uses TLS if a client listener has a key; the
+node then trusts its own certificate, also after the certificate is renewed. Kafka also needs a login module for each
+mechanism, which oncelog's broker does not.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ _STORES: Final = (
     "ssl.key.password",
 )
 _CARRIED: Final = (LISTENERS, PROTOCOLS, "advertised.listeners")
-"""Settings that are parsed and written again."""
+"""Settings that are parsed and written again, rather than copied."""
 _REPLACED: Final = re.compile(
     r"controller\.listener\.names|inter\.broker\.listener\.name|security\.inter\.broker\.protocol"
     r"|sasl\.mechanism\.(inter\.broker|controller)\.protocol|listener\.name\.(internal|controller)\..*",
     re.IGNORECASE,
 )
-"""Settings for the node's own logins, which are generated here even if the user has given them."""
+"""The names of settings for connections inside the cluster; they are always generated here and replace what the user
+has given."""
 _PKCS8: Final = re.compile(r"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----")
 
 
@@ -55,9 +56,9 @@ class NodeListeners:
     user: str
     """The node's own user at INTERNAL and CONTROLLER; empty if everything is plain text."""
     replaced: tuple[str, ...]
-    """Settings of the user that are generated again."""
+    """Settings given by the user that the generated ones replace."""
     notes: tuple[str, ...]
-    """The remaining steps for the person who starts Kafka."""
+    """What the person who starts Kafka still has to do."""
 
 
 def is_secured(settings: Mapping[str, str], listeners: Sequence[Listener]) -> bool:
@@ -74,12 +75,12 @@ def node_listeners(
     live: Mapping[str, str],
     token: Callable[[int], bytes],
 ) -> NodeListeners:
-    """Our broker's listeners as Kafka's own, and those that the node needs in addition.
+    """The listeners of oncelog's broker as Kafka's settings, and the listeners that a Kafka node needs in addition.
 
     :param listen: HOST:PORT, or as in ``listeners``; None takes the setting.
     :param settings: what the broker was started with.
     :param live: changes made at run time; they take precedence.
-    :raises ConfigError: Kafka would not start with it, or clients could not reach it.
+    :raises ConfigError: Kafka would not start with these settings, or clients could not reach it.
     """
     given = {**settings, **live}
     clients = parse_listeners(listen, given, DEFAULT_LISTEN)
@@ -160,7 +161,7 @@ def _check(
 
 
 def _check_key(tls: TlsSettings) -> None:
-    """Refuse keys that OpenSSL reads but Java does not: in forms other than PKCS#8."""
+    """Check that Java can read a listener's key: OpenSSL also reads other forms than PKCS#8, which are refused here."""
     new_context(tls)
     location = tls.get("ssl.keystore.location")
     text = Path(location).read_text(encoding="utf-8", errors="replace") if location else tls.get("ssl.keystore.key")
@@ -176,7 +177,8 @@ def _check_key(tls: TlsSettings) -> None:
 
 
 def _stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """The node's key and certificate at its own listeners, and its own certificate as the only one it trusts."""
+    """The TLS settings of the node's own listeners: its key and certificate, and its own certificate as the only
+    trusted one."""
     stores = {name: settings[name] for name in _STORES if settings.get(name)}
     location = stores.get("ssl.keystore.location")
     trusted = (
@@ -203,7 +205,7 @@ def _internal_login(user: str, password: str, stores: Mapping[str, str]) -> dict
 
 
 def _logins(listener: str, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Login modules that Kafka needs for a listener, and notes about options for its JVM."""
+    """The settings with the login modules that Kafka needs for a listener, and notes about options of its JVM."""
     prefix = f"listener.name.{listener.lower()}."
     enabled = [name.strip() for name in settings.get("sasl.enabled.mechanisms", "").split(",") if name.strip()]
     if not enabled:

@@ -1,12 +1,13 @@
-"""The plan of a promotion, determined from the source, which is only read.
+"""Plans a promotion by reading the source, without changing it.
 
 Called by ``promotion`` and the command.
 
 Invariants
-- Nothing is written into the source: its metadata file is copied, with its write-ahead log, under the lock
-  that a broker would take, and opened as a copy.
-- Only closed ``.log`` segments are hard links, after an unclean stop only those below the recovery point: a recovery
-  may cut others in place. Kafka writes into all other files in place.
+
+- Nothing is written into the source: its metadata file and write-ahead log are copied under the lock that a broker
+  would take, and the copy is opened.
+- Only closed ``.log`` segments become hard links; after an unclean stop only those below the recovery point do, because
+  a recovery may truncate the others in place. All other files are copied, because Kafka writes into them in place.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ ONE_NODE: Final[Mapping[str, str]] = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
-"""Settings whose defaults in Kafka assume three nodes."""
+"""Settings for a single node; Kafka's defaults need three nodes."""
 
 _SECURITY: Final = re.compile(
     r"listeners$|advertised\.listeners$|listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
@@ -66,7 +67,7 @@ _SECURITY: Final = re.compile(
 
 _LOCK_FIRST_BYTE: Final = 0x40000002
 _LOCK_BYTES: Final = 510
-"""SQLite's range of shared locks; a running broker holds all of it."""
+"""The range of bytes that SQLite locks for readers; a running broker locks all of it."""
 
 
 class Addresses(NamedTuple):
@@ -82,7 +83,7 @@ class Addresses(NamedTuple):
 
 
 class PlanItem(NamedTuple):
-    """One file of the target, by its path below the data folder."""
+    """One file of the target, with its path relative to the data folder."""
 
     path: str
     linked: bool
@@ -91,7 +92,7 @@ class PlanItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetadataCopy:
-    """A copy of the source's metadata, and what a broker or a snapshot needs besides.
+    """A copy of the source's metadata, and what is needed to start a broker on it or to write a snapshot of it.
 
     :ivar plain: broker settings for security are left out of the snapshot.
     """
@@ -128,15 +129,17 @@ class PromotionPlan:
     next_producer_id: int
     items: tuple[PlanItem, ...]
     left_behind: tuple[str, ...]
-    """Files and folders of the source that a Kafka node has no use for."""
+    """Files and folders of the source that a Kafka node does not need; they are not in the target."""
     dropped_settings: tuple[str, ...]
-    """Settings that only this broker knows or the node replaces, and with ``plain`` those for security."""
+    """Settings that are left out: those that only oncelog knows, those that the node replaces, and with ``plain`` those
+    for security."""
     clean: bool
-    """Whether the source was closed cleanly; else its segments are recovered: by Kafka, as after its own crash, or here
-    if transactions are to be completed."""
+    """Whether the source was closed cleanly. If not, its segments are recovered: by Kafka when it starts, as after its
+    own crash, or by the promotion if transactions must be completed."""
     open_transactions: tuple[UnfinishedTransaction, ...]
     decided_transactions: tuple[UnfinishedTransaction, ...]
-    """The decided transactions that lack markers, which the target gets."""
+    """The decided transactions whose markers are missing in the source; the promotion writes the markers into the
+    target."""
     metadata: MetadataCopy
     snapshot: Snapshot
     listeners: NodeListeners
@@ -144,7 +147,7 @@ class PromotionPlan:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Properties that contain passwords and keys."""
+        """The names of the properties that contain passwords or keys."""
         known = broker_properties()
         return frozenset(
             name
@@ -173,13 +176,14 @@ def planned(
     plain: bool = False,
     metadata_version: int = METADATA_VERSIONS[NEWEST],
 ) -> Iterator[PromotionPlan]:
-    """The plan; no broker can start on the source while the block runs.
+    """A context: the plan, while no broker can start on the source.
 
-    :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
+    :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``; the data folder does not contain
+        them.
     :param plain: drop the settings that secure listeners.
     :param metadata_version: the one that the node starts with.
     :raises PromotionError: the source is not a data folder, or is in use, or the target exists.
-    :raises ConfigError: a setting that Kafka would not start with.
+    :raises ConfigError: Kafka would not start with one of the settings.
     """
     source, target = source.resolve(), target.resolve()
     if not source.is_dir():
@@ -206,7 +210,7 @@ def planned(
 
 @contextmanager
 def _locked_metadata(source: Path) -> Iterator[Path]:
-    """A copy of the source's metadata, made and used under the lock that a running broker holds.
+    """A context: a copy of the source's metadata, while the lock that a running broker would hold is taken.
 
     The bytes are read through the descriptor that holds the lock: closing any other descriptor of this file would
     release the lock.
@@ -234,7 +238,8 @@ def _locked_metadata(source: Path) -> Iterator[Path]:
 
 
 def _opened(path: Path) -> int | None:
-    """A descriptor for the lock; None if this user may not write there, as on a read-only snapshot of a volume."""
+    """Open a file for an exclusive lock; returns None if this user may not write it, as on a read-only snapshot of a
+    volume."""
     try:
         return os.open(path, os.O_RDWR)
     except FileNotFoundError as error:
@@ -244,7 +249,7 @@ def _opened(path: Path) -> int | None:
 
 
 def _opened_for_reading(path: Path) -> int:
-    """A descriptor for a shared lock, which keeps brokers out as well."""
+    """Open a file for a shared lock, which also keeps brokers from starting."""
     try:
         return os.open(path, os.O_RDONLY)
     except OSError as error:
@@ -320,7 +325,7 @@ def _plan(
 
 
 def _live_settings(store: MetadataStore) -> dict[str, str]:
-    """This broker's settings changed at run time."""
+    """The broker settings that were changed at run time: those for all brokers and those for this broker."""
     return {
         name: value
         for resource in ("", str(store.node_id))
@@ -355,7 +360,8 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[PlanIte
 
 
 def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:
-    """Everything below this offset was synced; a start after an unclean stop reads the rest, and may truncate it."""
+    """The recovery point of each partition: everything below it was synced; a start after an unclean stop reads the
+    rest and may truncate it."""
     try:
         return read_offset_checkpoint(disk, RECOVERY_POINT_CHECKPOINT)
     except CorruptLogError:
@@ -363,8 +369,8 @@ def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:
 
 
 def _server_properties(target: Path, node_id: int, controller: Address, listeners: NodeListeners) -> dict[str, str]:
-    """The settings with which Kafka starts on the folder: this node, its addresses, one-node settings, the given
-    ones."""
+    """The settings with which Kafka starts on the folder: the node and its addresses, the defaults for a single node,
+    and the given settings."""
     made = {
         "process.roles": "broker,controller",
         "node.id": str(node_id),

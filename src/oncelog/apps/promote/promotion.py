@@ -1,11 +1,11 @@
-"""Builds the target of a promotion: takes the files, has decided transactions completed, and writes the metadata.
+"""Builds the target of a promotion: copies or links the files, lets decided transactions be completed, and writes the
+metadata.
 
-Called by the command. The partition folders are already Kafka's; what is generated is the metadata, as one snapshot of
-``__cluster_metadata-0``, and ``server.properties``. A killed process leaves the source intact and no target.
-
-Invariant: the target has no decided transaction that lacks markers. A separate Kafka node forgets markers still to be
-sent before its partitions have leaders, so such transactions would stay invisible; and up to 4.4 it sets back the epoch
-of a producer that had kept the transaction.
+Called by the command. The partition folders have Kafka's format already; what is generated is the metadata, as one
+snapshot of ``__cluster_metadata-0``, and ``server.properties``. A killed process leaves the source intact and no
+target. Invariant: the target has no decided transaction that lacks markers. A Kafka node on its own forgets markers
+still to be sent before its partitions have leaders, so such transactions would stay invisible; and Kafka up to 4.4 sets
+the producer epoch back if the producer had kept the transaction (KIP-939).
 """
 
 from __future__ import annotations

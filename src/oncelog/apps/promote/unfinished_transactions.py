@@ -1,7 +1,7 @@
-"""Reads the unfinished transactions of a data folder without a broker from the files of ``__transaction_state``.
+"""Reads the unfinished transactions of a data folder from the files of ``__transaction_state``, without a broker.
 
-Called by ``plan`` and ``promotion``: the next coordinator aborts open ones past their timeout as soon as it starts, and
-decided ones are completed before.
+Called by ``plan`` and ``promotion``. Decided transactions are completed by the promotion; open ones past their timeout
+are aborted by the next coordinator as soon as it starts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnfinishedTransaction(NamedTuple):
 
     @property
     def decided(self) -> bool:
-        """Whether the outcome is certain, while markers, or the record that all of them are written, may be missing."""
+        """Whether the transaction's outcome is decided, although markers or the ``Complete`` record may be missing."""
         return self.state != TransactionState.ONGOING.label
 
     @property
@@ -49,7 +49,8 @@ class UnfinishedTransaction(NamedTuple):
 
 
 def unfinished_transactions(disk: Disk) -> Iterator[UnfinishedTransaction]:
-    """Sorted by transactional id. The torn end of a log is ignored, as in recovery."""
+    """The unfinished transactions, sorted by transactional id. An incomplete end of a log file is ignored, as in
+    recovery."""
     latest: dict[str, TransactionLogValue] = {}
     for folder in disk.list(""):
         partition = parse_partition_folder(folder)

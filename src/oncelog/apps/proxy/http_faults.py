@@ -1,4 +1,4 @@
-"""Faults in a broker run by ``oncelog serve --faults HOST:PORT``, over HTTP: for tests in any language."""
+"""Faults in a broker run by ``oncelog serve --faults HOST:PORT``, which tests in any language control over HTTP."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ T = TypeVar("T")
 
 
 class HttpFaults:
-    """The faults of one ``serve``; implements :class:`oncelog.broker.faults.embedded.RunningBroker`.
+    """The faults of one broker run by ``oncelog serve``; implements
+    :class:`oncelog.broker.faults.embedded.RunningBroker`.
 
-    :param address: the control's address, on this machine only.
-    :raises FaultError: the address is another machine's, or in use.
+    :param address: where HTTP requests are accepted, on this machine only.
+    :raises FaultError: the address is not of this machine, or is in use.
     """
 
     def __init__(self, address: Address, data: str | None) -> None:
@@ -45,7 +46,7 @@ class HttpFaults:
         return self.faults.disk(disk)
 
     def enter(self, server: Server) -> None:
-        """The broker has started; called on its thread."""
+        """Connect the faults to the broker that has started; called on the broker's thread."""
         self._server = server
         self.faults.enter(server)
 

@@ -1,15 +1,16 @@
 """A proxy in front of any broker that injects faults: ``with FaultProxy("localhost:9092") as proxy: ...``.
 
-Called by tests and by ``oncelog proxy``. Every broker of the cluster gets its own listener, and addresses in
-answers about brokers are replaced, so that a client never bypasses the proxy. Everything else passes byte for byte; a
-body is read only if a fault needs it. Clients speak plain text to the proxy, and their own logins pass through; towards
-the brokers it encrypts and logs in itself, as ``upstream`` says. A :class:`ProxyObserver` gets each frame:
-``oncelog lab`` draws them.
+Called by tests and by ``oncelog proxy``. Every broker of the cluster gets its own listener, and the proxy replaces the
+addresses in answers about brokers, so that a client never bypasses it. Everything else passes byte for byte; a body is
+read only if a fault needs it. Clients speak plain text to the proxy, and their own logins pass through; towards the
+brokers the proxy encrypts and logs in as ``upstream`` says. A :class:`ProxyObserver` gets each frame; ``oncelog lab``
+uses one for its diagrams.
 
 Invariants
-- If it logs in itself, it listens on this machine only and its clients log in to it (``proxy_login``).
+
+- If the proxy logs in at the brokers, it listens on this machine only, and its clients log in to it (``proxy_login``).
 - The client gets its answers in the order of its requests, in whatever order the broker got them.
-- A lost answer closes the connection: clients regard an out-of-order answer as a broken peer.
+- A lost answer closes the connection, because clients treat a missing or out-of-order answer as an error of the broker.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from oncelog.runtime.loop_thread import LoopThread
 LARGEST_FRAME: Final = 256 << 20
 NOT_RUNNING: Final = "the proxy is not running: use it in a with block, or call start()"
 REORDER_TIMEOUT_S: Final = 0.5
-"""A request waiting for the next one is passed on after this time, for clients that send one at a time."""
+"""How long, in seconds, a reordered request waits for the next request; it is then sent anyway, for clients with one
+request in flight."""
 _SIZE: Final = Struct(">i")
 _WITH_ADDRESSES: Final = {
     ApiKey.METADATA: 0,
@@ -54,7 +56,7 @@ _WITH_ADDRESSES: Final = {
     ApiKey.PRODUCE: 10,
     ApiKey.FETCH: 16,
 }
-"""APIs whose answers may contain addresses, with the first such version."""
+"""The APIs whose answers may contain addresses, and the first version of each that does."""
 
 
 class ProxyError(OncelogError):
@@ -62,14 +64,15 @@ class ProxyError(OncelogError):
 
 
 class ProxyObserver(Protocol):
-    """Observes everything that passes, on the proxy's own thread. Requests are numbered as they arrive."""
+    """Observes all requests and answers, on the proxy's own thread; ``number`` counts the requests in the order of
+    their arrival."""
 
     def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
-        """A client sent this request; ``struck`` are the faults that apply to it."""
+        """Called when a client's request has arrived; ``struck`` are the faults that apply to it."""
         ...
 
     def answered(self, number: int, frame: bytes) -> None:
-        """The broker, or a fault in its place, sent this answer."""
+        """Called with the answer to a request, from the broker or from a fault that answers in its place."""
         ...
 
     def delivered(self, number: int, arrived: bool) -> None:
@@ -120,13 +123,13 @@ class _Connection:
         self._asked: asyncio.Queue[_Exchange] = asyncio.Queue()
         """Exchanges in the order of the client's requests."""
         self._sent: deque[_Exchange] = deque()
-        """Exchanges in the order in which the broker got them."""
+        """Exchanges in the order in which their requests were sent to the broker."""
         self._reordered: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
         self._undelivered: dict[int, _Exchange] = {}
         self._session = proxy.login.session() if proxy.login is not None else None
 
     async def run(self) -> None:
-        """Run until either side, or a fault, ends the connection."""
+        """Serve the connection until the client, the broker or a fault ends it."""
         tasks = [asyncio.ensure_future(work()) for work in (self._requests, self._broker_answers, self._client_answers)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -168,7 +171,7 @@ class _Connection:
         self._asked.put_nowait(exchange)
 
     async def _request(self, frame: bytes) -> bool:
-        """Pass one request on; False closes the connection."""
+        """Apply faults to one request and send it to the broker; returns False if the connection must be closed."""
         try:
             header, body = decode_request_header(frame)
         except ProtocolError:
@@ -221,7 +224,7 @@ class _Connection:
         self._release()
 
     def _release(self) -> None:
-        """Send the request that waited for the next one to the broker."""
+        """Send the broker the request that a fault holds back until after the next one."""
         if self._reordered is not None:
             frame, exchange, timer = self._reordered
             self._reordered = None
@@ -262,7 +265,7 @@ class _Connection:
 
 
 class _Proxy:
-    """The listeners, one for each known broker; lives on one event loop."""
+    """The proxy's listeners, one for each known broker; they all run on one event loop."""
 
     def __init__(
         self,
@@ -272,7 +275,7 @@ class _Proxy:
         observer: ProxyObserver | None,
         login: ProxyLogin | None,
     ) -> None:
-        """:param hosts: where to listen, and by which name clients reach it."""
+        """:param hosts: the host on which the listeners listen, and the host by which clients reach them."""
         self.faults = faults
         self.observer = observer
         self.login = login
@@ -282,12 +285,12 @@ class _Proxy:
         self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
         self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        """The task that serves each client, and the client's stream."""
+        """The tasks that serve clients, and the stream to the client of each."""
         self._topics: dict[bytes, str] = {}
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
-        """The local port that stands for a broker; its listener is created when the broker first appears in an
-        answer."""
+        """The port of the proxy's listener for a broker; the listener is created when the broker's address first
+        appears."""
         key = (host, port)
         if key in self._listeners:
             return self._listeners[key][1]
@@ -321,7 +324,7 @@ class _Proxy:
             writer.close()
 
     def descriptors(self) -> list[int]:
-        """The descriptors of all sockets, for a forked child."""
+        """The descriptors of all open sockets, which a forked child must close."""
         listening = [sock.fileno() for server, _ in self._listeners.values() for sock in server.sockets]
         streams = [*self._connections.values(), *self._upstream.writers]
         return listening + [forks.descriptor_of(writer.transport) for writer in streams]
@@ -374,7 +377,8 @@ class _Proxy:
         return _answer_frame(header, answer.encode(header.api_version))
 
     async def _with_own_addresses(self, api_key: int, answer: Any) -> bool:
-        """Replace each broker's address with its listener's; returns whether there were any."""
+        """Replace each broker's address in an answer with that of the proxy's listener; returns whether the answer had
+        any."""
         match api_key:
             case ApiKey.METADATA:
                 self._topics.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
@@ -398,7 +402,7 @@ def _answer_frame(header: RequestHeader, body: bytes) -> bytes:
 
 
 async def _read_frame(reader: asyncio.StreamReader, largest: int = LARGEST_FRAME) -> bytes | None:
-    """The next frame without its size; None if the peer has ended or does not send frames."""
+    """The next frame without its size; None if the peer has closed the connection or the size is not valid."""
     try:
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
         if not 0 <= size <= largest:
@@ -470,7 +474,8 @@ class FaultProxy:
 
     @property
     def why_closed(self) -> str:
-        """Why a broker last could not be reached or refused the login; empty if neither has happened."""
+        """The reason why a broker could not be reached or refused the login, the last time that happened; empty if it
+        has not happened."""
         return self._upstream.why_closed
 
     def start(self) -> Self:

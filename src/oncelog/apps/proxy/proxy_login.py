@@ -1,7 +1,7 @@
 """Access control for a proxy that logs in at the brokers: only clients that know a generated secret may use it.
 
-Whoever can use such a proxy acts with its login, so its clients must log in to it: SASL PLAIN, with a
-password that is generated at its start. The tokens stay on this machine, because such a proxy listens only on loopback
+Anyone who can use such a proxy acts with its login, so its clients must log in to it: SASL PLAIN, with a password that
+is generated when the proxy starts. The password stays on this machine, because such a proxy listens only on loopback
 addresses. Called by the proxy for each frame of a connection. Before the login is done only ApiVersions is passed to
 the broker, as in Apache Kafka; the handshake with bare tokens (SaslHandshake 0) is not offered.
 """
@@ -24,7 +24,7 @@ from oncelog.protocol.wire import Message
 
 USER: Final = "oncelog-proxy"
 LARGEST_TOKEN: Final = 16 * 1024
-"""No frame before the login is larger."""
+"""The maximum size of a frame before the login is done, in bytes."""
 _SIZE_BYTES: Final = 4
 
 
@@ -62,7 +62,8 @@ class ProxySession:
         self.refused = False
 
     def answer_to(self, frame: bytes) -> bytes | None:
-        """The answer to a frame of the login; None if the frame is for the broker, or the login ends unanswered."""
+        """The answer to a request of the login. None if the request is for the broker, or if the connection must be
+        closed without an answer (``refused``)."""
         try:
             header, body = decode_request_header(frame)
             if header.api_key == ApiKey.SASL_HANDSHAKE and header.api_version == 1:
@@ -97,7 +98,7 @@ class ProxySession:
 
 
 def _frame(header: RequestHeader, answer: Message) -> bytes:
-    """An answer, without its size prefix."""
+    """The frame of an answer, without its size."""
     body = answer.encode(header.api_version)
     head = encode_response_header(header.api_key, header.api_version, header.correlation_id, len(body))
     return head[_SIZE_BYTES:] + body

@@ -1,7 +1,7 @@
 """The proxy's connections to brokers: plain, or over TLS and logged in with a client's settings.
 
-Called by the proxy for each connection that a client opens. The client itself speaks plain text to the proxy, which is
-why a proxy that logs in listens on this machine alone and has a login of its own.
+Called by the proxy for each connection that a client opens. The client itself speaks plain text to the proxy. That is
+why a proxy that logs in listens on this machine only and requires a login of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIZE: Final = Struct(">i")
 
 
 class Upstream:
-    """Opens connections to brokers according to ``config``; without one, plain connections."""
+    """Opens connections to brokers, encrypted and logged in according to ``config``; plain connections without it."""
 
     def __init__(self, config: ClientConfig | None) -> None:
         self._config = config
@@ -37,14 +37,14 @@ class Upstream:
         self.writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
         """The streams to brokers."""
         self.why_closed = ""
-        """Why a broker last could not be reached or refused the login."""
+        """Why a broker could not be reached or refused the login, the last time that happened."""
         if config is not None:
             self._tls = ssl_context(config) if config.security_protocol.endswith("SSL") else None
             self._tokens = Tokens(config)
 
     @property
     def identifies(self) -> bool:
-        """Whether brokers identify the proxy: it logs in, or presents a certificate of its own."""
+        """Whether brokers know the proxy by an identity of its own: it logs in, or presents a client certificate."""
         config = self._config
         if config is None:
             return False
@@ -53,7 +53,7 @@ class Upstream:
         return protocol.startswith("SASL") or (protocol == "SSL" and bool(certificate))
 
     async def reach(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Like :meth:`open`, but None, with the reason in the log, if there is no connection."""
+        """Open a connection as :meth:`open` does; if that fails, log the reason and return None."""
         try:
             return await self.open(host, port)
         except (OSError, EOFError, OncelogError) as error:
@@ -64,7 +64,7 @@ class Upstream:
         return None
 
     async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection ready for a client's requests.
+        """Open a connection that is ready for a client's requests.
 
         :raises OSError: the broker cannot be reached.
         :raises KafkaError: it refused the login.

@@ -1,4 +1,4 @@
-"""Decides about a dead letter: it is sent back as it was, parked, skipped by the transform, or not selected. Pure.
+"""Decides what is done with a dead letter: it is sent back, parked, skipped by the transform, or not selected. Pure.
 
 Called by :mod:`oncelog.apps.redrive.redriving`.
 """
@@ -17,9 +17,9 @@ from oncelog.errors import OncelogError
 from oncelog.spark.pipeline.dead_letters import ERROR_HEADER, ORIGIN_HEADERS
 
 ATTEMPTS_HEADER = "oncelog.attempts"
-"""The number of times that the record was sent back."""
+"""The header that counts how often the record was sent back."""
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
-"""The names that a redrive may have."""
+"""The pattern of names that a redrive may have."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -47,11 +47,11 @@ class StoredDeadLetter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """The record to send, as it was before it became a dead letter; a transform returns another one.
+    """A record to send back, as it was before it became a dead letter; a transform may return a changed one.
 
-    :param partition: None leaves it to the key.
-    :param error: why it became a dead letter.
-    :param attempts: how often it was sent back before.
+    :param partition: None lets the key choose the partition.
+    :param error: why the record became a dead letter.
+    :param attempts: how often the record was sent back before.
     """
 
     topic: str
@@ -79,9 +79,9 @@ class DeadLetterOutcome(StrEnum):
 class Plan:
     """The settings of a redrive.
 
-    :param to: the destination topic of dead letters; None: to their origin.
+    :param to: the topic to which dead letters are sent; None sends each to the topic that it came from.
     :param where: headers that a dead letter must have, each with this value.
-    :param error: a text that its error must contain.
+    :param error: a text that the error of a dead letter must contain.
     :param max_attempts: a dead letter that was sent back this many times goes to the topic ``parking``.
     """
 
@@ -94,7 +94,8 @@ class Plan:
 
     @property
     def selection(self) -> str:
-        """Identifies which dead letters are chosen; stored with the positions, at most 4,096 bytes."""
+        """A hash of the conditions that choose dead letters; it is stored as the metadata of the committed offsets, so
+        that a run with other conditions is refused."""
         chosen = json.dumps([sorted((name, value.hex()) for name, value in self.where), self.error])
         return f"selection {hashlib.sha256(chosen.encode()).hexdigest()}"
 

@@ -1,7 +1,7 @@
-"""Reads dead letters and sends them back, in transactions that also hold how far they were read.
+"""Reads dead letters and sends them back, in transactions that also commit the positions up to which they were read.
 
 Called by the command line and the console. The transactional id is the group's name, so a second run of the same name
-fences the first, and ends its open transaction, before it reads the group's positions.
+fences the first run and ends its open transaction before reading the group's positions.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _POLL_MS = 500
 _RETENTION = "offsets.retention.minutes"
 _RETENTION_MINUTES = 10_080
-"""Apache Kafka's default, if the user may not read the broker's value, or the broker does not offer it."""
+"""How long positions are kept, in minutes, if the broker's value cannot be read: Apache Kafka's default."""
 
 
 def group_of(topic: str, name: str) -> str:
-    """The group, and the transactional id, of a redrive."""
+    """The name of a redrive's consumer group, which is also its transactional id."""
     return f"oncelog-redrive-{topic}-{name}"
 
 
@@ -46,11 +46,11 @@ class Decided:
 
 
 class Redrive:
-    """One run over the dead letters that exist when it starts.
+    """One run of a redrive, over the dead letters that exist when it starts.
 
     :param consumer: reads committed records, without a group.
     :param producer: transactional, with the group's name as its id; None: nothing is written.
-    :param limit: dead letters that are sent or parked at most.
+    :param limit: the maximum number of dead letters that are sent or parked.
     :param first_run: the caller knows that no redrive of the group has run before.
     """
 
@@ -77,21 +77,22 @@ class Redrive:
         self._limit = limit
         self._first_run = first_run
         self._stored: dict[TopicPartition, int] = {}
-        """Positions of all partitions: they are stored together, so they expire together."""
+        """The position to commit for each partition; all are committed together, so that they expire together."""
         self._keeps = False
-        """Whether the group has positions that this run has not stored again yet."""
+        """Whether this run must still commit the group's existing positions again, so that they do not expire."""
         self._ends: Mapping[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._partitions: dict[str, int] = {}
         self.deleted = 0
-        """Offsets that the group has not read, and that were deleted."""
+        """The number of offsets that were deleted before the group had read them."""
         self.counts: Counter[DeadLetterOutcome] = Counter()
 
     async def open(self) -> None:
-        """Find the group's positions, and where the dead letters end. The producer has started before.
+        """Find the group's positions, and the ends of the dead letters' partitions. The producer must have been
+        started.
 
-        :raises RedriveError: the group was begun with another selection of dead letters, or the group has no
-            positions, and it is not known whether they have expired.
+        :raises RedriveError: the group was begun with another selection of dead letters, or it has no positions and
+            they may have expired.
         """
         names = await self._admin.partitions(self._topic)
         stable = self._producer is not None  # a dry run does not wait for a transaction that a killed run left open
@@ -127,9 +128,11 @@ class Redrive:
         firsts: Mapping[TopicPartition, FoundOffset],
         ends: Mapping[TopicPartition, FoundOffset],
     ) -> None:
-        """Refuse a group without positions if an earlier run may have sent some of the dead letters.
+        """Check that a group without positions has not sent any of the dead letters before.
 
-        Those dead letters are older than the retention of positions.
+        :raises RedriveError: some dead letters are older than the time for which positions are kept, so an earlier run
+            may have sent them, and its positions may have expired; or a group with positions is said to run for the
+            first time.
         """
         if committed and self._first_run:
             raise RedriveError(f"Group {self._group} has positions: this is not its first run, leave --first-run out")
@@ -153,13 +156,14 @@ class Redrive:
 
     @property
     def left(self) -> int:
-        """The number of offsets of dead letters that remain."""
+        """The number of offsets in the dead letters' topic that this run has not read yet."""
         return sum(max(0, self._ends[name] - position) for name, position in self._positions.items())
 
     async def round(self) -> list[Decided] | None:
-        """Decide about the next dead letters and, if there is a producer, carry it out in one transaction.
+        """Decide about the next dead letters and, if there is a producer, carry out the decisions in one transaction.
 
-        None at the end, or when the limit is reached. Nothing is sent before all of them are decided.
+        Returns None at the end, or when the limit is reached. Nothing is sent before the decisions about all of them
+        are made.
         """
         records = await self._next()
         if not records:
@@ -177,7 +181,7 @@ class Redrive:
         return decided
 
     async def _next(self) -> list[ConsumerRecord[bytes, bytes]]:
-        """The next dead letters before the end; empty if there are none, or no more are wanted."""
+        """The next dead letters below the end; empty at the end, or when the limit is reached."""
         if self._limit is not None and self._written >= self._limit:
             return []
         while True:
@@ -195,7 +199,7 @@ class Redrive:
         return self.counts[DeadLetterOutcome.SENT] + self.counts[DeadLetterOutcome.PARKED]
 
     def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
-        """The decisions about the dead letters up to the limit, and the positions after them."""
+        """The decisions about dead letters until the limit is reached, and the positions after these dead letters."""
         decided: list[Decided] = []
         positions: dict[TopicPartition, int] = {}
         written = self._written
@@ -209,7 +213,10 @@ class Redrive:
         return decided, positions
 
     async def _check_targets(self, decided: list[Decided]) -> None:
-        """Refuse dead letters without a destination, before anything is sent."""
+        """Check, before anything is sent, that the topic and partition of each dead letter exist.
+
+        :raises RedriveError: a dead letter would go to its own topic, or to a partition that does not exist.
+        """
         for one in decided:
             if one.dead_letter is None:
                 continue
@@ -258,9 +265,9 @@ async def opened(
     limit: int | None = None,
     first_run: bool = False,
 ) -> AsyncIterator[Redrive]:
-    """A redrive that begins at the positions of its group.
+    """A context: a redrive that begins at the positions of its group.
 
-    :param writing: its transactional id is the group; None: nothing is written.
+    :param writing: the producer's settings; the transactional id is the group. None: nothing is written.
     :raises RedriveError: the group was begun with another selection of dead letters.
     """
     read = replace(
@@ -290,7 +297,8 @@ async def opened(
 
 
 def _retrieved(future: asyncio.Future[Any]) -> None:
-    """If the transaction ends first, nobody waits for this, and asyncio would print its error."""
+    """Mark a future's error as retrieved: if the transaction ends first, nothing awaits the future, and asyncio would
+    print the error."""
     if not future.cancelled():
         future.exception()
 

@@ -1,5 +1,5 @@
-"""``oncelog verify``: finds what contradicts exactly-once in logs, copies and pipelines.
+"""``oncelog verify``: finds contradictions to exactly-once in logs, copies and pipelines.
 
-Checks are pure and read a stream of batches (:mod:`oncelog.apps.verify.partition_check`); the code that reads batches
-from a broker or a folder is separate. Called by the command line, by :mod:`oncelog.testing` and by the tests.
+The checks are pure and get a stream of batches (:mod:`oncelog.apps.verify.partition_check`); other modules read batches
+from a broker or a folder. Called by the command line, by :mod:`oncelog.testing` and by the tests.
 """

@@ -1,4 +1,4 @@
-"""Finds the batches of a partition that belong to aborted transactions, by the partition's own markers.
+"""Finds the batches of a partition that belong to aborted transactions, from the partition's own markers.
 
 Called by the checks of readers (:mod:`oncelog.apps.verify.isolation`) and of ``.txnindex`` files. Memory: 24 bytes for
 each aborted transaction.
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 
 class AbortedOffsets:
-    """Aborted transactions by first offset, marker offset and producer id; queried in ascending order of offsets."""
+    """The aborted transactions of a partition: first offsets, marker offsets and producer ids. Queries must come in
+    ascending order of offsets."""
 
     def __init__(self, first: array[int], marker: array[int], producer: array[int]) -> None:
         self._order = sorted(range(len(first)), key=first.__getitem__)
@@ -20,11 +21,12 @@ class AbortedOffsets:
         self._open: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        """First offset, marker offset and producer id, in the order of the markers."""
+        """Iterate over first offset, marker offset and producer id, in the order of the markers."""
         return zip(self._first, self._marker, self._producer, strict=True)
 
     def is_aborted(self, producer_id: int, offset: int) -> bool:
-        """Whether a transactional batch that begins at ``offset`` was aborted; offsets must not go back."""
+        """Whether the producer's transactional batch at ``offset`` was aborted; ``offset`` must not be smaller than in
+        earlier calls."""
         while self._next < len(self._order) and self._first[self._order[self._next]] <= offset:
             at = self._order[self._next]
             self._open[self._producer[at]] = self._marker[at]

@@ -21,7 +21,7 @@ _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 
 class ControlBatch(NamedTuple):
-    """A control batch that was read: its marker, or None if compaction has emptied it or it has another type."""
+    """A control batch: its marker, or None if compaction has emptied the batch or it has another type."""
 
     marker: EndTxnMarker | None
 
@@ -29,16 +29,16 @@ class ControlBatch(NamedTuple):
 class BatchChecks:
     """Checks each batch of one partition.
 
-    ``hole_to`` is the end of the last gap that compaction can have made; everything below it has been compacted.
+    ``hole_to`` is the offset after the last gap that compaction can have made; everything below it has been compacted.
     """
 
     def __init__(self, where: TopicPartition, expected: Expected, report: Report, *, decodes: bool = True) -> None:
         self.next_offset: int | None = None
         self.hole_to = -1
         self.gap_to = -1
-        """The end of the last gap of any kind."""
+        """The offset after the last gap, whatever made the gap."""
         self.latest_ms = NO_TIMESTAMP
-        """The largest timestamp so far that is not in the future, as an estimate of when the batch was appended."""
+        """The largest timestamp so far that is not in the future; it estimates when the last batch was appended."""
         self._where = where
         self._expected = expected
         self._report = report
@@ -154,10 +154,10 @@ class BatchChecks:
 
 
 def read_control(header: BatchHeader, data: Buffer) -> tuple[ControlBatch | None, str]:
-    """The marker of a control batch whose checksum is right, or the reason why it has none.
+    """Read the marker of a control batch whose checksum is right.
 
-    :return: ``(None, reason)`` if it is malformed; ``(Marker(None), reason)`` for a type that this version does not
-        know, with an empty reason for a batch that compaction has emptied.
+    :return: the batch and an empty text; ``(None, reason)`` if the batch is malformed. The marker is None if compaction
+        has emptied the batch, or if its type is not known, which the text then names.
     """
     if not header.records_count:
         return ControlBatch(None), ""

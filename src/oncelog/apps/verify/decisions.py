@@ -1,7 +1,8 @@
-"""The coordinators' decisions about transactions, as far as ``__transaction_state`` still has them.
+"""Reads the coordinators' decisions about transactions from ``__transaction_state``, as far as compaction has left
+them. Pure.
 
-Called by :mod:`oncelog.apps.verify.log_topics` and :mod:`oncelog.apps.verify.log_folder` for producers of which the log
-alone does not say which of their transactions belong together (:mod:`oncelog.apps.verify.outcomes`). Pure.
+Called by :mod:`oncelog.apps.verify.log_topics` and :mod:`oncelog.apps.verify.log_folder`, for producers whose log alone
+does not show which of their transactions belong together (:mod:`oncelog.apps.verify.outcomes`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _COMMITS: Mapping[int, bool] = {TransactionState.PREPARE_COMMIT: True, Transacti
 
 
 class TransactionOutcome(NamedTuple):
-    """The outcome of a transaction in all its partitions, decided at ``decided_ms``, before its first marker."""
+    """The outcome of a transaction in all its partitions; ``decided_ms`` is when it was decided, before its first
+    marker."""
 
     producer_id: int
     committed: bool
@@ -27,7 +29,7 @@ class TransactionOutcome(NamedTuple):
 
 
 def decisions_in(records: Iterable[Record], producer_ids: Container[int]) -> Iterator[TransactionOutcome]:
-    """The decisions about some producers' transactions among records of ``__transaction_state``."""
+    """The decisions about the transactions of some producers, found among records of ``__transaction_state``."""
     for record in records:
         if record.value is None:
             continue

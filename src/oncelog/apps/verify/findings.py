@@ -1,4 +1,4 @@
-"""Everything that ``oncelog verify`` can say, by a stable name, and the report that collects it.
+"""The kinds of findings of ``oncelog verify``, by a stable name, and the report that collects findings.
 
 The table in ``docs/reference/verify.md`` is generated from :data:`KINDS`. A report keeps a few examples of each kind in
 each partition and counts the others, so its size does not grow with the log.
@@ -18,7 +18,7 @@ from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 __all__ = ["KINDS", "Finding", "Kind", "Report", "Verdict"]
 
 KEPT = 10
-"""Examples of one kind in one partition."""
+"""The number of findings of one kind in one partition that are kept as examples."""
 
 
 class ExitStatus(Enum):
@@ -30,7 +30,7 @@ class ExitStatus(Enum):
 
 
 class Finding(NamedTuple):
-    """One thing that was found; offsets are those of ``where``, -1 if there are none."""
+    """One finding; the offsets are those of the partition ``where``, -1 if there are none."""
 
     kind: str
     where: TopicPartition | None
@@ -64,7 +64,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Totals:
-    """How much was checked."""
+    """How much was checked: the number of partitions, batches, records and so on."""
 
     partitions: int = 0
     batches: int = 0
@@ -75,13 +75,13 @@ class Totals:
     committed: int = 0
     aborted: int = 0
     matched: int = 0
-    """Records of a source that were found in its copy."""
+    """The number of source records that were found in the copy."""
     shown: int = 0
-    """Records that a read_committed reader was given, and that were compared with the log."""
+    """The number of records that a read_committed consumer delivered and that were compared with the log."""
 
 
 class Report:
-    """The findings, in the order of discovery.
+    """Collects findings, in the order of discovery.
 
     :param kept: the number of examples of a kind that are kept for each partition.
     """
@@ -105,7 +105,10 @@ class Report:
         producer_epoch: int = NO_PRODUCER_EPOCH,
         transactional_id: str | None = None,
     ) -> None:
-        """:param last: by default the same offset as ``first``."""
+        """Add a finding; only the first ones of each kind and partition are kept, all are counted.
+
+        :param last: by default the same offset as ``first``.
+        """
         name = KINDS[kind].name
         self.counts[name] += 1
         self._of_partition[name, where] += 1
@@ -114,9 +117,8 @@ class Report:
             self._found.append(Finding(name, where, first, end, producer_id, producer_epoch, detail, transactional_id))
 
     def findings(self, *verdicts: Verdict) -> Iterator[Finding]:
-        """The findings of some verdicts, by default all: first contradictions, then what could not be checked, then the
-        rest.
-        """
+        """The findings of some verdicts, by default of all: first contradictions, then what could not be checked, then
+        what Kafka allows."""
         for verdict in verdicts or tuple(Verdict):
             yield from (found for found in self._found if found.of_kind.verdict is verdict)
 
@@ -124,7 +126,7 @@ class Report:
         return sum(count for name, count in self.counts.items() if KINDS[name].verdict is verdict)
 
     def producer_ids(self) -> list[int]:
-        """The producers that findings name."""
+        """The ids of the producers that findings name."""
         return sorted({found.producer_id for found in self._found if found.producer_id >= 0})
 
     def name_producers(self, names: dict[int, str | None]) -> None:
@@ -135,7 +137,10 @@ class Report:
         ]
 
     def status(self, *, strict: bool = False) -> ExitStatus:
-        """:param strict: findings that Kafka allows count, too."""
+        """The exit status of the command for these findings.
+
+        :param strict: findings that Kafka allows count, too.
+        """
         if self.count(Verdict.FOUND) or (strict and self.count(Verdict.ALLOWED)):
             return ExitStatus.FOUND
         return ExitStatus.COULD_NOT_TELL if self.count(Verdict.UNKNOWN) else ExitStatus.NOTHING_FOUND

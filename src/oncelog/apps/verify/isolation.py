@@ -23,7 +23,7 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 _ROUND_MS = 1000
 _QUIET_ROUNDS = 20
-"""After this many rounds without progress below the last stable offset the reader counts as stuck."""
+"""The number of fetches without progress below the last stable offset after which the reader counts as stuck."""
 
 
 class _Outcome(Enum):
@@ -45,11 +45,11 @@ class _Batch(NamedTuple):
 
 
 class ReaderStuck(Exception):
-    """The reader gets nothing more, and has not reached the last stable offset."""
+    """The reader makes no more progress, and has not reached the last stable offset."""
 
 
 class _Reader:
-    """Offsets that a consumer hands out, in order."""
+    """Reads a partition with a consumer; returns the offsets of the records that the consumer delivers, in order."""
 
     def __init__(self, consumer: Consumer, where: TopicPartition, start: int) -> None:
         self._consumer = consumer
@@ -60,9 +60,9 @@ class _Reader:
         consumer.seek(where, start)
 
     async def up_to(self, offset: int) -> list[int]:
-        """The next offsets that are not larger than ``offset``.
+        """The next delivered offsets up to and including ``offset``.
 
-        :raises ReaderStuck: it gets nothing more.
+        :raises ReaderStuck: the consumer makes no more progress.
         """
         quiet = 0
         while self._position <= offset:

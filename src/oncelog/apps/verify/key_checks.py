@@ -21,13 +21,14 @@ from oncelog.types import TopicPartition
 _BATCH = 10_000
 _CACHE_KIB = 32 * 1024
 _WAITING = 100
-"""How many pairs above the cleaner's known position are kept."""
+"""The maximum number of repeated keys that are kept above the cleaner's known position."""
 _KEPT = 10_000
-"""How many pairs below that position are kept; the search ends there."""
+"""The maximum number of repeated keys that are kept below the cleaner's position; when it is reached, the search
+ends."""
 
 
 class RepeatedKey(NamedTuple):
-    """A key at two offsets; ``later`` is the second one."""
+    """A key that occurs at two offsets, ``earlier`` and ``later``."""
 
     key: bytes
     earlier: int
@@ -58,7 +59,7 @@ class KeyChecks:
         self._store.close()
 
     def cleaned_to(self, offset: int) -> None:
-        """Called when the cleaner has compacted everything below ``offset``."""
+        """Note that the cleaner has compacted everything below ``offset``."""
         self._clean_to = max(self._clean_to, offset)
         below = [twice for twice in self._twice if twice.later < self._clean_to]
         if below:
@@ -79,7 +80,11 @@ class KeyChecks:
         )
 
     def take(self, records: list[Record], producer_id: int | None) -> None:
-        """:param producer_id: the producer of a transactional batch, whose keys count when the transaction commits."""
+        """Add the keys of a batch.
+
+        :param producer_id: the producer of a transactional batch, whose keys count when the transaction commits; None
+            for other batches.
+        """
         pairs = [(record.key, record.offset) for record in records if record.key is not None]
         if producer_id is None:
             self._count(pairs)
@@ -87,7 +92,7 @@ class KeyChecks:
             self._open.setdefault(producer_id, []).extend(pairs)
 
     def end(self, producer_id: int, *, committed: bool) -> None:
-        """Called when the transaction of a producer has ended."""
+        """Count the keys of a producer's transaction if it committed, and drop them if it was aborted."""
         pairs = self._open.pop(producer_id, [])
         if committed:
             self._count(pairs)

@@ -1,8 +1,8 @@
-"""Checks the partitions in a data folder, of ours or of Apache Kafka, without a broker.
+"""Checks the partitions in a data folder of oncelog or Apache Kafka, without a broker.
 
-Called by the command line. Reads only. It also compares the ``.txnindex`` files, from which brokers tell readers what
-was aborted, and knows the cleaner's position. A folder shows one moment: transactions open then are judged by the last
-timestamp in it.
+Called by the command line. Only reads. It also compares the ``.txnindex`` files, from which brokers learn which
+transactions were aborted, and reads the cleaner's position. A folder shows one moment: transactions that are open in it
+are judged as of the last timestamp in it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def verify_folder(
 
 
 class _DataFolder:
-    """The contents of the files next to the partitions' folders, which may be missing."""
+    """The checkpoints and the clean-shutdown file in a data folder, any of which may be missing."""
 
     def __init__(self, disk: Disk) -> None:
         read = checkpoints.read_offset_checkpoint
@@ -112,7 +112,8 @@ class _DataFolder:
         self.is_clean = disk.exists(checkpoints.CLEAN_SHUTDOWN)
 
     def indexed_to(self, where: TopicPartition) -> int:
-        """Below this offset the ``.txnindex`` files are complete: a start after a kill rewrites the rest."""
+        """The offset below which the ``.txnindex`` files must be complete; after a kill, the broker's start rewrites
+        the rest."""
         return _EVERYTHING if self.is_clean or not self._recovery_point else self._recovery_point.get(where, 0)
 
     def expected(self, where: TopicPartition, given: Expected, first_segment: int) -> Expected:
@@ -169,9 +170,8 @@ def _is_zero(file: File, position: int) -> bool:
 
 
 def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
-    """Read the coordinators' records about producers whose transactions the log does not fully explain, if the folder
-    has them.
-    """
+    """Read the coordinators' records, if the folder has them, about producers whose transactions the log does not fully
+    explain."""
     in_doubt = outcomes.in_doubt()
     if not in_doubt:
         return
@@ -198,9 +198,8 @@ def _batches(file: File) -> Iterator[tuple[int, BatchHeader, memoryview]]:
 def _compare_index(
     disk: Disk, folder: PartitionFolder, aborted: AbortedOffsets, indexed_to: int, outcomes: Outcomes, report: Report
 ) -> None:
-    """Compare the ``.txnindex`` files with the log: a broker sends their entries to readers, which skip these
-    transactions.
-    """
+    """Compare the ``.txnindex`` files with the log: a broker sends their entries to consumers, which skip those
+    transactions."""
     try:
         listed = _listed(disk, folder)
     except CorruptLogError as error:

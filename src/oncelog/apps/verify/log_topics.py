@@ -1,8 +1,8 @@
-"""Reads topics of any Kafka, control records included, and checks each partition.
+"""Reads topics of any Kafka cluster, control records included, and checks each partition.
 
-Called by the command line. The log is read up to the current high watermark; the broker's statements that are compared
-with it (last stable offset, open transactions) come from the same answer, and a difference is read again before it is
-reported. Requests that old brokers do not have are left out, by name.
+Called by the command line. The log is read up to the current high watermark. The last stable offset and the open
+transactions that the broker reports are compared with the log; a difference is read again before it is reported. Checks
+that need a request that an old broker lacks are left out, and the report names them.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from oncelog.types import (
 OnProgress = Callable[[int, str], None]
 
 _LOOKS = 5
-"""A difference that persists in this many reads is reported."""
+"""The number of reads after which a difference that persists is reported."""
 _LOOK_PAUSE_S = 0.2
 _ROUNDS = 1000
-"""After this many fetches, a partition that is constantly written counts as read."""
+"""The number of attempts to reach the high watermark of a partition that is constantly written."""
 _DAMAGED = frozenset({Error.CORRUPT_MESSAGE, Error.KAFKA_STORAGE_ERROR, Error.UNKNOWN_SERVER_ERROR})
 
 
@@ -121,7 +121,7 @@ async def count_offsets(admin: Admin, topics: Sequence[str]) -> int:
 
 
 class _Run:
-    """One run over some partitions."""
+    """One run of the checks over some partitions."""
 
     def __init__(
         self, admin: Admin, wanted: LogSelection, report: Report, advance: OnProgress, expected: Mapping[str, Expected]
@@ -134,7 +134,8 @@ class _Run:
         self._outcomes = Outcomes()
         self._writers = Writers()
         self._undecided: list[PartitionCheck] = []
-        """Partitions with open transactions, whose end is read again at the end of the run."""
+        """The checks of partitions with open transactions; the ends of these partitions are read again when the run
+        ends."""
 
     def close(self) -> None:
         self._outcomes.close()
@@ -162,7 +163,8 @@ class _Run:
 
     @contextmanager
     def _reported(self, where: TopicPartition, made: Sequence[PartitionCheck]) -> Iterator[None]:
-        """Errors that prevent reading a partition become findings, at the offset that ``made``'s check has reached."""
+        """A context that reports an error while reading a partition as a finding, at the offset that the partition's
+        check has reached."""
         try:
             yield
             return
@@ -180,7 +182,7 @@ class _Run:
         self._report.add(kind, where, message, first=at)
 
     async def _end(self, check: PartitionCheck) -> None:
-        """Called when nothing more is read of the partition."""
+        """End the check of a partition. Repeated keys are reported only if the earlier record still exists."""
         came_back = check.came_back()
         with self._reported(check.where, [check]):
             there = await still_there(self._admin, check.where, [twice.earlier for twice in came_back])
@@ -188,7 +190,8 @@ class _Run:
         check.end(self._writers)
 
     async def _read(self, check: PartitionCheck, start: int) -> PartitionOffsets | None:
-        """Read to the high watermark, and return the answer that reached it; returns None if it cannot be reached."""
+        """Read a partition to its high watermark; returns the offsets in the answer that reached it, or None if records
+        are written faster than they are read."""
         position = start
         for _ in range(_ROUNDS):
             end = (await self._admin.list_offsets({check.where: LATEST}))[check.where].offset
@@ -201,7 +204,8 @@ class _Run:
         return None
 
     async def _read_to(self, check: PartitionCheck, position: int, end: int) -> tuple[int, PartitionOffsets | None]:
-        """Read at least to ``end``; returns the answer whose records end at its own high watermark."""
+        """Read at least to ``end``; returns the position, and the offsets in the last answer if its records reach its
+        own high watermark."""
         while True:
             stored = await fetch_stored(self._admin, check.where, position, IsolationLevel.READ_UNCOMMITTED)
             before = position
@@ -263,7 +267,8 @@ class _Run:
 
     @staticmethod
     def _difference(check: PartitionCheck, look: PartitionOffsets) -> tuple[str, int] | None:
-        """The contradiction in the last stable offset, and the offset that shows it."""
+        """The kind of contradiction between the broker's last stable offset and the open transactions, with the offset
+        that shows it; None if they agree."""
         first_open = next((one.first_offset for one in check.open()), None)
         expected = look.high_watermark if first_open is None else min(first_open, look.high_watermark)
         if look.last_stable_offset > expected and first_open is not None:
@@ -362,7 +367,7 @@ class _Run:
     async def _described(
         self, listed: Sequence[TransactionListing], producer_ids: set[int]
     ) -> dict[int, TransactionDescription]:
-        """The coordinators' state of these producers, by id."""
+        """The coordinators' descriptions of these producers' transactions, by producer id."""
         found = {}
         for item in listed:
             if item.producer_id not in producer_ids:

@@ -1,7 +1,7 @@
-"""Judges transactions without an end in a partition.
+"""Judges transactions that have no marker in a partition. Pure.
 
-Called when all partitions have been read, by :mod:`oncelog.apps.verify.log_folder` and
-:mod:`oncelog.apps.verify.log_topics`. Pure.
+Called by :mod:`oncelog.apps.verify.log_folder` and :mod:`oncelog.apps.verify.log_topics` when all partitions have been
+read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from oncelog.apps.verify.producer_checks import Open
 from oncelog.client.core.admin.admin_types import TransactionDescription
 
 IN_FLIGHT_MS = 60_000
-"""How long after the first marker the other markers may be written; coordinators retry them immediately."""
+"""How long after the first marker of a transaction its other markers may be written, in milliseconds; coordinators
+retry them without a pause."""
 
 
 def _add(report: Report, kind: str, one: Open, detail: str) -> None:
@@ -33,7 +34,8 @@ def _add(report: Report, kind: str, one: Open, detail: str) -> None:
 def judge_at_rest(
     open_now: Iterable[Open], now_ms: int, expected: Expected, outcomes: Outcomes, report: Report
 ) -> None:
-    """Judge by the log alone: how the transaction ended elsewhere, and for how long it has been open at ``now_ms``."""
+    """Judge open transactions by the log alone: by their outcome in other partitions, and by how long they have been
+    open at ``now_ms``."""
     for one in open_now:
         if _ended_elsewhere(one, now_ms, outcomes, report):
             continue
@@ -58,7 +60,8 @@ def _ended_elsewhere(one: Open, now_ms: int, outcomes: Outcomes, report: Report)
 
 
 def judge_with_coordinator(one: Open, known: TransactionDescription | None, now_ms: int, report: Report) -> None:
-    """Judge by the coordinator's state of the producer; None: no coordinator knows it."""
+    """Judge an open transaction by the state that its coordinator reports; None if no coordinator knows the
+    producer."""
     owns = (
         known is not None
         and known.producer_id == one.producer_id

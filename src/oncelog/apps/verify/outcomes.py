@@ -1,10 +1,11 @@
-"""The outcome of each transaction in each partition, stored on disk, and the transactions with two outcomes.
+"""Stores the outcome of each transaction in each partition on disk, and finds transactions with two outcomes.
 
-Called by :mod:`oncelog.apps.verify.producer_checks` with each end, and finally by the runner of the checks. Since
-KIP-890 part 2 (transaction.version 2) every transaction has an epoch of its own, and producer id and epoch say which
-records belong together: a commit whose marker has the next epoch shows that. In the older protocol the transactions of
-a producer share an epoch; there, transactions that were certainly open at the same time are one, and in doubt the
-coordinator's record decides (:mod:`oncelog.apps.verify.decisions`).
+Called by :mod:`oncelog.apps.verify.producer_checks` with each end of a transaction, and finally by the modules that run
+the checks. Since KIP-890 part 2 (transaction.version 2) every transaction has an epoch of its own, so producer id and
+epoch identify it on all partitions; a commit marker with the next epoch shows that. In the older protocol the
+transactions of a producer share an epoch. There, ends are compared by their times: transactions that were certainly
+open at the same time are one. If that is uncertain, the coordinator's record decides
+(:mod:`oncelog.apps.verify.decisions`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from oncelog.apps.verify.findings import Report
 from oncelog.types import TopicPartition
 
 SAME_MOMENT_MS = 1
-"""Markers of two consecutive transactions are further apart: in between are several requests and writes."""
+"""The distance of two markers, in milliseconds, up to which they belong to one transaction; between two transactions
+there are several requests and writes."""
 BELIEVED_MS = 300_000
-"""Record timestamps this close to the marker's timestamp are assumed to be the times of sending."""
+"""The distance from the marker's timestamp, in milliseconds, up to which record timestamps are taken for the time of
+sending."""
 _SEVERAL_REQUESTS_MS = 5
 _SKEW_MS = 1000
-"""Clocks of a coordinator and of the leaders that write its markers are not further apart."""
+"""How far the clocks of a coordinator and of the leaders that write its markers may differ, in milliseconds."""
 _CACHE_KIB = 16 * 1024
 
 
 class Ended(NamedTuple):
-    """A transaction's end in one partition; times are the smallest and largest timestamps of its records."""
+    """The end of a transaction in one partition; ``first_ms`` and ``last_ms`` are the smallest and largest timestamps
+    of its records."""
 
     where: TopicPartition
     producer_id: int
@@ -48,7 +52,7 @@ class Ended(NamedTuple):
 
 
 class Outcomes:
-    """Ends of transactions in any number of partitions, in a temporary file of which a few MB are in memory."""
+    """The ends of transactions in all partitions, in a temporary file, of which only a few MB are in memory."""
 
     def __init__(self) -> None:
         self._store = sqlite3.connect("", isolation_level=None)
@@ -78,7 +82,8 @@ class Outcomes:
         self._waiting.clear()
 
     def elsewhere(self, producer_id: int, producer_epoch: int, where: TopicPartition) -> Ended | None:
-        """The outcome of the same transaction in another partition, if no other transaction has its epoch."""
+        """The committed end of the same transaction in another partition; None unless its marker shows that no other
+        transaction has its epoch."""
         self._write()
         row = self._store.execute(
             "SELECT * FROM ended WHERE producer_id = ? AND producer_epoch = ? AND (topic, partition) <> (?, ?) "
@@ -94,7 +99,8 @@ class Outcomes:
         return self._store.execute(query, (producer_id, producer_epoch)).fetchone() is not None
 
     def committed_within(self, where: TopicPartition, producer_id: int, first: int, last: int) -> Ended | None:
-        """A transaction that the producer committed in this partition with a record between these offsets."""
+        """A transaction that the producer committed in this partition and whose offsets overlap the given ones; None if
+        there is none."""
         self._write()
         row = self._store.execute(
             "SELECT * FROM ended WHERE (topic, partition, producer_id) = (?, ?, ?) AND committed "
@@ -104,7 +110,7 @@ class Outcomes:
         return None if row is None else _ended(row)
 
     def in_doubt(self) -> frozenset[int]:
-        """The producers for which the coordinator's decisions are needed."""
+        """The ids of producers whose transactions can only be judged with the coordinator's decisions."""
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
 
     def decide(self, decisions: Iterable[TransactionOutcome]) -> None:
@@ -115,7 +121,8 @@ class Outcomes:
         )
 
     def _mixed(self) -> list[tuple[int, int, int]]:
-        """Producers and epochs with commits and aborts, and whether the epoch is that of one transaction."""
+        """The producer ids and epochs that have both commits and aborts, each with whether its epoch belongs to a
+        single transaction."""
         self._write()
         return self._store.execute(
             "SELECT producer_id, producer_epoch, MAX(committed AND marker_epoch > producer_epoch) FROM ended "
@@ -140,7 +147,7 @@ class Outcomes:
 
     @staticmethod
     def _judge_one(report: Report, ends: Iterator[Ended]) -> None:
-        """Merge the ends: all of them belong to one transaction."""
+        """Report two outcomes among ends that all belong to one transaction."""
         kept: dict[bool, Ended] = {}
         for ended in ends:
             other = kept.get(not ended.committed)
@@ -149,7 +156,8 @@ class Outcomes:
             kept.setdefault(ended.committed, ended)
 
     def _judge_many(self, report: Report, ends: Iterator[Ended]) -> None:
-        """Compare ends that follow each other in time, which shows which of them belong to one transaction."""
+        """Report two outcomes among ends under one epoch, which belong to several transactions. Neighbours in time are
+        compared, because only they can belong to one transaction."""
         for one, other in pairwise(ends):
             if one.committed is other.committed or one.where == other.where:
                 continue
@@ -192,8 +200,8 @@ def _ended(row: tuple[object, ...]) -> Ended:
 def _are_one(one: Ended, other: Ended) -> bool:
     """Whether two ends under one epoch belong to one transaction, judged by their times.
 
-    Records of a later transaction are made after the end of the one before was answered, which takes several requests
-    after its last record: not within the millisecond, unless the markers follow at once, too.
+    A producer sends records of the next transaction only after several requests: later than a millisecond after the
+    last record of the previous one, unless the markers follow at once, too.
     """
     if abs(one.marker_ms - other.marker_ms) <= SAME_MOMENT_MS:
         return True

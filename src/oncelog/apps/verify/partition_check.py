@@ -1,7 +1,7 @@
-"""All checks of one partition, fed with its batches in the order of the log.
+"""All checks of one partition, which get its batches in the order of the log.
 
 Called by :mod:`oncelog.apps.verify.log_topics` (a broker) and :mod:`oncelog.apps.verify.log_folder` (a data folder);
-the tests feed it with logs made by hand. It reads nothing itself. Memory: an entry for each producer; keys of compacted
+tests pass logs made by hand. This module reads nothing itself. Memory: an entry for each producer; keys of compacted
 partitions and ends of transactions are on disk.
 """
 
@@ -21,7 +21,7 @@ from oncelog.types import TopicPartition
 
 
 class Writers:
-    """The producers that wrote in transactions, and those that wrote outside of them, in all partitions."""
+    """The producers of all partitions that wrote in transactions, and those that wrote outside of transactions."""
 
     def __init__(self) -> None:
         self.transactional: set[int] = set()
@@ -34,7 +34,8 @@ class Writers:
     def judge(self, report: Report, names: dict[int, str | None] | None = None) -> None:
         """Report records that transactional producers wrote outside of transactions.
 
-        :param names: producers that coordinators know, by id, also if no transaction of theirs was read.
+        :param names: the transactional ids of producers that coordinators know, by producer id; they count as
+            transactional even if none of their transactions was read.
         """
         for producer_id, plain in self.plain:
             if producer_id in self.transactional or (names or {}).get(producer_id) is not None:
@@ -52,7 +53,7 @@ class Writers:
 class PartitionCheck:
     """Checks one partition.
 
-    :param decodes: look at the records, too; otherwise only at headers, checksums and markers.
+    :param decodes: whether records are decoded, too; otherwise only headers, checksums and markers are checked.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class PartitionCheck:
         self._keys = KeyChecks(where, report, expected.clean_to) if expected.compacted and decodes else None
 
     def take(self, header: BatchHeader, data: Buffer) -> None:
-        """The next batch; ``data`` is exactly its bytes."""
+        """Check the next batch; ``data`` contains its bytes and no others."""
         totals = self.report.totals
         totals.batches += 1
         totals.size_bytes += len(data)
@@ -100,7 +101,7 @@ class PartitionCheck:
 
     @property
     def next_offset(self) -> int | None:
-        """The offset after the last batch; None before the first one."""
+        """The offset after the last batch that was checked; None if there was no batch."""
         return self._batches.next_offset
 
     @property
@@ -113,7 +114,7 @@ class PartitionCheck:
         return self._producers.has_transactions
 
     def open(self) -> list[Open]:
-        """Transactions without an end so far, oldest first."""
+        """The transactions that have no marker so far, oldest first."""
         return self._producers.open()
 
     def aborted(self) -> AbortedOffsets:
@@ -122,11 +123,12 @@ class PartitionCheck:
         return AbortedOffsets(producers.aborted_from, producers.aborted_to, producers.aborted_by)
 
     def came_back(self) -> list[RepeatedKey]:
-        """Keys that compaction should have removed; the caller may remove those that are gone meanwhile."""
+        """The keys that occur twice although compaction should have removed the earlier record; the caller may remove
+        those whose earlier record is gone meanwhile."""
         return [] if self._keys is None else self._keys.came_back
 
     def end(self, writers: Writers) -> None:
-        """To be called after the last batch."""
+        """End the check; call this after the last batch."""
         totals = self.report.totals
         totals.partitions += 1
         totals.producers += len(self._producers)

@@ -1,9 +1,9 @@
-"""``oncelog verify pipeline``: compares plan, marker and records of each batch of a Spark query, as far as they still
-exist.
+"""``oncelog verify pipeline``: compares the plan, the marker and the records of each batch of a Spark query, as far as
+they still exist.
 
-Called by the command line. A batch's plan is in the checkpoint, its marker in ``__consumer_offsets`` as long as
-compaction leaves it, and its records are those of the marker's transaction: the sink fences before each batch, so
-producer id and epoch are the batch's own. :func:`judge` is pure.
+Called by the command line. A batch's plan is in the checkpoint, its marker is in ``__consumer_offsets`` until
+compaction removes it, and its records are those of the transaction that committed the marker: the sink gets a new
+producer epoch before each batch, so producer id and epoch identify the batch. :func:`judge` is pure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from oncelog.spark.sink.marker import Marker, OffsetLogEntry
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition, java_hash_partition
 
 Producer = tuple[int, int]
-"""Producer id and epoch."""
+"""A producer id and epoch, which identify the transaction of one batch."""
 
 
 class MarkerSeen(NamedTuple):
-    """A marker in the log, and the transaction that wrote it."""
+    """A marker that was read from the log, and the producer id and epoch of the transaction that committed it."""
 
     marker: Marker
     where: TopicPartition
@@ -35,16 +35,17 @@ class MarkerSeen(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """The markers of a group in the log's order; ``is_whole`` if nothing after them is undecided."""
+    """The markers of a group, in the order of the log; ``is_whole`` is false if an open transaction may contain later
+    ones."""
 
     seen: Sequence[MarkerSeen]
     is_whole: bool
 
 
 class WrittenRecords(NamedTuple):
-    """Committed records in the destination by their transaction.
+    """The number of committed records of each transaction in the destination.
 
-    ``is_whole``: none has been removed since, and none is undecided. ``topics`` are those that were read.
+    ``is_whole``: no record was removed and none is in an open transaction. ``topics`` are the topics that were read.
     """
 
     records: Mapping[Producer, int]
@@ -53,7 +54,8 @@ class WrittenRecords(NamedTuple):
 
 
 async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float = WAIT_S) -> Markers:
-    """Every marker of the group that is still in the log; records that are not visible yet are reported."""
+    """Every marker of the group that is still in the log. Records in open transactions, which cannot be read yet, are
+    reported."""
     names = await admin.partitions(CONSUMER_OFFSETS_TOPIC)
     where = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition(group, len(names)))
     stable = (await stable_ranges(admin, [where], wait_s=wait_s))[where]
@@ -73,7 +75,8 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
 async def written_by(
     admin: Admin, topics: Collection[str], producers: Collection[Producer], report: Report, *, wait_s: float = WAIT_S
 ) -> WrittenRecords:
-    """The number of committed records of each transaction in the topics; records not visible yet are reported."""
+    """The number of committed records of each transaction in the topics. Records in open transactions, which cannot be
+    read yet, are reported."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
     records: Counter[Producer] = Counter()
     is_whole = True
@@ -98,7 +101,7 @@ def judge(
 ) -> None:
     """Compare plans, markers and records.
 
-    A query may run meanwhile: then ``ended`` is from before ``markers``, and ``planned`` from after them.
+    The query may be running: the caller must therefore read ``ended`` before ``markers``, and ``planned`` after them.
 
     :param planned: the batches whose plans the checkpoint still has.
     :param ended: the batches that Spark's commit log still has.
@@ -126,7 +129,7 @@ def judge(
 
 
 def _add(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
-    """The offset of the finding is the marker's in ``__consumer_offsets``."""
+    """Add a finding about a marker, at the marker's offset in ``__consumer_offsets``."""
     producer_id, producer_epoch = seen.producer
     report.add(kind, seen.where, detail, first=seen.offset, producer_id=producer_id, producer_epoch=producer_epoch)
 

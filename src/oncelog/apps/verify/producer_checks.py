@@ -1,9 +1,9 @@
-"""Checks of what each producer wrote to one partition: sequences, epochs, transactions and their markers.
+"""Checks what each producer wrote to one partition: sequences, epochs, transactions and their markers. Pure.
 
-Called by :mod:`oncelog.apps.verify.partition_check` with every sound batch in the order of the log. Pure. Memory: one
-entry for each producer of the partition. The rules are those by which a leader accepts batches (KIP-98, KIP-360,
-KIP-890; :mod:`oncelog.broker.log.producers.producer_rules`): batches that it would have refused are findings, and
-unusual ones are reported.
+Called by :mod:`oncelog.apps.verify.partition_check` with every valid batch in the order of the log. Memory: one entry
+for each producer of the partition. The rules are those by which a leader accepts batches (KIP-98, KIP-360, KIP-890;
+:mod:`oncelog.broker.log.producers.producer_rules`): batches that a leader would have refused are findings, and unusual
+ones are reported.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from oncelog.records.record import increment_sequence
 from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, TopicPartition
 
 _REMEMBERED = 5
-"""How many batches of a producer are remembered, so that a repeated one is reported with the offsets of the first; as
-many as brokers keep.
-"""
+"""The number of a producer's last batches that are kept, so that a repeated batch is reported with the offsets of the
+first one; brokers keep as many."""
 _WAITED_MS = 120_000
-"""How long a record may have waited between its timestamp and its append (``delivery.timeout.ms``)."""
+"""How long a record may have waited between its timestamp and its append, in milliseconds (``delivery.timeout.ms``)."""
 _HALF = 2**30
-"""A difference of sequences below this is a gap; above it, because sequences wrap, a step back."""
+"""Half of the range of sequences, which wrap: a difference below this is a gap; a larger one is a step back."""
 
 
 class Open(NamedTuple):
@@ -41,12 +40,13 @@ class Open(NamedTuple):
     first_offset: int
     last_offset: int
     since_ms: int
-    """When the transaction began, as far as timestamps show: not before that of any earlier record of the partition."""
+    """When the transaction began, in milliseconds: not earlier than the largest timestamp before it in the
+    partition."""
     leader_epoch: int
 
 
 class Plain(NamedTuple):
-    """Records of a producer outside of transactions: where the first and the last are."""
+    """The records that a producer wrote outside of transactions: their first and last offset."""
 
     where: TopicPartition
     producer_epoch: int
@@ -88,7 +88,8 @@ class _Producer:
         self.plain_from = self.plain_to = -1
         self.transactional = False
         self.decided = -1
-        """The epoch of the last marker, if that committed a transaction with its own epoch."""
+        """The epoch of the producer's last marker if that marker committed a transaction with an epoch of its own; else
+        -1."""
 
     def begin_epoch(self, epoch: int) -> None:
         self.epoch = epoch
@@ -97,10 +98,10 @@ class _Producer:
 
 
 class ProducerChecks:
-    """The activity of the producers of one partition.
+    """Checks the batches of all producers of one partition.
 
-    ``aborted`` lists the aborted transactions, as first offsets, marker offsets and producer ids, in the order of their
-    markers.
+    ``aborted_from``, ``aborted_to`` and ``aborted_by`` list the first offsets, marker offsets and producer ids of the
+    aborted transactions, in the order of their markers.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class ProducerChecks:
         return any(producer.transactional for producer in self._producers.values())
 
     def open(self) -> list[Open]:
-        """Transactions without an end, oldest first."""
+        """The open transactions of the partition, oldest first."""
         found = [
             Open(
                 self._where,
@@ -141,7 +142,7 @@ class ProducerChecks:
         return sorted(found, key=lambda one: one.first_offset)
 
     def plain(self) -> Iterator[tuple[int, Plain]]:
-        """Producers that wrote outside of transactions, by id."""
+        """The producers that wrote outside of transactions, by id."""
         for producer_id, producer in self._producers.items():
             if producer.plain_from >= 0:
                 yield producer_id, Plain(self._where, producer.epoch, producer.plain_from, producer.plain_to)
@@ -192,7 +193,8 @@ class ProducerChecks:
             self._add("sequence-missing", header, f"its sequence is {header.base_sequence}")
 
     def _may_be_forgotten(self, producer: _Producer, header: BatchHeader) -> bool:
-        """Whether a broker may no longer know the producer, by its own timestamps and by those of all others."""
+        """Whether a broker may have expired the producer's state, judged by the timestamps of the producer and of the
+        partition."""
         silent_ms = min(self._batches.latest_ms, header.max_timestamp) + _WAITED_MS - producer.latest_ms
         return producer.open_from < 0 and silent_ms >= self._expected.producer_expiration_ms
 

@@ -1,7 +1,7 @@
 """Finds which records are still in a partition, because retention and compaction continue during a check.
 
-Called by :mod:`oncelog.apps.verify.isolation` and :mod:`oncelog.apps.verify.log_topics` before they report records that
-may be gone.
+Called by :mod:`oncelog.apps.verify.isolation` and :mod:`oncelog.apps.verify.log_topics` before they report a record
+that may have been removed meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ async def still_there(admin: Admin, where: TopicPartition, offsets: Collection[i
 
 
 async def _records_from(admin: Admin, where: TopicPartition, offset: int) -> tuple[set[int], int]:
-    """The offsets of some records from ``offset`` on, and how far that goes."""
+    """The offsets of the records in one fetch from ``offset`` on, and the offset after the part of the log that the
+    fetch covers."""
     try:
         stored = await fetch_stored(admin, where, offset, IsolationLevel.READ_UNCOMMITTED)
     except KafkaError as error:

@@ -1,8 +1,8 @@
-"""Determines how far partitions can be read once all transactions in them at the start are decided.
+"""Determines how far partitions can be read once all transactions that are open at the start have ended.
 
 Called by :mod:`oncelog.apps.verify.pipeline` and :mod:`oncelog.apps.verify.copy.copied_topics`. Apache Kafka answers a
-commit before it writes the markers, so right after it the last stable offset is still that of the transaction's begin:
-this module waits for it.
+commit before it writes the markers, so right after a commit the last stable offset may still be the transaction's first
+offset; this module waits until it has advanced.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.types import TopicPartition
 
 WAIT_S = 30.0
-"""Markers follow a commit within milliseconds, on a busy cluster within seconds."""
+"""How long to wait for markers, in seconds; they follow a commit within milliseconds, on a busy cluster within
+seconds."""
 _PAUSE_S = 0.1
 
 
 class StableRange(NamedTuple):
-    """From the log's start to its last stable offset.
+    """The range of a partition from the log's start to its last stable offset.
 
-    ``first_seen_end`` is the high watermark at the start. The range is decided if it reaches that far.
+    ``first_seen_end`` is the high watermark when the wait began. The range is decided once the last stable offset has
+    reached it.
     """
 
     start: int

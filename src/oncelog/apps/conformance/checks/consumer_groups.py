@@ -44,7 +44,8 @@ INVALID_GROUP = Error.INVALID_GROUP_ID
 
 
 class NewMember:
-    """A member that sends heartbeats."""
+    """A member of a group of the newer protocol; it sends ConsumerGroupHeartbeat and keeps its epoch and its owned
+    partitions."""
 
     def __init__(
         self, connection: RawConnection, group: str, topics: list[str], *, instance: str | None = None
@@ -257,7 +258,8 @@ def what_is_set_for_a_group_holds_for_it_alone(fixture: Fixture) -> None:
 
 @check("KIP-848")
 def topics_by_name_come_before_those_by_expression(fixture: Fixture) -> None:
-    """The coordinator matches expressions asynchronously, between its answers."""
+    """Topics subscribed by name are assigned at once; those that match the expression follow in a later heartbeat,
+    because the coordinator evaluates expressions asynchronously."""
     connection = fixture.connection
     unique_name = fixture.name
     group = fixture.group()

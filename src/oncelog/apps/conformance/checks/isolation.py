@@ -1,6 +1,6 @@
 """What a reader sees of transactions and of their markers.
 
-The high watermark behind a marker needs several brokers, and is checked elsewhere.
+That the high watermark passes a marker can only be observed with several brokers; other tests check that.
 """
 
 from __future__ import annotations

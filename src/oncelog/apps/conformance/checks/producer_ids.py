@@ -115,7 +115,8 @@ def init_with_half_an_identity_is_an_invalid_request(fixture: Fixture, version: 
 
 @check("KIP-360")
 def init_of_a_new_id_with_an_identity(fixture: Fixture) -> None:
-    """A new transactional id that sends an identity is treated as one whose state was lost: new pid, epoch 0."""
+    """InitProducerId with a producer id and epoch for an unknown transactional id returns a new producer id with epoch
+    0, because the coordinator may have lost the id's state."""
     connection = fixture.connection
     unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)

@@ -101,7 +101,8 @@ def members_share_the_partitions_of_a_topic(fixture: Fixture) -> None:
 
 @check("KIP-932", assumes="share.partition.max.record.locks is 2000")
 def a_hundred_thousand_records_are_in_flight_and_no_partition_exceeds_its_limit(fixture: Fixture) -> None:
-    """50 partitions with 2,500 records each; the batches are acquired whole."""
+    """A member acquires exactly 2,000 of the 2,500 records in each of 50 partitions: batches are acquired whole, and
+    the limit is a whole number of batches."""
     partitions, records, limit = 50, 2500, 2000
     queue = Queue(fixture, partitions)
     member = queue.member()
@@ -225,7 +226,8 @@ def only_its_owner_acknowledges_a_record(fixture: Fixture) -> None:
 
 @check("KIP-932")
 def a_lock_can_be_renewed(fixture: Fixture) -> None:
-    """KIP-1222: a renewal needs a request that announces it and fetches nothing."""
+    """KIP-1222: a ShareAcknowledge that announces renewals extends an acquisition lock; a ShareFetch that announces
+    renewals and also fetches is refused with INVALID_REQUEST."""
     queue = Queue(fixture)
     one, two = queue.member(), queue.member()
     queue.produce(b"a")
@@ -319,7 +321,8 @@ def the_last_request_of_a_session_releases_what_is_left(fixture: Fixture, by: st
 
 @check("KIP-932")
 def a_member_that_dies_in_the_middle_of_a_batch_releases_the_rest(fixture: Fixture) -> None:
-    """When the member's connection ends, other members need not wait for its locks."""
+    """When a member's connection ends, other members can acquire its records without waiting for the acquisition locks
+    to expire."""
     queue = Queue(fixture)
     two = queue.member()
     dying = queue.connection.another()
@@ -465,7 +468,8 @@ def a_member_that_leaves_is_gone(fixture: Fixture) -> None:
 
 
 def _described(connection: RawConnection, group: str, topics: Any = None) -> tuple[int, dict[int, tuple[int, int]]]:
-    """The error, and the start offset and lag of each partition of one topic."""
+    """Send DescribeShareGroupOffsets; returns the group's error, and the start offset and lag of each partition of one
+    topic."""
     asked = describe.DescribeShareGroupOffsetsRequestGroup(group, topics)
     request = describe.DescribeShareGroupOffsetsRequest([asked])
     version = connection.best(request.API_KEY, 1)
@@ -480,7 +484,7 @@ def _described(connection: RawConnection, group: str, topics: Any = None) -> tup
 
 @check("KIP-932")
 def the_lag_counts_what_is_not_delivered_for_good(fixture: Fixture) -> None:
-    """KIP-1226: records after the start offset may also be delivered for good."""
+    """KIP-1226: the lag leaves out records after the start offset that have already been accepted or rejected."""
     queue = Queue(fixture)
     member = queue.member()
     queue.produce(b"a", b"b", b"c", b"d")

@@ -105,7 +105,8 @@ def list_transactions_filters(fixture: Fixture) -> None:
 
 
 def _by_duration(connection: RawConnection, ids: set[str], empty: str, every: dict[str, str]) -> None:
-    """The duration is counted from the start time, which is -1 if the id has had no transaction yet."""
+    """Check the duration filter of ListTransactions: the duration is counted from the transaction's start time, which
+    is -1 if the transactional id has had no transaction yet."""
     same(_listed(connection, ids, 1, duration_filter=3_600_000)[0], {empty: "Empty"})
     eventually(lambda: _listed(connection, ids, 1, duration_filter=1)[0] == every)
     same(_listed(connection, ids, 1, duration_filter=-1)[0], every)

@@ -1,6 +1,7 @@
-"""How a transaction is ended, by whom, and what is refused.
+"""How a transaction is ended, which clients may end it, and what is refused.
 
-Timeouts, exhausted epochs and crashes need the tests' own broker (``tests/integration/conformance``).
+Timeouts, exhausted epochs and crashes need a broker that the tests control; ``tests/integration/conformance`` checks
+them.
 """
 
 from __future__ import annotations
@@ -78,9 +79,8 @@ def one_unknown_partition_keeps_the_others_out(fixture: Fixture) -> None:
 
 @check("KIP-98")
 def requests_while_the_transaction_is_being_ended_are_put_off(fixture: Fixture) -> None:
-    """The two requests are sent in immediate succession: the second finds the transaction in Prepare, or complete if
-    the markers were faster.
-    """
+    """An EndTxn and an AddPartitionsToTxn are sent in immediate succession: the transaction is still in Prepare when
+    the second request arrives, or it is complete if the markers were written first."""
     topic = fixture.topic()
     producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")

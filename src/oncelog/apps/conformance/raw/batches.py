@@ -24,7 +24,7 @@ def now_ms() -> int:
 
 
 def varint(value: int) -> bytes:
-    """Zigzag, base 128, least significant group first."""
+    """A number as a zigzag varint: 7 bits a byte, the least significant bits first."""
     value = (value << 1) ^ (value >> 63)
     out = bytearray()
     while value > 0x7F:
@@ -123,7 +123,7 @@ DECOMPRESS: dict[int, Callable[[bytes], bytes]] = {
     LZ4: lambda data: bytes(cramjam.lz4.decompress(data)),
     ZSTD: lambda data: bytes(cramjam.zstd.decompress(data)),
 }
-"""How to decompress each codec."""
+"""The function that decompresses each codec."""
 
 
 class RawRecord(NamedTuple):

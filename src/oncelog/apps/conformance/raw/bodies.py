@@ -13,7 +13,8 @@ READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
 class FieldWriter:
-    """Writes fields one after another, compact if the version is flexible."""
+    """Writes the fields of a request one after another, in the compact encoding if the version is flexible
+    (KIP-482)."""
 
     def __init__(self, flexible: bool) -> None:
         self.flexible = flexible
@@ -138,7 +139,8 @@ class RawFetched(NamedTuple):
         return list(parse_batches(self.records or b""))
 
     def committed(self, offset: int = 0) -> list[RawRecord]:
-        """The records that a consumer delivers of a read_committed fetch at ``offset`` (Kafka's ``CompletedFetch``)."""
+        """The records that a read_committed consumer delivers to its program after a fetch at ``offset``, without those
+        of aborted transactions and before the offset (Kafka's ``CompletedFetch``)."""
         aborted = there(self.aborted, "the list of aborted transactions")
         waiting = sorted((first, pid) for pid, first in aborted)
         aborting: set[int] = set()
@@ -228,10 +230,10 @@ def fetch_body(
     session_epoch: int = -1,
     forgotten: Sequence[tuple[str | bytes, int]] = (),
 ) -> bytes:
-    """Fetch 4-18 of a consumer; topics are identified by their ids from version 13 on.
+    """A consumer's Fetch request, versions 4-18; topics are identified by their ids from version 13 on.
 
-    It waits for a millisecond, because some brokers return nothing for a fetch that does not wait, and one check is
-    enough for that.
+    The broker may wait for a millisecond by default, because some brokers return nothing for a fetch that may not wait
+    at all, and only one check is about such fetches.
     """
     w = FieldWriter(version >= 12)
     if version < 15:

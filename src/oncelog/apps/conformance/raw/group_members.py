@@ -33,7 +33,7 @@ MEMBER_ID_REQUIRED = Error.MEMBER_ID_REQUIRED
 
 
 def subscription(user_data: bytes) -> bytes:
-    """A consumer's metadata in a join: version 0, no topics, and data of its assignor."""
+    """The metadata that a consumer sends in JoinGroup: version 0, no topics, and the assignor's user data."""
     return struct.pack(">hii", 0, 0, len(user_data)) + user_data
 
 
@@ -230,7 +230,8 @@ def committed(connection: RawConnection, group: str, topic: str, partition: int 
 
 
 def committed_once_stable(connection: RawConnection, group: str, topic: str) -> int:
-    """The committed offset as a client asks for it, which repeats the request while an offset is pending.
+    """The committed offset, read with ``require_stable``; the request is repeated while a transaction's offset is
+    pending, as clients do.
 
     A group's coordinator may still have a transaction's offsets pending after the transaction is complete: Apache
     Kafka's coordinator applies them on another thread than the one that writes the marker.

@@ -32,7 +32,7 @@ BEING_SET_UP = {*LOADING, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_
 """Errors of a share partition whose state is being created."""
 
 Acks = Sequence[tuple[int, int, list[int]]]
-"""First and last offset, and one type for all of them or one for each."""
+"""Acknowledgements: the first and last offset of each batch, and one type for all its offsets or one type for each."""
 
 
 class RawDelivery(NamedTuple):
@@ -235,7 +235,10 @@ class RawShareMember:
 
 
 def needs_share_groups(connection: RawConnection) -> None:
-    """:raises NotOffered: the cluster has no share groups, or only the preview of them."""
+    """Check that the cluster has finished share groups.
+
+    :raises NotOffered: the cluster has no share groups, or only the preview of them.
+    """
     connection.versions(fetching.ShareFetchRequest.API_KEY, range(VERSION, VERSION + 1))
     connection.needs_feature("share.version", 1)
 

@@ -2,8 +2,9 @@
 
 Called by ``oncelog conformance`` and ``oncelog lab``. A raw client has one socket and follows no leader. So topics are
 created with all replicas on one node, and names are chosen whose coordinator is that node. A fault proxy without faults
-is in front of it, which encrypts and logs in if the client's settings say so. In that case it accepts only clients with
-the secret of ``TestedCluster.login``, so that nobody else on this machine can use that login meanwhile.
+stands between the raw clients and the node; it encrypts and logs in if the client's settings say so. In that case the
+proxy accepts only clients with the secret of ``TestedCluster.login``, so that no other program on this machine can use
+the login meanwhile.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorR
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 
 _WITH_FEATURES = 3
-"""The version of ApiVersions that has features (KIP-584)."""
+"""The first version of ApiVersions whose response contains the finalized features (KIP-584)."""
 
 
 @contextlib.contextmanager
 def single_node(config: AdminConfig) -> Iterator[tuple[str, TestedCluster]]:
-    """The plain address of the node with the lowest id, inside the block, and what is known about the cluster.
+    """A context: the address of a proxy through which raw clients reach the node with the lowest id without TLS or
+    login, and what is known about the cluster.
 
     :raises OncelogError: no broker could be reached, the login was refused, or the broker is too old.
     """

@@ -39,7 +39,8 @@ PUT_OFF = {*LOADING, CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS}
 
 
 def find_coordinator(connection: RawConnection, key: str, kind: int) -> None:
-    """Ask until the coordinator is available; the first request creates its topic."""
+    """Wait until the coordinator of a key is found and serves requests; the first request has the broker create the
+    coordinator's internal topic."""
 
     def found() -> bool:
         version = connection.best(FindCoordinatorRequest.API_KEY, 2)
@@ -109,7 +110,8 @@ class RawTransactionalProducer:
         self._ended: EndTxnRequest | None = None
 
     def init(self) -> RawTransactionalProducer:
-        """Repeat until it succeeds, including while an open transaction is being aborted.
+        """Get a producer id and epoch; InitProducerId is repeated while the coordinator aborts an open transaction of
+        the id.
 
         :raises NotOffered: transaction version 2 is wanted, and the cluster has not finalized it.
         """
@@ -151,7 +153,8 @@ class RawTransactionalProducer:
         }
 
     def add(self, *partitions: tuple[str, int]) -> None:
-        """Add as a client does: repeat while the previous transaction is being completed."""
+        """Add partitions to the transaction as a client does: AddPartitionsToTxn is repeated while the previous
+        transaction is being completed."""
 
         def probe() -> bool:
             errors = set(self.add_once(*partitions).values())
@@ -217,7 +220,8 @@ class RawTransactionalProducer:
         return answer
 
     def end(self, *, commit: bool) -> None:
-        """End the transaction, take over the next identity (version 2), and wait until every marker is written."""
+        """End the transaction, use the producer id and epoch that the answer contains (transaction version 2), and wait
+        until every marker is written."""
         answer = self.end_once(commit=commit)
         same(answer.error_code, Error.NONE)
         if self.version_2:
@@ -247,10 +251,10 @@ class RawTransactionalProducer:
         return found
 
     def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed; UNREPORTED if the broker does not report it.
+        """Wait until the transaction is neither ongoing nor being completed; returns its state.
 
-        If it does not, the last EndTxn is repeated: the broker refuses it with CONCURRENT_TRANSACTIONS until every
-        marker is written.
+        If the broker does not offer DescribeTransactions, the last EndTxn is repeated instead, which the broker refuses
+        with CONCURRENT_TRANSACTIONS until every marker is written, and UNREPORTED is returned.
         """
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
             if self._ended is not None:

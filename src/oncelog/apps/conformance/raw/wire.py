@@ -60,10 +60,10 @@ class ConnectionClosed(Exception):
 
 @dataclass(slots=True)
 class TestedCluster:
-    """A raw client's knowledge of the cluster, in which it must leave nothing behind.
+    """What a raw client knows about the cluster under test, and what it has created there and must remove.
 
     :ivar node_id: the node it is connected to, on which its topics are created.
-    :ivar offered: versions by API, lowest and highest.
+    :ivar offered: the lowest and highest version of each API.
     :ivar topics: the topics it has created.
     """
 
@@ -133,10 +133,10 @@ def _not_offered(api_key: int, version: int) -> str:
 
 
 class RawConnection:
-    """One socket; requests are answered in order.
+    """A client with one socket, on which requests are answered in order.
 
-    In a :class:`TestedCluster` it refuses what the broker does not offer, and uses a separate connection for each
-    coordinator.
+    If ``world`` is given, versions that its broker does not offer are refused with NotOffered, and each coordinator on
+    another node gets a connection of its own.
 
     :param login: user and password for SASL PLAIN under Kafka's names; without it, those of the :class:`TestedCluster`.
     """
@@ -198,7 +198,7 @@ class RawConnection:
             same(answer.error_code, Error.NONE)
 
     def offers(self, api_key: int, version: int) -> bool:
-        """Whether the broker offers the API's version; assumed without a :class:`TestedCluster`."""
+        """Whether the broker offers the API's version; always True without a :class:`TestedCluster`."""
         if self.world is None:
             return True
         lowest, highest = self.world.offered.get(api_key, (0, -1))
@@ -218,23 +218,33 @@ class RawConnection:
         return found
 
     def is_since(self, release: str) -> bool:
-        """Whether the broker has the APIs of a release of Apache Kafka; assumed without a :class:`TestedCluster`."""
+        """Whether the broker has the APIs of a release of Apache Kafka; always True without a
+        :class:`TestedCluster`."""
         return self.world is None or is_since(self.world.offered, release)
 
     def needs_release(self, release: str) -> None:
-        """:raises NotOffered: the broker does not have the APIs of the release."""
+        """Check that the broker has the APIs of a release of Apache Kafka.
+
+        :raises NotOffered: it does not have them.
+        """
         if not self.is_since(release):
             key, version = shown_by(release)
             raise NotOffered(f"Apache Kafka promises this since {release}, which has {api_name(key)} {version}")
 
     def needs_feature(self, name: str, level: int) -> None:
-        """:raises NotOffered: the finalized level of the feature is lower."""
+        """Check that the finalized level of a feature is at least ``level``.
+
+        :raises NotOffered: the level is lower.
+        """
         found = level if self.world is None else self.world.features.get(name, 0)
         if found < level:
             raise NotOffered(f"{name} is {found}, and this needs {level}")
 
     def send_bytes(self, data: bytes) -> None:
-        """Send; raises ConnectionClosed if the broker has ended the connection. Its last answers may still be read."""
+        """Send bytes. Answers to earlier requests may still be read after ConnectionClosed.
+
+        :raises ConnectionClosed: the broker has ended the connection.
+        """
         try:
             self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -321,7 +331,7 @@ class RawConnection:
         return response_type(message.API_KEY).decode(frame, version, position)
 
     def ask_until(self, message: Message, version: int, settled: Callable[[Any], bool]) -> Any:
-        """Repeat until the answer is final."""
+        """Repeat a request until ``settled`` is true for the answer; returns that answer."""
 
         def probe() -> Any:
             answer = self.ask(message, version)
@@ -463,7 +473,8 @@ class RawConnection:
         eventually(lambda: self._is_readable(name, partition))
 
     def _is_readable(self, name: str, partition: int) -> bool:
-        """Also true if the broker leaves out a partition without records, as some do."""
+        """Whether a fetch from the partition succeeds, or the broker leaves the partition out of the answer, as some
+        brokers do without records."""
         found = self.fetch_all({(name, partition): RawFetchPosition(0)}).partitions.get((name, partition))
         return found is None or found.error not in TRANSIENT
 

@@ -18,7 +18,7 @@ FIELDS = ("resource", "name", "pattern", "principal", "host", "operation", "perm
 
 
 async def listing(visit: ConsoleRequest) -> Response:
-    """The page of ACLs, all of them or those in which some part contains a text."""
+    """The page of ACLs: all of them, or those in which any part contains the searched text."""
     found, problem = await _acls(await visit.admin())
     wanted = visit.query("q").lower()
     words = [_words(acl) for acl in found]
@@ -30,7 +30,7 @@ async def listing(visit: ConsoleRequest) -> Response:
 
 
 async def _acls(admin: Admin) -> tuple[list[Acl], str]:
-    """All ACLs; and why there are none if the cluster has no authorizer."""
+    """All ACLs and an empty text, or no ACLs and the reason if the cluster has no authorizer."""
     try:
         return await admin.describe_acls(EVERYTHING), ""
     except KafkaError as error:
@@ -79,7 +79,10 @@ async def add(visit: ConsoleRequest) -> Response:
 
 
 def _acl(fields: dict[str, str]) -> Acl:
-    """:raises ConfigError: a part is missing or invalid."""
+    """The ACL that the form describes.
+
+    :raises ConfigError: a part is missing or invalid.
+    """
     name = CLUSTER_NAME if fields["resource"] == "CLUSTER" else fields["name"]
     if not name:
         raise ConfigError("name the resource, or * for all")

@@ -122,7 +122,7 @@ def _target(visit: ConsoleRequest, target: str) -> LogPlace | int:
 
 
 async def reset(visit: ConsoleRequest) -> Response:
-    """Set exactly the positions that were shown."""
+    """Set the group's offsets to exactly those that the preview showed."""
     admin, group = await visit.admin(), visit.field("name")
     offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
     if not offsets:

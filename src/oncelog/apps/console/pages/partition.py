@@ -65,7 +65,8 @@ async def page(visit: ConsoleRequest) -> Response:
 
 
 def _readers(positions: dict[str, int], ends: Ends) -> list[tuple[str, int, int, int, bool]]:
-    """Group, position, lag to the last stable offset, to the end, and whether an open transaction makes it wait."""
+    """For each group: its name, its position, its lag to the last stable offset and to the log end, and whether an open
+    transaction keeps it from reading on."""
     return [
         (group, offset, max(0, ends.stable - offset), max(0, ends.end - offset), ends.stable <= offset < ends.end)
         for group, offset in sorted(positions.items())

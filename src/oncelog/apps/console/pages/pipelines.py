@@ -51,7 +51,8 @@ def _against(marker: int, reported: int) -> str:
 
 
 async def report(request: Request) -> Response:
-    """Accept a report from a Spark session that has the token. Cookies have no effect here, and nothing is shown."""
+    """Accept a report from a Spark session that sends the report token. Cookies are ignored, and the response contains
+    no page."""
     console: Console = request.app.state.console
     token = console.settings.report_token
     given = request.headers.get("authorization", "").removeprefix("Bearer ")

@@ -101,9 +101,9 @@ def _chosen(visit: ConsoleRequest, count: int) -> list[TopicPartition]:
 
 
 def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[TopicPartition], list[TopicPartition]]:
-    """The partitions that have a leader, and the others.
+    """The chosen partitions that have a leader, and those that have none.
 
-    :raises Refused: none has a leader.
+    :raises RefusedRequest: no chosen partition has a leader.
     """
     known = set(led([topic]))
     leaderless = [name for name in chosen if name not in known]
@@ -186,7 +186,7 @@ def _header(name: str, data: bytes | None) -> DisplayedValue:
 
 
 async def raw(visit: ConsoleRequest) -> Response:
-    """The bytes of a key or value, as a download and never as a page."""
+    """The bytes of a key or value, always as a download, so that a browser never shows them as a page."""
     stored, _ = await _stored(visit, await visit.admin())
     data = stored.record.key if visit.query("part") == "key" else stored.record.value
     return Response(data or b"", media_type="application/octet-stream", headers=DOWNLOAD_HEADERS)
@@ -227,7 +227,9 @@ async def schema(visit: ConsoleRequest) -> Response:
 
 
 async def live(visit: ConsoleRequest) -> Response:
-    """Server-sent events: ``records`` with rows, ``ended`` for a transaction that has ended, ``problem``, ``well``."""
+    """A stream of server-sent events: ``begun`` once new records will be shown, ``records`` with new rows, ``ended``
+    for a transaction that has ended, ``problem`` when reading fails, ``well`` when it works again.
+    """
     admin = await visit.admin()
     topic = visit.name("topic", "topic")
     described = (await admin.describe_topics([topic]))[0]

@@ -1,4 +1,5 @@
-"""Dead letters: a preview of what would be sent back, and the redrive, which is the one of ``oncelog redrive``."""
+"""Shows which dead letters would be sent back to their topics, and sends them back with the code of ``oncelog
+redrive``."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.types import TopicPartition
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 5_000
-"""How many dead letters one form sends back: a visitor waits for the answer."""
+"""The default and the maximum number of dead letters that one form sends back; they are limited because the visitor
+waits for the response."""
 SHOWN = 200
 TRANSACTION_SIZE = 500
 FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking", "first_run")
@@ -96,7 +98,10 @@ async def carry_out(visit: ConsoleRequest) -> Response:
 
 
 def _asked(given: Mapping[str, str]) -> _RedriveForm:
-    """:raises RefusedRequest: a field is wrong."""
+    """The form's contents, checked.
+
+    :raises RefusedRequest: a field is wrong.
+    """
     topic, to, parking = given["topic"], given["to"] or None, given["parking"]
     if not topic:
         raise RefusedRequest("name the topic with the dead letters")

@@ -14,9 +14,9 @@ from oncelog.schemas.structs import RegisteredSchema
 
 MAX_SUBJECTS = 1_000
 MAX_VERSIONS = 1_000
-"""How many of a subject's versions have links: the newest."""
+"""The maximum number of a subject's versions that the page links to; they are the newest ones."""
 MAX_COMPARED_LINES = 5_000
-"""Longer texts take minutes to compare."""
+"""The maximum length of texts that are compared, in lines; longer ones would take minutes."""
 
 
 async def listing(visit: ConsoleRequest) -> Response:
@@ -35,7 +35,8 @@ async def listing(visit: ConsoleRequest) -> Response:
 
 
 async def one(visit: ConsoleRequest) -> Response:
-    """A version of a subject, and how it differs from another one, the one before it unless it is named."""
+    """The page of one version of a subject, and its differences from another version: the one named in the query, or
+    the previous one."""
     registry, subject = _registry(visit), visit.name("subject", "subject")
     versions = (await asyncio.to_thread(registry.versions, subject))[-MAX_VERSIONS:]
     if not versions:
@@ -59,7 +60,8 @@ async def one(visit: ConsoleRequest) -> Response:
 
 
 def _texts(shown: RegisteredSchema, other: RegisteredSchema) -> tuple[str, list[str] | None]:
-    """The text of a version, and how it differs from the other one's; None if they are too long to be compared."""
+    """The text of a version, and the lines in which it differs from the other version; None instead of the lines if the
+    texts are too long to be compared."""
     text = pretty(shown.schema)
     if shown.version == other.version:
         return text, []

@@ -25,8 +25,8 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class TopicTotals:
-    """A topic's partitions together: records from first offset to end, and how many of them read_committed readers
-    cannot see yet."""
+    """Sums over a topic's partitions: the offsets from the first to the end, and how many of them read_committed
+    readers cannot see yet."""
 
     offsets: int
     held_back: int
@@ -67,7 +67,8 @@ async def _described(admin: Admin, *, internal: bool) -> list[TopicDescription]:
 
 
 async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, TopicTotals], str]:
-    """Sums of the partitions that have a leader, by topic, and the problem if their offsets cannot be read."""
+    """The totals of each topic over its partitions with a leader, and an empty text; or no totals and the error if the
+    offsets cannot be read."""
     names = led(topics)
     try:
         ends = await ends_of(admin, names)
@@ -80,7 +81,8 @@ async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str,
 
 
 async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
-    """A topic's settings, explicit ones before defaults; and the reason if the broker refuses."""
+    """A topic's settings, explicit ones before defaults, and an empty text; or no settings and the error if the broker
+    refuses."""
     try:
         found = await admin.describe_configs([resource])
     except KafkaError as error:

@@ -24,7 +24,8 @@ OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
 LISTED = 500
 DESCRIBED = 100
 HISTORY_OFFSETS = 200_000
-"""How far back in its partition of __transaction_state an id's history is searched."""
+"""How many of the last offsets of a partition of __transaction_state are searched for the history of a transactional
+id."""
 STEPS = 300
 
 
@@ -38,8 +39,8 @@ class BlockedReaders:
 
     @property
     def back(self) -> int:
-        """Offsets, including markers, from the last stable offset to the end, held back by this or another
-        transaction."""
+        """The number of offsets, including markers, between the last stable offset and the log end; this transaction or
+        another one holds them back."""
         return 0 if self.ends is None else max(0, self.ends.end - self.ends.stable)
 
 
@@ -54,7 +55,8 @@ class OpenTransaction:
 
     @property
     def overdue(self) -> bool:
-        """Whether the transaction's timeout has passed: its coordinator aborts it within ten seconds."""
+        """Whether the transaction has been open longer than its timeout; its coordinator then aborts it within ten
+        seconds."""
         return self.age_ms is not None and self.age_ms > self.txn.timeout_ms
 
 
@@ -78,7 +80,8 @@ async def listing(visit: ConsoleRequest) -> Response:
 
 
 async def _described(admin: Admin, names: list[str]) -> list[TransactionDescription]:
-    """The transactions that are still open; those that their coordinator has since removed are left out."""
+    """The descriptions of those transactions that are still open; transactional ids that the coordinator has removed
+    meanwhile are left out."""
 
     async def one(name: str) -> list[TransactionDescription]:
         try:
@@ -168,7 +171,7 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[TimelineStep], bool]
 
 
 async def hanging(visit: ConsoleRequest) -> Response:
-    """Transactions that are open in a partition but unknown to every coordinator."""
+    """The page of hanging transactions: those that are open in a partition, although no coordinator knows them."""
     admin = await visit.admin()
     topics = await admin.describe_topics(await admin.list_topics(internal=True))
     names = led(topics)
@@ -222,7 +225,7 @@ async def end_hanging(visit: ConsoleRequest) -> Response:
 async def _hanging_at(
     visit: ConsoleRequest, admin: Admin, topic: str, partition: str
 ) -> tuple[TopicPartition, ProducerState]:
-    """The hanging transaction given in the query or the form by its first offset."""
+    """The hanging transaction whose first offset the query or the form gives."""
     start = _number(visit.field("start") or visit.query("start"))
     name = TopicPartition(topic, _number(partition))
     for _, state in await admin.find_hanging_transactions([name]):

@@ -1,4 +1,4 @@
-"""Recognises mirrored records by the offset map that ``oncelog mirror`` keeps on its target.
+"""Identifies mirrored records by the offset map that ``oncelog mirror`` keeps on its target.
 
 Called by :mod:`oncelog.apps.verify.copy.copied_topics`.
 """
@@ -19,7 +19,8 @@ from oncelog.records.record import Headers
 from oncelog.types import TopicPartition
 
 _NOT_MAPPED = 1 << 62
-"""Added to the partition of records that no mirror wrote, so that they match no record of the source."""
+"""A number that is added to the partition of records that no mirror wrote, so that their identity matches no record of
+the source."""
 
 
 async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:
@@ -51,9 +52,9 @@ def _target(run: Run) -> int:
 
 
 class MirroredOffsets:
-    """The origin of each record of the target.
+    """Identifies each record of the target by the partition and offset of the source record that it was copied from.
 
-    :param runs: for each partition its runs, by offsets of the target.
+    :param runs: the runs of each partition, ordered by offsets of the target.
     """
 
     def __init__(self, runs: dict[int, list[Run]]) -> None:

@@ -1,8 +1,8 @@
-"""Compares the sorted rows of both sides: missing, duplicated, unexpected and misplaced records. Pure
+"""Compares the sorted rows of source and destination: finds missing, duplicated, unexpected and misplaced records. Pure
 except for the runs on disk.
 
-Called by :mod:`oncelog.apps.verify.copy.copied_topics`. Of several records with one identity the first of the source is
-the first of the destination, and so on.
+Called by :mod:`oncelog.apps.verify.copy.copied_topics`. If several records have the same identity, the first of the
+source is matched with the first of the destination, and so on.
 """
 
 from __future__ import annotations
@@ -53,13 +53,12 @@ class ComparedTopics(NamedTuple):
     allows_lag: bool = False
     ignores_content: bool = False
     undecided_offsets: int = 0
-    """How many offsets of the destination are in or after open transactions."""
+    """The number of offsets at the ends of the destination's partitions that open transactions leave undecided."""
 
 
 class Counts(NamedTuple):
-    """How many records were found on both sides, how many are missing in the destination, and how far each partition of
-    the source is copied.
-    """
+    """The result of matching: the number of records that both sides have, the number that the destination lacks, and
+    the last source offset that was copied of each partition."""
 
     matched: int
     missing: int
@@ -77,10 +76,10 @@ def match(
     advance: OnProgress,
 ) -> Counts:
     """Match the records of both sides: write matches to ``pairs``, records that the destination lacks to ``missing``,
-    and keys whose equal records cannot be distinguished to ``unsure``.
+    and keys whose equal records cannot be told apart to ``unsure``.
 
     :param sources: the rows of the source, in order.
-    :param dests: those of the destination.
+    :param dests: the rows of the destination, in order.
     """
     matched = lacking = done = 0
     reached: dict[bytes, bytes] = {}
@@ -120,9 +119,8 @@ def match(
 
 
 class _IndistinctKeys:
-    """Finds keys with several equal records in the source that are indistinguishable in the destination: they are in
-    several partitions, or the two sides have different numbers of them.
-    """
+    """Finds the keys whose order cannot be checked, because several source records have the same identity and cannot be
+    told apart in the destination: they are in several partitions, or the destination has another number of them."""
 
     def __init__(self, unsure: Runs) -> None:
         self._unsure = unsure
@@ -133,7 +131,7 @@ class _IndistinctKeys:
         self._spans = False
 
     def take(self, source: bytes | None, dest: bytes | None) -> None:
-        """The next rows in order: of both sides if they have the same identity."""
+        """Take the next row of the source, of the destination, or of both if they have the same identity."""
         identity = (source or dest or b"")[:IDENTITY_BYTES]
         if identity != self._identity:
             self.end()
@@ -150,7 +148,7 @@ class _IndistinctKeys:
             self._dests += 1
 
     def end(self) -> None:
-        """Called when all rows of one identity have been taken."""
+        """Decide about the current identity, after all its rows."""
         if self._sources > 1 and (self._spans or self._sources != self._dests) and self._key != NO_KEY:
             self._unsure.add(self._key + _NO_PLACES)
 
@@ -173,24 +171,22 @@ def _report_altered(source: bytes, dest: bytes, sides: ComparedTopics, report: R
 
 
 class _SurplusRecords:
-    """Reports records of the destination that remain when all records of the source with the same identity are
-    matched.
-    """
+    """Reports the records of the destination that match no source record, or only one that is already matched."""
 
     def __init__(self, sides: ComparedTopics, report: Report) -> None:
         self._sides = sides
         self._report = report
         self._source = self._dest = _NO_ROW
-        """The last record of the source that was found, and the first one of the destination with its identity."""
+        """The last matched record of the source, and the first record of the destination with the same identity."""
 
     def matched(self, source: bytes, dest: bytes) -> None:
-        """Remember two records that belong together."""
+        """Note a source record and the destination record that matches it."""
         if self._dest[:IDENTITY_BYTES] != dest[:IDENTITY_BYTES]:
             self._dest = dest
         self._source = source
 
     def report(self, dest: bytes) -> None:
-        """Report a record of the destination for which the source has none."""
+        """Report a record of the destination that remains: it is a duplicate, or the source has no record like it."""
         sides = self._sides
         partition, offset = _place(dest)
         where = TopicPartition(sides.dest, partition)
@@ -211,9 +207,10 @@ class _SurplusRecords:
 
 
 def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTopics, report: Report) -> None:
-    """Report the records that the destination lacks.
+    """Report the source records that the destination lacks.
 
-    Compaction of the destination keeps the last record of each key, unless that is a tombstone.
+    A missing record is allowed if compaction of the destination may have removed it: compaction keeps only the last
+    record of each key, and removes a tombstone later.
     """
     replaced = _LaterRecords(pairs.merged()) if sides.dest_compacted else None
     deleted = _LaterRecords(row for row in missing.merged() if unpack_pair(row)[4])
@@ -240,7 +237,8 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTop
 
 
 class _LaterRecords:
-    """Whether a key has later records; queried in the order of keys, partitions and offsets."""
+    """Finds out whether a key has later records in its partition; queries must come in the order of keys, partitions
+    and offsets."""
 
     def __init__(self, rows: Iterator[bytes]) -> None:
         self._rows = rows
@@ -253,7 +251,8 @@ class _LaterRecords:
 
 
 def judge_order(pairs: Runs, unsure: Runs, sides: ComparedTopics, report: Report) -> None:
-    """Report records of a key whose order differs from that in the source partition."""
+    """Report keys whose records are in another order than in the source partition, or in several partitions of the
+    destination."""
     left_out = unsure.merged()
     unsure_key = next(left_out, _NO_ROW)[: len(NO_KEY)]
     of: tuple[bytes, int] | None = None

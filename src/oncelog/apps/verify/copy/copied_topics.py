@@ -1,8 +1,8 @@
-"""Reads both topics, sorts what was read on disk, and compares; continues where it was interrupted.
+"""Reads two topics, sorts their records on disk, and compares them; continues an interrupted comparison.
 
-Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
-and those of the destination when every transaction that is open then has ended. Memory is that of one run of rows
-(:mod:`oncelog.apps.verify.copy.sorting`), whatever the topics' size; the folder takes 48 bytes for each record of
+Called by the command line. The ends of reading are fixed at the start: the last stable offsets of the source at that
+moment, and those of the destination when every transaction that is open then has ended. Memory is that of one run of
+rows (:mod:`oncelog.apps.verify.copy.sorting`), whatever the topics' size; the folder takes 48 bytes for each record of
 either side, and 40 for each pair that has a key.
 """
 
@@ -50,7 +50,8 @@ _STATE_VERSION = 4
 class Copy:
     """The settings of a comparison.
 
-    :param transform_name: the user's name of the transform; a comparison begun with another transform is not continued.
+    :param transform_name: the name of the transform as the user gave it; a comparison is not continued with another
+        name.
     """
 
     source: str
@@ -72,10 +73,10 @@ class Range(NamedTuple):
 
 
 class _ReadPlan(NamedTuple):
-    """The ranges to read, determined before the first record.
+    """The ranges to read, determined before the first record is read.
 
-    ``undecided`` has the ends of partitions of the destination that are not decided: the ranges to read, and the
-    records that existed.
+    ``undecided`` has those partitions of the destination in which transactions stay open, each with the offsets from
+    the end of the range to the former high watermark.
     """
 
     identity: Sequence[str]
@@ -98,9 +99,9 @@ class _Work:
         }
 
     def _continued(self) -> dict[str, dict[str, int]]:
-        """The runs of an interrupted comparison, whose ranges and positions are taken over.
+        """The runs of an interrupted comparison. Its ranges and positions are taken over, too.
 
-        :raises ConfigError: it was begun for another comparison, or is damaged.
+        :raises ConfigError: the folder belongs to another comparison, or is damaged.
         """
         path = self.folder / MANIFEST
         if not path.exists():
@@ -222,9 +223,8 @@ async def verify_copy(
 
 
 async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
-    """The ranges to read. The destination's end is determined first, so that the source of everything in it exists by
-    then.
-    """
+    """Determine the ranges to read. The destination's end is read first: every record below it then has its source
+    record below the source's end."""
     identity = [await _identity(source, copy.source), await _identity(dest, copy.dest)]
     stable = await stable_ranges(dest, await _led(dest, copy.dest))
     ranges = {
@@ -238,19 +238,20 @@ async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
 
 
 async def _identity(admin: Admin, topic: str) -> str:
-    """The topic's id, or, without ids, what distinguishes it from another topic of the same name."""
+    """A text that identifies the topic: its name, its id, and the id of its cluster."""
     (described,) = await admin.describe_topics([topic])
     return f"{topic} {described.topic_id.hex()} of cluster {(await admin.describe_cluster()).cluster_id}"
 
 
 async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
-    """The approximate total of ``advance``: each record is read and compared."""
+    """The approximate number of steps that ``advance`` reports in total: each record is read once and compared once."""
     found = [*(await _ranges(source, copy.source)).values(), *(await _ranges(dest, copy.dest)).values()]
     return 2 * sum(one.end - one.start for one in found)
 
 
 async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
-    """The range of each partition in which all transactions have ended."""
+    """The range of each partition from its start to its last stable offset; transactions that are being ended are
+    awaited first."""
     names = await _led(admin, topic)
     first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
     end = await admin.settled_ends(names)

@@ -1,9 +1,9 @@
 """The identity of records, and the rows by which records are sorted. Pure.
 
-A row of the first sort, of one side, has the record's identity, its place, and hashes of its key and content; one of
-the second sort, of records that were matched, the key's hash and both places. A place is a partition (4
-bytes), an offset (8 bytes) and, of several records that a transform makes of one, a number (4 bytes); as none is
-negative, places sort as bytes.
+The first sort has a row for each record of one side: the record's identity, its place, and hashes of its key and
+content. The second sort has a row for each matched pair: the key's hash and both places. A place is a partition (4
+bytes), an offset (8 bytes) and a number (4 bytes) that counts the records that a transform makes of one record. None of
+them is negative, so places sort as bytes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from oncelog.records.record import Headers
 IDENTITY_BYTES = 16
 MAX_LONG = 2**63 - 1
 NO_KEY = bytes(8)
-"""Replaces the hash of a missing key: records without a key have no order among each other."""
+"""The key hash of a record without a key; such records have no order among each other."""
 
 NO_VALUE = bytes(8)
-"""Replaces the hash of the content of a tombstone, which compaction may remove."""
+"""The content hash of a tombstone, which compaction may remove."""
 
 Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
-"""Key, value and headers."""
+"""The key, the value and the headers of a record that a transform returns."""
 
 _PLACE = Struct(">iqI")
 _SEEN = Struct(">16siqI8s8s")
@@ -49,11 +49,13 @@ class SourceRecord(NamedTuple):
 
 
 Identify: TypeAlias = Callable[[int, int, bytes | None, bytes | None, Headers], bytes]
-"""The identity of a record, of 16 bytes: from its source's partition and offset, its key, value and headers."""
+"""A function that returns the identity of a record, of 16 bytes, from the partition and offset, the key, the value and
+the headers."""
 
 
 Content: TypeAlias = Callable[[bytes, bytes | None, Headers], bytes]
-"""A hash of 8 bytes of what must be equal besides identity and key: from the identity, the value and the headers."""
+"""A function that returns a hash, of 8 bytes, of what must be equal besides identity and key, from the identity, the
+value and the headers."""
 
 
 class CannotIdentify(Exception):
@@ -61,7 +63,7 @@ class CannotIdentify(Exception):
 
 
 def digest(*parts: bytes | None) -> bytes:
-    """A hash of parts, any of which may be None."""
+    """A hash of several byte strings, of which any may be None."""
     with_lengths = [b"\xff" if part is None else len(part).to_bytes(4, "big") + part for part in parts]
     return blake2b(b"".join(with_lengths), digest_size=IDENTITY_BYTES).digest()
 
@@ -71,7 +73,7 @@ def key_hash(key: bytes | None) -> bytes:
 
 
 def header_of(headers: Headers, name: str) -> bytes | None:
-    """The value of the last header of this name."""
+    """The value of the last header with this name, or None."""
     return next((value for found, value in reversed(headers) if found == name), None)
 
 
@@ -96,7 +98,7 @@ def _by_header(name: str) -> Identify:
 
 
 def by_place(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
-    """The identity of a record of the source by its place."""
+    """The identity of a record by its partition and offset in the source."""
     return partition.to_bytes(8, "big") + offset.to_bytes(8, "big")
 
 
@@ -109,7 +111,7 @@ def _by_written_offsets(partition_header: str, offset_header: str) -> Identify:
 
 
 def _number(headers: Headers, name: str) -> int:
-    """A number that a sink wrote into a header: digits, or 4 or 8 bytes with the highest first."""
+    """A number that a sink wrote into a header, as decimal digits or as 4 or 8 bytes in big-endian order."""
     found = header_of(headers, name)
     if found is None:
         raise CannotIdentify(f"it has no header {name}")
@@ -121,7 +123,8 @@ def _number(headers: Headers, name: str) -> int:
 
 
 def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
-    """The identity without additions."""
+    """The content hash if the identity already contains the content: the beginning of the identity, or NO_VALUE for a
+    tombstone."""
     return NO_VALUE if value is None else identity[:8]
 
 
@@ -130,13 +133,13 @@ def _value_only(identity: bytes, value: bytes | None, headers: Headers) -> bytes
 
 
 def value_and_headers(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
-    """The selection of a copy that adds and leaves out nothing."""
+    """The content hash of value and headers, for a copy that must leave both unchanged."""
     parts = (part for name, found in headers for part in (name.encode(), found))
     return NO_VALUE if value is None else digest(value, *parts)[:8]
 
 
 class RecordIdentity(NamedTuple):
-    """How records are identified on each side, and which parts of them must be equal."""
+    """How records are identified on each side, and which parts of matched records must be equal."""
 
     source: Identify
     dest: Identify
@@ -147,9 +150,9 @@ WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mir
 
 
 def parse_by(text: str) -> RecordIdentity:
-    """The identity that ``--by`` selects, except for ``mirror``.
+    """The identity that the option ``--by`` selects, except for ``mirror``.
 
-    :raises ConfigError: it is not one of these ways.
+    :raises ConfigError: the text names no identity.
     """
     way, _, rest = text.partition(":")
     if way == "content" and not rest:
@@ -209,11 +212,11 @@ def _is_header(header: Any) -> bool:
 
 
 Columns: TypeAlias = tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]]
-"""Offsets, keys, values and headers of records."""
+"""The offsets, keys, values and headers of records, as four sequences of the same length."""
 
 
 def made_rows(records: Iterable[SourceRecord], by: RecordIdentity, transform: Transform) -> list[bytes]:
-    """The rows of the records that a transform makes of records of the source.
+    """The rows of the records that a transform makes of source records.
 
     :raises CannotIdentify: a record lacks the part that identifies it.
     """

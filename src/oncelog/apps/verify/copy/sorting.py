@@ -18,7 +18,7 @@ from oncelog.errors import OncelogError
 
 RUN_ROWS = 500_000
 MAX_FILES = 256
-"""How many runs are merged at once."""
+"""The maximum number of runs that are merged at once."""
 _BLOCK_ROWS = 2000
 
 
@@ -59,11 +59,11 @@ class Runs:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are enough rows in memory for a run."""
+        """Whether the rows in memory are enough for a run."""
         return len(self._rows) >= self._run_rows
 
     def flush(self) -> None:
-        """Write what is in memory as a run, on stable storage when this returns."""
+        """Write the rows in memory as a run and sync its file."""
         if not self._rows:
             return
         self._rows.sort()
@@ -90,7 +90,8 @@ class Runs:
         return chain.from_iterable(self._sorted_blocks(list(self.files)))
 
     def _merge_some(self) -> None:
-        """Merge the first runs into one: a process can have only a few hundred files open."""
+        """Merge the first runs into one until few enough are left, because a process can have only a few hundred files
+        open."""
         some, name = list(self.files)[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
         checksum = 0
         with (self._folder / name).open("wb") as file:
@@ -103,10 +104,10 @@ class Runs:
         self.files[name] = checksum
 
     def _sorted_blocks(self, names: Sequence[str]) -> Iterator[list[bytes]]:
-        """The rows of some runs, in order, many at a time.
+        """Merge the rows of several runs; yields blocks of rows, in order.
 
-        The rows in memory up to the smallest last row precede all unread rows, so they are sorted together; sorting
-        lists that are sorted already only merges them.
+        Every run's unread rows follow the last row of its block in memory. So all rows up to the smallest of these last
+        rows can be yielded; they are sorted together, which only merges lists that are already sorted.
         """
         unread = [self._read(name) for name in names]
         blocks = [next(blocks) for blocks in unread]

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_end_at_once() -> Iterator[None]:
-    """During the imports Ctrl-C ends the process silently: a module that is being imported would report it as a
-    defect.
-    """
+    """A context in which Ctrl-C ends the process silently, for imports: Python would otherwise print a traceback from
+    the middle of an import."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield  # SIGINT is handled elsewhere, or ignored (as in the background of a shell): leave it as it is
@@ -30,9 +29,8 @@ def interrupts_end_at_once() -> Iterator[None]:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Suspend garbage collection during imports, and exclude what they create from later collections: none of it is
-    garbage.
-    """
+    """A context without garbage collection, for imports; what they create is also excluded from later collections,
+    because it lives as long as the process."""
     gc.disable()
     try:
         yield
@@ -43,9 +41,8 @@ def without_collections() -> Iterator[None]:
 
 @contextmanager
 def loading(command: str) -> Iterator[None]:
-    """The context in which a command is imported. SIGHUP, which would end ``serve`` at this point, is blocked until
-    ``serve`` has a handler for it.
-    """
+    """The context in which a command's module is imported. For ``serve``, SIGHUP is blocked until ``serve`` has a
+    handler, because SIGHUP would end the process before that."""
     if command == "serve" and hasattr(signal, "SIGHUP"):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     with interrupts_end_at_once(), without_collections():

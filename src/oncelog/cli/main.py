@@ -1,8 +1,9 @@
-"""The command ``oncelog``: names the subcommands, loads the one that is called, and turns errors into one sentence.
+"""The command ``oncelog``: names the subcommands, loads the one that is called, and reports an error in one sentence.
 
-Each subcommand is a module of a folder beside this one with a click command or group named ``command``. Exit status: 0
-done, 1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a
-``--``. With ``--log-format json`` the sentence is a line of the log: containers collect both streams as one.
+Each subcommand is a module in a folder next to this file, with a click command or group named ``command``. Exit status:
+0 done, 1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a
+``--``. With ``--log-format json`` the sentence is written as a line of the log, because containers collect standard
+output and standard error as one stream.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ COMMANDS = {
     "doctor": ("doctor", "Check this installation and a cluster for problems."),
     "demo": ("programs", "The main job on real data, with crashes, proven record by record."),
 }
-"""The folder of each command's module, and the command's purpose."""
+"""The folder of each command's module, and the sentence that the help shows for the command."""
 
 LISTED = ", ".join(COMMANDS)
 
@@ -67,7 +68,7 @@ SUBCOMMANDS = {
     "transactions": "history describe-producers find-hanging abort fence complete",
     "groups": "reset-offsets delete-offsets",
 }
-"""Subcommands that people type without their group."""
+"""Subcommands that people type without their group; the error then names the group."""
 
 NEXT_STEPS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or create it with oncelog topics create",
@@ -78,7 +79,8 @@ NEXT_STEPS = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster "
     "with ZooKeeper), and super.users for its administrator",
 }
-"""Advice for refusals whose text, written for programs, has none; text after a semicolon counts as advice."""
+"""Advice for errors of brokers, by code; it is added to a message that has no semicolon, and so no advice of its
+own."""
 
 _ESCAPED = "oncelog.escaped"
 
@@ -86,7 +88,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class LazyGroup(click.Group):
-    """Imports a subcommand's module only when it is called: ``serve`` must start in milliseconds."""
+    """The group of all commands, which imports a command's module only when the command is called, because ``serve``
+    must start in milliseconds."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -123,14 +126,15 @@ class LazyGroup(click.Group):
         return result
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        """Read the options; ``--version`` and ``--help`` are answered here."""
+        """Parse the options. ``--version`` and ``--help`` print their text here, so the output may end here, too."""
         with _output_may_end():
             return super().make_context(*args, **settings)
 
 
 @contextmanager
 def _output_may_end() -> Iterator[None]:
-    """A reader that closes our output ends the command silently; a full disk ends it with a sentence."""
+    """A context for writing output: if the reader closes the output, the command ends silently; if the disk is full, it
+    ends with a sentence."""
     try:
         yield
     except BrokenPipeError:
@@ -177,7 +181,7 @@ def main(
 ) -> None:
     """Run a command, then end the program.
 
-    :param loading: its context is entered while the command's module is imported; called with the command's name.
+    :param loading: returns the context in which the command's module is imported, given the command's name.
     """
     _open_missing_streams()
     _print_every_letter()
@@ -205,7 +209,8 @@ def main(
 
 
 def _open_missing_streams() -> None:
-    """Open closed standard streams: otherwise the next file or socket would get their numbers."""
+    """Open standard streams that are closed on the null device; otherwise the next file or socket would get their
+    descriptors."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -216,7 +221,8 @@ def _open_missing_streams() -> None:
 
 
 def _print_every_letter() -> None:
-    """Escape letters that the encoding of standard output lacks (``LC_ALL=C``, a Windows code page) as JSON does."""
+    """Let characters that the encoding of standard output lacks (``LC_ALL=C``, a Windows code page) be escaped as in
+    JSON."""
     codecs.register_error(_ESCAPED, _escaped)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ESCAPED)
@@ -230,13 +236,14 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def _end_as_first_process() -> None:
-    """End at SIGTERM also as the first process of a container, to which the kernel gives no default action."""
+    """Let SIGTERM end the process if it is the first process of a container, for which the kernel has no default
+    action."""
     if os.getpid() == 1:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without ``--debug``, and whether they had it."""
+    """The arguments without ``--debug``, and whether ``--debug`` was among them."""
     args = list(arguments)
     end = args.index("--") if "--" in args else len(args)
     kept = [argument for argument in args[:end] if argument != "--debug"] + args[end:]
@@ -244,7 +251,7 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _say(sentence: str, args: Sequence[str]) -> None:
-    """Say what ended the command, in the format of its log."""
+    """Print the sentence that explains why the command ended, as text or as a JSON line, as the log is written."""
     if _logs_json(args):
         import logging
 
@@ -256,7 +263,8 @@ def _say(sentence: str, args: Sequence[str]) -> None:
 
 
 def _logs_json(args: Sequence[str]) -> bool:
-    """Whether ``--log-format json`` is among the arguments, read without click: they may be what click refuses."""
+    """Whether the arguments contain ``--log-format json``. They are read without click, because click may refuse
+    them."""
     given = "text"
     for argument, following in pairwise([*args, ""]):
         if argument == "--":
@@ -269,7 +277,8 @@ def _logs_json(args: Sequence[str]) -> bool:
 
 
 def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
-    """Report the error in one line, and where to find the usage. A group without a command shows its help."""
+    """Report wrong usage in one line that names the command whose --help shows the usage. A group without a subcommand
+    shows its help instead."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
@@ -284,6 +293,6 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
 
 
 def _say_bug(args: Sequence[str], kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Report an unexpected error: also in one sentence, and how to see more."""
+    """Report an unexpected error in one sentence, too, with advice on how to get its traceback."""
     what = f"{kind.__name__}: {error}" if str(error) else kind.__name__
     _say(f"unexpected {what}; run it again with --debug and report it", args)

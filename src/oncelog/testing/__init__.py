@@ -1,4 +1,4 @@
-"""For tests of code that uses Kafka: a broker with the interface of a container, faults, and simulation.
+"""Helpers for tests of code that uses Kafka: a broker with the interface of a test container, faults, and simulation.
 
 The pytest plugin, :mod:`oncelog.pytest_plugin`, has fixtures for all of them.
 """

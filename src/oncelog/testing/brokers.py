@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Default settings of a broker for tests."""
 KEPT: Mapping[str, str] = {"retention.ms": "-1"}
-"""Settings of a topic whose records stay."""
+"""Settings of a topic from which retention removes no record."""
 
 
 class TestBroker(ABC):
@@ -42,12 +42,12 @@ class TestBroker(ABC):
     @property
     @abstractmethod
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; the proxy's if a test uses one."""
+        """``HOST:PORT`` for clients' ``bootstrap.servers``; the proxy's address if a test uses a proxy."""
 
     @property
     @abstractmethod
     def direct_bootstrap_servers(self) -> str:
-        """``HOST:PORT``, bypassing the faults of a proxy."""
+        """``HOST:PORT`` of the broker itself, bypassing the faults of a proxy."""
 
     def create_topic(
         self,
@@ -91,7 +91,7 @@ class TestBroker(ABC):
 
     @property
     def admin(self) -> Admin:
-        """A blocking admin client that bypasses the faults; closed at the end."""
+        """A blocking admin client that bypasses the proxy's faults; closed after the test."""
         servers = self.direct_bootstrap_servers
         if self._admin is not None and self._admin_servers != servers:
             self._close_admin()  # a node that a test stops and starts again gets another port
@@ -101,7 +101,7 @@ class TestBroker(ABC):
 
     @abstractmethod
     def clean(self) -> None:
-        """Remove everything that the last test left behind."""
+        """Remove everything that the test before left behind."""
 
     def _close_admin(self) -> None:
         if self._admin is not None:
@@ -120,7 +120,7 @@ class Embedded(Broker, TestBroker):
         return self.bootstrap_servers
 
     def taken_by_retention(self) -> list[str]:
-        """Sentences about records of existing topics that retention has removed."""
+        """Sentences about records that retention has removed from existing topics, one for each partition."""
         try:
             removed = self.on_loop(lambda nodes: dict(nodes.server.broker.logs.removed))
         except OncelogError:  # the node does not run
@@ -133,7 +133,7 @@ class Embedded(Broker, TestBroker):
         ]
 
     def clean(self) -> None:
-        """Remove faults and their effects, then open transactions, then every group and topic."""
+        """Remove all faults and their effects, abort open transactions, then delete every group and topic."""
         self.faults.clear()
         if not self.is_running:
             self.start()
@@ -168,7 +168,7 @@ def _has_failed(nodes: Nodes) -> bool:
 
 
 class ExistingCluster(TestBroker):
-    """A cluster that already runs: only topics that the tests have created are removed."""
+    """An existing cluster, which runs on its own; only the topics that the tests have created are deleted."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -192,7 +192,7 @@ class ExistingCluster(TestBroker):
 
     @contextmanager
     def behind(self, proxy: FaultProxy) -> Iterator[None]:
-        """Have clients connect through ``proxy`` inside the block."""
+        """A context in which clients connect through ``proxy``."""
         self._proxy = proxy
         try:
             yield

@@ -1,5 +1,7 @@
 """A broker with the interface of testcontainers' ``KafkaContainer`` and ``RedpandaContainer`` (4.15), for tests that
-change only their import. What needs a container is refused with what to do instead.
+change only their import.
+
+A method that needs a container raises an error, which says what to use instead.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from oncelog.settings.kafka_properties import broker_properties
 HOST = "127.0.0.1"
 ENVIRONMENT = "KAFKA_"
 NAME_PARTS = {"_": ".", "__": "_", "___": "-"}
-"""How the images of Apache Kafka and Confluent write a setting's name in a variable."""
+"""How the container images of Apache Kafka and Confluent write the characters of a setting's name in an environment
+variable."""
 PLACES = frozenset({"advertised.listeners", "listener.security.protocol.map", "listeners", "log.dirs"})
 IN_NETWORKS = "containers need a listener of their own, see 'Clients in containers' in docs/how-to/testing.md"
 INSTEAD = {
@@ -70,7 +73,7 @@ class KafkaBroker(Broker):
         self.with_envs(**(env or {}))
 
     def with_kraft(self) -> Self:
-        """Does nothing: the broker has no other mode."""
+        """Do nothing, because the broker has no other mode."""
         return self
 
     def with_env(self, key: str, value: object) -> Self:
@@ -94,11 +97,11 @@ class KafkaBroker(Broker):
         return self
 
     def with_exposed_ports(self, *ports: int | str) -> Self:
-        """Does nothing: every port is the broker's."""
+        """Do nothing, because the broker's ports need not be exposed."""
         return self
 
     def with_bind_ports(self, container: int | str, host: int | str | None = None) -> Self:
-        """Listen on the port ``host`` of this machine; None: a free one."""
+        """Let the broker listen on the port ``host`` of this machine; None takes a free port."""
         name = self._listeners[0].name
         self._listeners = parse_listeners(f"{name}://{HOST}:{host or 0}", self._settings, ANY_PORT)
         return self
@@ -108,7 +111,7 @@ class KafkaBroker(Broker):
         return super().start()
 
     def stop(self, force: bool = True, delete_volume: bool = True) -> None:
-        """Stop the broker; its records are in memory, and end with it."""
+        """Stop the broker; its records, which are in memory, are lost."""
         super().stop()
 
     def get_bootstrap_server(self) -> str:
@@ -116,15 +119,15 @@ class KafkaBroker(Broker):
         return self.bootstrap_servers
 
     def get_container_host_ip(self) -> str:
-        """The host of :meth:`get_bootstrap_server`."""
+        """The host in the address that :meth:`get_bootstrap_server` returns."""
         return HOST
 
     def get_exposed_port(self, port: int | str) -> int:
-        """The port of :meth:`get_bootstrap_server`."""
+        """The port in the address that :meth:`get_bootstrap_server` returns."""
         return self.address.port
 
     def get_schema_registry_address(self) -> str:
-        """The URL of the schema registry, as ``RedpandaContainer`` has it."""
+        """The URL of the schema registry, as the method of ``RedpandaContainer`` returns it."""
         return self.schema_registry_url
 
     def __getattr__(self, name: str) -> NoReturn:

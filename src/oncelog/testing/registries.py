@@ -1,4 +1,7 @@
-"""The schema registry that the fixture passes to a test, in front of either broker. Called by the pytest plugin."""
+"""The schema registry that the fixture passes to a test; it runs on the embedded broker or on the existing cluster.
+
+Called by the pytest plugin.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def registry_of(broker: TestBroker) -> Iterator[str]:
-    """Run a registry during the block; yields its URL. The broker deletes its topic with those of the test."""
+    """A context in which a schema registry runs; yields its URL. The registry's topic is deleted with the test's
+    topics."""
     need_registry_packages()
     topic = broker.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
     settings = RegistrySettings({"bootstrap.servers": broker.direct_bootstrap_servers}, topic=topic)

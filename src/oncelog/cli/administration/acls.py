@@ -58,7 +58,10 @@ def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceType, str] | None:
-    """The resource that the options name, or None."""
+    """The resource that the options name, or None.
+
+    :raises ConfigError: the options name several resources.
+    """
     found = [(_KINDS[kind], name) for kind, name in names.items() if name is not None]
     if cluster_resource:
         found.append((AclResourceType.CLUSTER, CLUSTER_NAME))

@@ -1,4 +1,4 @@
-"""``oncelog cluster``: the nodes, and on demand who leads which partition."""
+"""``oncelog cluster``: shows the nodes, and on request the leader of each partition."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def alter(
 
 
 def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
-    """Warnings about names that brokers accept without knowing them, because a plugin may."""
+    """Warnings about names that the broker accepted although it has no such setting, because a plugin may have it."""
     from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
     from oncelog.settings.fields import nearest
 

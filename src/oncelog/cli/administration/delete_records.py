@@ -1,4 +1,4 @@
-"""``oncelog delete-records``: forget the beginning of partitions."""
+"""``oncelog delete-records``: deletes the oldest records of partitions."""
 
 from __future__ import annotations
 

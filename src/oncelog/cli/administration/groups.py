@@ -85,15 +85,15 @@ async def _listed(
 )
 @cluster_options
 def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bool) -> None:
-    """State, members and, for each partition, committed offset, end and lag.
+    """Show state, members and, for each partition, committed offset, end and lag.
 
     The end is the last stable offset, which is as far as a read_committed reader can be. The marker of a Spark sink is
-    shown as what it is: no position, and no lag.
+    shown as a marker: it is not a position and has no lag.
 
     A share group has a start instead of a committed offset: everything before it is delivered for good. Its end is the
     high watermark, and its lag counts the records between them that are not delivered for good. With --deliveries,
-    what is stored of the offsets from its start on: which are acknowledged, which will be delivered again, and how
-    often they were delivered. This reads __share_group_state.
+    the stored state of the offsets from its start on is shown: which are acknowledged, which will be delivered again,
+    and how often they were delivered. This reads __share_group_state.
 
     \b
     Examples:
@@ -114,7 +114,7 @@ def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bo
 async def _with_positions(
     config: AdminConfig, groups: Iterable[str], deliveries: bool
 ) -> list[tuple[GroupWithPositions, list[DeliveredRange] | None]]:
-    """Each group, and with ``deliveries`` those of a share group."""
+    """Each group with its positions, and with ``deliveries`` the stored deliveries of a share group."""
     from oncelog.cli.administration.share_deliveries import stored_deliveries
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import SHARE, group_with_positions
@@ -275,7 +275,8 @@ async def _reset(
 
 
 async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
-    """The partitions of ``--topic``; client errors name a topic or partition that does not exist."""
+    """The partitions that the options ``--topic`` name. A topic or partition that does not exist is reported by the
+    request that uses it."""
     names: list[TopicPartition] = []
     for topic, numbers in partition_numbers(topics).items():
         there = await admin.partitions(topic)

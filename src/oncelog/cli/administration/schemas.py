@@ -170,7 +170,7 @@ def check(
 @click.option("--permanent", is_flag=True, help="Delete permanently; only what was deleted without this option before.")
 @_options
 def delete(schema_registry: RegistryAccess, as_json: bool, named: str, permanent: bool) -> None:
-    """Delete a subject, or one of its versions. Ids stay known, so that records can be read, until --permanent.
+    """Delete a subject, or one of its versions. Until --permanent, its ids stay known, so that records can be read.
 
     \b
     Examples:
@@ -218,7 +218,8 @@ def diff(schema_registry: RegistryAccess, as_json: bool, older: str, newer: str 
 
 
 def _version(named: str) -> tuple[str, str]:
-    """Subject and version; a subject may have a colon in its name, but not a number after it."""
+    """Split a subject and its version at a colon; without a number or ``latest`` after the last colon, the whole text
+    is the subject, and the version is the latest."""
     subject, colon, version = named.rpartition(":")
     if colon and subject and (version.isdecimal() or version == "latest"):
         return subject, version

@@ -1,8 +1,8 @@
 """The stored deliveries of a share group, for ``oncelog groups describe --deliveries``.
 
 They are read from ``__share_group_state``, because Apache Kafka has no API for them: a state is a snapshot and the
-updates since. Acquisitions are not logged; offsets without a stored state before offsets with one were delivered and
-not acknowledged yet.
+updates since. Acquisitions are not written there. Offsets without a stored state that precede offsets with a stored
+state were delivered, and are not acknowledged yet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ WORDS: Final = {
 
 
 class DeliveredRange(NamedTuple):
-    """Neighbouring offsets of one partition. ``deliveries``: how often; None if nothing is stored of them yet."""
+    """A range of offsets of one partition in the same state. ``deliveries`` is how often they were delivered; None if
+    nothing is stored about them yet."""
 
     name: TopicPartition
     first: int
@@ -38,7 +39,7 @@ class DeliveredRange(NamedTuple):
 
 
 async def stored_deliveries(admin: Admin, group: str, names: Iterable[TopicPartition]) -> list[DeliveredRange]:
-    """The ranges from each partition's start on, as far as anything is stored of them."""
+    """The ranges of offsets from each partition's start offset up to the last offset with a stored state."""
     topics = {name.topic for name in names} & set(await admin.list_topics(internal=True))
     if not topics:
         return []
@@ -65,7 +66,7 @@ async def stored_deliveries(admin: Admin, group: str, names: Iterable[TopicParti
 
 
 def ranges(name: TopicPartition, state: ShareState) -> Iterator[DeliveredRange]:
-    """The ranges of one partition, from its start on."""
+    """The ranges of offsets of one partition, from its start offset on."""
     position = state.start_offset
     for batch in sorted(state.batches):
         first = max(batch.first, position)

@@ -1,7 +1,7 @@
-"""``oncelog top``: what a cluster does now, in the terminal. Works on Apache Kafka too: no metrics are asked for.
+"""``oncelog top``: shows the current activity of a cluster in the terminal.
 
-Each look asks the cluster for the ends of all partitions, for open transactions and for groups' positions; rates are
-the difference of two looks.
+It needs no metrics, so it works on Apache Kafka, too. Each measurement requests the ends of all partitions, the open
+transactions and the groups' positions; rates are the difference of two measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LATEST = -1
 VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, Error.GROUP_ID_NOT_FOUND)
 HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
 ATTEMPTS = 3
-"""How often to repeat requests if topics or groups disappear in between."""
+"""How often a measurement is tried if topics or groups disappear meanwhile."""
 TRYING = "no answer, trying again: "
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -40,9 +40,9 @@ SHARE = "share"
 
 @dataclass(frozen=True, slots=True)
 class TopScreen:
-    """The state at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions.
+    """One measurement of a cluster, at ``at_s`` by a monotonic clock: log ends, last stable offsets, groups' positions.
 
-    :ivar transactions: None if the cluster's coordinators cannot be asked for theirs.
+    :ivar transactions: the open transactions; None if the cluster's coordinators cannot list them.
     """
 
     at_s: float
@@ -51,7 +51,7 @@ class TopScreen:
     transactions: tuple[Row, ...] | None
     groups: Mapping[str, Mapping[TopicPartition, int]]
     share_lags: Mapping[str, int]
-    """The lag of share groups, counted from their start offset; records after it may be processed already."""
+    """The lag of each share group, counted from its start offset; it includes records that may be processed already."""
 
 
 @click.command("top")
@@ -63,9 +63,9 @@ class TopScreen:
 @click.option("--internal", is_flag=True, help="Show internal topics too.")
 @cluster_options
 def command(cluster: ConnectionOptions, interval: float, lines: int, once: bool, internal: bool) -> None:
-    """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
+    """Show rates, offsets that are held back, open transactions and groups' lag, live, until Ctrl-C.
 
-    A cluster of Apache Kafka before 3.0 lists no transactions; what they hold back is shown.
+    Apache Kafka before 3.0 cannot list transactions; the offsets that they hold back are shown even then.
 
     With --json, it prints a line for each measurement, and {"trouble": ...} while the cluster does not answer.
 
@@ -102,7 +102,7 @@ def _print(
     show: Callable[[Row], None],
     report: Callable[[str], None],
 ) -> None:
-    """Print one screen below the other, for a file, a pipe or a program."""
+    """Print each measurement below the one before, for a file, a pipe or a program."""
     before = look(admin, internal)
     while True:
         time.sleep(interval)
@@ -120,7 +120,7 @@ def _print(
 
 
 def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Console) -> None:
-    """Draw one screen after the other, each in the place of the last."""
+    """Draw each measurement in the place of the one before, for a terminal."""
     from rich.live import Live
 
     before = look(admin, internal)
@@ -141,7 +141,7 @@ def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Co
 
 
 def look(admin: Admin, internal: bool) -> TopScreen:
-    """Ask the cluster; if something disappears meanwhile, everything is asked again."""
+    """Take a measurement; it is repeated if a topic or group disappears meanwhile."""
     for _ in range(ATTEMPTS - 1):
         try:
             return _look(admin, internal)
@@ -197,7 +197,7 @@ def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
 
 
 def _visible(offsets_of: Callable[[str], dict[TopicPartition, T]], group_id: str) -> dict[TopicPartition, T]:
-    """The offsets of a group; empty if the caller may not see them."""
+    """The committed offsets of a group; empty if the user may not see them."""
     try:
         return offsets_of(group_id)
     except KafkaError as error:
@@ -207,7 +207,8 @@ def _visible(offsets_of: Callable[[str], dict[TopicPartition, T]], group_id: str
 
 
 def screen_row(before: TopScreen, after: TopScreen, lines: int) -> Row:
-    """The comparison of two looks: rates in records per second, the busiest and longest first."""
+    """The difference of two measurements: rates in records per second. Topics with the highest rate, transactions open
+    for the longest time and groups with the largest lag come first."""
     passed_s = max(after.at_s - before.at_s, 1e-9)
     topics: dict[str, Row] = {}
     for name, end in after.ends.items():
@@ -274,7 +275,8 @@ def _tables(found: Row) -> Group:
 
 
 def _shown(value: object) -> str:
-    """A name chosen by a client, which may contain anything; unprintable characters are escaped."""
+    """A value as text. A name chosen by a client may contain anything, so it is escaped if a character is
+    unprintable."""
     if isinstance(value, str):
         return value if value.isprintable() else repr(value)
     return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -220,9 +220,8 @@ def delete(cluster: ConnectionOptions, names: tuple[str, ...]) -> None:
 
 @contextmanager
 def _done_in_part(cluster: ConnectionOptions, admin: Admin, names: Sequence[str], deed: str) -> Iterator[None]:
-    """Around a block that creates or deletes several topics: if some are refused, show what was done with the
-    others.
-    """
+    """A context for a request that creates or deletes several topics: if it fails for some of them, print which of the
+    others were created or deleted."""
     before = set(admin.list_topics(internal=True)) if len(names) > 1 else set()
     try:
         yield

@@ -1,6 +1,5 @@
-"""``oncelog transactions``: lists open transactions, shows what holds readers back and the history of an id, and ends
-transactions.
-"""
+"""``oncelog transactions``: lists transactions, shows which of them hold readers back and the history of an id, and
+ends transactions."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ def list_transactions(
 
 
 def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
-    """The ids with an open transaction whose outcome a database decides."""
+    """Those of the ids whose open transaction is in two-phase commit, where a database decides the outcome."""
     found = set()
     for name in transactional_ids:
         try:
@@ -99,7 +98,7 @@ def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
 
 
 def _state(text: str) -> str:
-    """A state under the name that brokers know, however it is capitalized."""
+    """The name of a transaction's state as brokers spell it, from a text in upper or lower case."""
     from oncelog.broker.coordinator.transaction.states import TransactionState
 
     labels = {state.label.lower(): state.label for state in TransactionState}
@@ -287,7 +286,8 @@ def fence(cluster: ConnectionOptions, transactional_ids: tuple[str, ...], force:
 
 
 def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[TransactionDescription]:
-    """Empty if coordinators cannot be asked; such brokers do not have two-phase commit."""
+    """The descriptions of the transactions; empty if coordinators cannot describe them, as in brokers that do not have
+    two-phase commit either."""
     try:
         return admin.describe_transactions(transactional_ids)
     except KafkaError as error:
@@ -435,7 +435,8 @@ async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIt
 
 
 def _row(record: Record) -> Row | None:
-    """A record of ``__transaction_state`` for display; None for an unknown kind. ``Dead`` is the tombstone."""
+    """A row for a record of ``__transaction_state``; None for an unknown kind of record. The state ``Dead`` stands for
+    a tombstone."""
     from oncelog.broker.coordinator.shown_records import transition
 
     found = transition(record)

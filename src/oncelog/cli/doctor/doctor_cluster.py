@@ -1,6 +1,6 @@
-"""The checks of ``oncelog doctor --bootstrap-server`` for risks to exactly-once in a cluster, oncelog or Apache Kafka.
+"""The checks of ``oncelog doctor --bootstrap-server``: risks to exactly-once in a cluster of oncelog or Apache Kafka.
 
-They only read. Something that the caller may not see is a finding too, and does not stop the other checks.
+The checks only read. If the user may not see something, that is a finding, too, and the other checks continue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60
-"""Kafka's default. A marker of Spark's sink is an offset, so its query must not pause for longer."""
+"""Kafka's default for the retention of committed offsets, in minutes. A marker of Spark's sink is a committed offset,
+so a query must not be stopped for longer."""
 SHORTEST_TRANSACTION_LIMIT_MS = 60_000
 LONG_TRANSACTION_LIMIT_MS = 60 * 60_000
 OLD_TRANSACTION_S = 300
@@ -31,7 +32,10 @@ KEEPS_PREPARED = 6
 
 
 def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:
-    """:param pause_min: the longest time that a query may be stopped."""
+    """The findings about a cluster.
+
+    :param pause_min: the longest time that a query may be stopped, in minutes.
+    """
     cluster = admin.describe_cluster()
     yield DoctorFinding(
         "cluster", f"{cluster.cluster_id}, {counted(len(cluster.nodes), 'node')}, controller {cluster.controller_id}"
@@ -68,9 +72,8 @@ _LATE = (
 
 
 def _features(admin: Admin) -> Iterator[DoctorFinding]:
-    """What the cluster's version can do, judged by its finalized features, because brokers do not report their
-    release.
-    """
+    """Report what the cluster's version can do, judged by its finalized features, because brokers do not report their
+    release."""
     features = admin.describe_features()
     if not features:
         yield warn(
@@ -97,7 +100,8 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
 
 
 def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
-    """Which ways of ``oncelog.atomic`` the cluster allows. An outbox and an inbox are possible on any."""
+    """Report which methods of ``oncelog.atomic`` the cluster allows; an outbox and an inbox are possible on any
+    cluster."""
     _, highest = admin.describe_api_versions().get(ApiKey.INIT_PRODUCER_ID, (0, -1))
     transactions = admin.describe_features().get("transaction.version")
     if highest >= KEEPS_PREPARED and transactions is not None and transactions.level >= 2:
@@ -257,7 +261,8 @@ def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
 
 
 def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) -> Iterator[DoctorFinding]:
-    """Transactions in which nothing was written for long, where coordinators cannot be asked whether they know them."""
+    """Warn about transactions in which nothing was written for long, if coordinators cannot list the transactions that
+    they know."""
     described = admin.describe_producers(partitions) if partitions else {}
     found = [
         (name, producer, (now_ms - producer.last_timestamp) / 1000)
@@ -299,7 +304,7 @@ def _groups(admin: Admin) -> Iterator[DoctorFinding]:
 
 
 def _led(topics: Iterable[TopicDescription]) -> list[TopicPartition]:
-    """The partitions that can be asked. The others are reported, without waiting until they have a leader again."""
+    """The partitions that have a leader. The others are reported, and no request waits for them."""
     return [
         TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions if part.leader >= 0
     ]

@@ -34,14 +34,14 @@ LITTLE_SPACE = 0.1
 FREE_SPACE = "free space: on a full disk partitions refuse records, and even oncelog topics delete needs a little room"
 LITTLE_SPACE_BYTES = 1 << 30
 _TIMEX_BYTES = 512
-"""More than any kernel's ``struct timex``."""
+"""The size of the buffer for ``struct timex``, larger than the structure of any kernel."""
 _TIME_ERROR = 5
 EARLIEST_S = 1_735_689_600
-"""2025: a clock that shows an earlier time was never set."""
+"""The beginning of 2025, in seconds since 1970; a clock that shows an earlier time was never set."""
 
 
 def codec() -> str:
-    """Which of the two record codecs runs, and why if it is the slower one."""
+    """Report which of the two record codecs is used, and the reason if it is the slower one."""
     return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
 
 
@@ -163,7 +163,7 @@ def _clock() -> DoctorFinding:
 
 
 def kept_in_step() -> bool | None:
-    """Whether something (NTP, PTP) keeps the kernel's clock in step; None if the kernel does not say."""
+    """Whether a service such as NTP or PTP keeps the kernel's clock synchronized; None if the kernel does not say."""
     if not sys.platform.startswith("linux"):
         return None
     answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # all zero, so modes = 0: adjtimex only reads
@@ -201,7 +201,8 @@ def _spark() -> Iterator[DoctorFinding]:
 
 
 def _plain(version: str) -> str:
-    """Without a platform's addition: ``3.5.4`` of its jars' ``3.5.4-amzn-0`` and its PySpark's ``3.5.4+amzn.0``."""
+    """A version without a platform's suffix: ``3.5.4`` for jars of version ``3.5.4-amzn-0`` and for a PySpark
+    ``3.5.4+amzn.0``."""
     return re.split(r"[-+]", version)[0]
 
 
@@ -213,7 +214,7 @@ def _spark_libraries(problem: str | None) -> DoctorFinding:
 
 
 def _spark_home(installed: str) -> DoctorFinding:
-    """The Spark that PySpark will start, with its own jars or those of SPARK_HOME, and a name for it."""
+    """Report which Spark PySpark will start: its own jars, or those of SPARK_HOME."""
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "").split()
     if arguments and arguments[-1] != "pyspark-shell":
         return bad(

@@ -1,7 +1,7 @@
-"""The checks of ``oncelog doctor --schema-registry``: a registry that does not answer, and ids in topics that it does
-not know.
+"""The checks of ``oncelog doctor --schema-registry``: whether the registry answers, and whether it knows the schema ids
+in topics.
 
-They only read: the last records of each partition of the topics that have a subject.
+The checks only read: the last records of each partition of the topics that have a subject.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ MAX_NAMED = 5
 
 
 def findings(access: RegistryAccess, cluster: ConnectionOptions | None) -> Iterator[DoctorFinding]:
-    """:param cluster: the cluster whose topics are checked; None to check only the registry."""
+    """The findings about a schema registry.
+
+    :param cluster: the cluster whose topics are checked; None to check only the registry.
+    """
     from oncelog.cli.shared.registry_option import registry
 
     with registry(access) as asked:

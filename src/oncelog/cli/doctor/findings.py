@@ -1,4 +1,4 @@
-"""One finding of ``oncelog doctor``: the state, whether it is good, and what to do."""
+"""A finding of ``oncelog doctor``: the check, what was found, whether that is good, and what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """``todo`` is empty if there is nothing to do."""
+    """One finding; ``todo`` is empty if there is nothing to do."""
 
     check: str
     found: str

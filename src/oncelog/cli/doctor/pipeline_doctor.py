@@ -1,4 +1,4 @@
-"""``oncelog pipeline doctor``: checkpoint, marker and log side by side, and what the next start will do."""
+"""``oncelog pipeline doctor``: compares checkpoint, marker and log, and predicts what the next start will do."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def doctor(
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
     It changes nothing. Exit status 1 if the query would be refused. With --pipeline, it also prints what the tables
-    hold, how their columns differ from the rows, which rights are missing, and which files tasks left behind; that also
-    before the first start, when there is no CHECKPOINT yet.
+    hold, how their columns differ from the rows, which rights are missing, and which files tasks left behind; it
+    does so before the first start, too, when there is no CHECKPOINT yet.
 
     \b
     Examples:
@@ -92,7 +92,10 @@ def doctor(
 
 
 def opened(checkpoint: str) -> Checkpoint:
-    """The checkpoint at a place. Raises OncelogError if there is none."""
+    """The checkpoint at a path or URL.
+
+    :raises OncelogError: there is none.
+    """
     found = _at(checkpoint)
     _check_folder(checkpoint)
     found.query_id()
@@ -100,7 +103,7 @@ def opened(checkpoint: str) -> Checkpoint:
 
 
 def _known(checkpoint: str, one: Pipeline | None) -> Checkpoint | None:
-    """The checkpoint; None before the first start of a pipeline."""
+    """The checkpoint; None if the pipeline has not started yet."""
     if one is not None and not _inner(checkpoint) and _at(checkpoint).is_new():
         return None
     return opened(checkpoint)
@@ -117,7 +120,8 @@ def _at(checkpoint: str) -> Checkpoint:
 
 
 def _group_of(one: Pipeline | None, checkpoint: Checkpoint) -> str:
-    """The group of a pipeline's topics, if its checkpoint does not remember it yet."""
+    """The group in which a pipeline's markers for topics are committed; empty if the checkpoint already records its
+    topics."""
     from oncelog.spark.options import parse_sink_options
     from oncelog.spark.pipeline.definition import TOPICS
     from oncelog.spark.sink.checkpoint import marker_group
@@ -131,10 +135,10 @@ def _group_of(one: Pipeline | None, checkpoint: Checkpoint) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FirstStart:
-    """A topic of a pipeline that has not run yet.
+    """What the first start of a pipeline will do with one of its topics.
 
-    :param partitions: None if there is no such topic.
-    :param creation: how the start creates it then.
+    :param partitions: the topic's number of partitions; None if the topic does not exist.
+    :param creation: how the start then creates the topic.
     """
 
     topic: str
@@ -187,7 +191,10 @@ def diagnoses(
 
 
 def _check_folder(checkpoint: str) -> None:
-    """:raises OncelogError: the checkpoint is a local folder that does not exist, or one that contains checkpoints."""
+    """Check that a local path is a checkpoint.
+
+    :raises OncelogError: the folder does not exist, or contains several checkpoints instead of being one.
+    """
     folder = Path(checkpoint)
     if ":" in checkpoint or (folder / "metadata").exists():
         return

@@ -1,4 +1,5 @@
-"""The tables of a pipeline, for ``oncelog pipeline doctor`` and ``clean``: the next start, and leftovers."""
+"""The tables of a pipeline, for ``oncelog pipeline doctor`` and ``clean``: what the next start will do with them, and
+what failed tasks left behind."""
 
 from __future__ import annotations
 
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from oncelog.spark.tables.options import TableOptions
 
 OLDER_THAN_H = 72
-"""Three days, as in Iceberg's removal of orphan files: no batch takes that long."""
+"""The minimum age in hours of files that are deleted: three days, as in Iceberg's removal of orphan files, because no
+batch takes that long."""
 
 
 def pipeline_of(file: Path, checkpoint: str) -> Pipeline:
-    """The pipeline of the file whose checkpoint this is: its folder has the pipeline's name.
+    """The pipeline of a file to which a checkpoint belongs: the only one, or the one whose name is that of the
+    checkpoint's folder.
 
     :raises ConfigError: there is none.
     """

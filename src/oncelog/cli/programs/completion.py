@@ -11,7 +11,7 @@ from oncelog.errors import OncelogError
 
 SHELLS = ("bash", "zsh", "fish")
 BEFORE = {"zsh": "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"}
-"""The lines that a shell needs first: a new .zshrc does not start zsh's own completion."""
+"""The lines that a shell's script begins with: zsh's own completion is not started by an empty .zshrc."""
 
 
 @click.command("completion")

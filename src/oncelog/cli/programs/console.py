@@ -101,7 +101,10 @@ def command(
 
 
 def need_console_packages() -> None:
-    """:raises OncelogError: the extra is not installed."""
+    """Check that the packages of the console are installed.
+
+    :raises OncelogError: the extra is not installed.
+    """
     need_packages("the console needs", NEEDED, "console")
 
 
@@ -120,9 +123,10 @@ async def _serve(
 
 
 def await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Wait for the end of standard input, a pipe from the broker's process, which closes however that process ends.
+    """Set ``ended`` when standard input ends, a pipe from the broker's process, which closes however that process ends.
 
-    It is read past its buffer, whose lock this thread would still hold when Python ends for another reason.
+    The descriptor is read without Python's buffer: this thread would otherwise still hold the buffer's lock when Python
+    exits for another reason.
     """
     while os.read(sys.stdin.fileno(), 4096):
         pass

@@ -1,7 +1,7 @@
-"""The console of ``oncelog serve --console``, and the registry of ``--schema-registry``: processes of their own.
+"""The processes that ``oncelog serve`` starts for ``--console`` and ``--schema-registry``.
 
-Using them costs the broker no time. They end with the broker, even if it is killed: their standard input is a pipe that
-only the broker holds open.
+As separate processes they take no time from the broker's event loop. They end with the broker, even if it is killed:
+their standard input is a pipe that only the broker holds open.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 
 
 def check_console(console: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
-    """Refuse, before the broker starts, a console that could not reach it.
+    """Check, before the broker starts, that a console could reach it.
 
-    :raises ConfigError: no address, or every listener encrypts.
+    :raises ConfigError: the address is not valid, or every listener encrypts.
     :raises OncelogError: packages are missing.
     """
     from oncelog.cli.programs.console import need_console_packages
@@ -36,7 +36,8 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 
 
 def check_registry(registry: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
-    """Refuse, before the broker starts, a schema registry that could not reach it, or would not require a login.
+    """Check, before the broker starts, that a schema registry could reach it, and that nobody else could reach the
+    registry without a login.
 
     :raises ConfigError: other machines could reach the address, or every listener encrypts or asks for a login.
     :raises OncelogError: packages are missing.
@@ -62,9 +63,8 @@ def beside(
     options: Sequence[str],
     console_options: Sequence[str],
 ) -> Iterator[None]:
-    """Run ``oncelog schema-registry`` and ``oncelog console``, each if it has an address, during the block, with these
-    ``options``; they print their own addresses. The console decodes by the registry, whatever port it got.
-    """
+    """A context in which ``oncelog schema-registry`` and ``oncelog console`` run, each if its address is given, with
+    ``options``; they print their own addresses. The console uses that registry, whatever port the registry got."""
     with ExitStack() as running:
         asked = _words("console", console, listeners, settings, [*options, *console_options]) if console else None
         if registry is not None:
@@ -77,7 +77,8 @@ def beside(
 
 @contextmanager
 def _passing_on(words: Sequence[str], console: Sequence[str] | None) -> Iterator[None]:
-    """Run the registry, and the console once the registry has said where it listens, or has failed to."""
+    """A context in which the registry runs, and the console, too, once the registry has printed its address or has
+    failed to start."""
 
     def pass_on(process: subprocess.Popen[str]) -> None:
         wanted = console

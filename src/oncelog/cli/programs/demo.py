@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FlightCount(click.ParamType[int]):
-    """A number of flights, or ``all``."""
+    """The type of an option that takes a number of flights, or ``all``."""
 
     name = "n|all"
 
@@ -139,7 +139,7 @@ def _need_packages() -> None:
 
 @contextlib.contextmanager
 def _display() -> Iterator[Display]:
-    """Shows bars on a terminal, else a line now and then, on standard error."""
+    """Progress bars on a terminal, otherwise a line now and then; both on standard error."""
     if not draws_progress():
         yield _Lines()
         return

@@ -1,6 +1,5 @@
-"""``oncelog lab``: flows of producers, transactions and readers, carried out for real, described step by step and
-drawn.
-"""
+"""``oncelog lab``: runs flows of producers, transactions and readers against a real broker, describes them step by step
+and draws them."""
 
 from __future__ import annotations
 
@@ -83,7 +82,8 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
 
 def _carry_out(flows: list[Flow], cluster: ConnectionOptions, *, skip_impossible: bool) -> list[Trace]:
-    """The traces, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
+    """Run the flows, print the trace of each as soon as it has ended, and return all traces. With ``skip_impossible``,
+    flows that cannot run on this cluster are left out."""
     from oncelog.apps.lab.flow_context import LabError
     from oncelog.apps.lab.flows import run
     from oncelog.apps.lab.trace import as_lines

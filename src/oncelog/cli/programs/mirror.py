@@ -1,4 +1,5 @@
-"""``oncelog mirror``: copies one cluster to another, live, each transaction completely or not at all."""
+"""``oncelog mirror``: copies topics of one cluster to another while records are written, each transaction completely or
+not at all."""
 
 from __future__ import annotations
 
@@ -104,8 +105,9 @@ def command(
     transaction of the source whole or not at all. Groups' offsets are translated exactly and set on the target as long
     as the group is not active there. Killed at any point, the same command continues where the last transaction ended.
 
-    Before a switch-over stop the producers of the source, or revoke their rights: --switch-over waits for their
-    records, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
+    Before a switch-over stop the producers of the source, or revoke their rights: --switch-over waits until their
+    records are copied, not until they stop. With --once and --switch-over the exit status is 130 if the command was
+    interrupted before everything was copied.
 
     \b
     Examples:
@@ -170,7 +172,10 @@ async def _run(
 
 
 def _say_end(done: bool, *, once: bool, switch_over: bool) -> None:
-    """:raises click.Abort: it was stopped before the awaited state was reached."""
+    """Report how the mirror ended.
+
+    :raises click.Abort: it was stopped before it had reached what --once or --switch-over waits for.
+    """
     if switch_over and done:
         remark("the target has everything: start producers and consumers there")
     elif not done:
@@ -181,7 +186,8 @@ def _say_end(done: bool, *, once: bool, switch_over: bool) -> None:
 
 @contextmanager
 def _stop_asked() -> Iterator[asyncio.Event]:
-    """Set by Ctrl-C or SIGTERM, which let the round end; a second one interrupts it."""
+    """A context with an event that Ctrl-C or SIGTERM sets, so that the mirror ends after the round; a second signal
+    interrupts the round."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     task = asyncio.current_task()
@@ -212,7 +218,8 @@ async def _rounds(
     switch_over: bool,
     as_json: bool,
 ) -> bool:
-    """Run rounds until there is a reason to end; returns whether that was reached, as opposed to a requested stop."""
+    """Run rounds until what --once or --switch-over waits for is reached (returns True), or until a stop is requested
+    (returns False)."""
     goal = await mirror.stable_ends() if once else None
     records = size_bytes = 0
     while not stop.is_set():

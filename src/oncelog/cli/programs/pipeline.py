@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DATA = Path("oncelog-data")
 LISTEN = "127.0.0.1:0"
 JVM_ENDS_SECONDS = 10
-"""How long a JVM that has stopped answering may take to end."""
+"""How long a JVM that has stopped answering may take to end, in seconds."""
 
 
 @click.group("pipeline")
@@ -175,8 +175,8 @@ def _assignments(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _checkpoints(given: str) -> str:
-    """The place of all checkpoints. A local folder is created, so that one that cannot be is refused before Spark
-    starts."""
+    """The folder or URL that contains all checkpoints. A local folder is created, so that a folder that cannot be
+    created is refused before Spark starts."""
     if "://" in given:
         return given
     folder = Path(given).resolve()
@@ -272,9 +272,10 @@ def _run(
 
 @contextlib.contextmanager
 def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
-    """Spark's JVM may be killed: with this process, which was asked to stop, or because the machine has no memory left.
+    """A context in which Spark's JVM may end: together with this process, which was asked to stop, or killed because
+    the machine has no memory left.
 
-    :raises OncelogError: it ended or never started without a request.
+    :raises OncelogError: the JVM ended without such a request, or never started.
     """
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException, PySparkRuntimeError
@@ -313,7 +314,8 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
 
 
 def _why_java_ended(log: Path, begin: int) -> str:
-    """The exception that ended a JVM, in the part of its log from this position on; empty if there is none."""
+    """The message of the exception that ended a JVM, from its log after the position ``begin``; empty if there is
+    none."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
@@ -324,17 +326,18 @@ def _why_java_ended(log: Path, begin: int) -> str:
 
 
 def _not_twice(record: logging.LogRecord) -> bool:
-    """The command ends with the refusal as its error."""
+    """A filter that drops the log's record of a refusal, because the command ends with the refusal as its error."""
     return record.levelno < logging.ERROR
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """py4j prints the traceback of each call that a JVM did not answer; :func:`_jvm_may_end` reports it once."""
+    """A filter that drops what py4j logs: a traceback of each call that a JVM did not answer. :func:`_jvm_may_end`
+    reports the JVM's end once."""
     return Path(record.pathname).parent.name != "py4j"
 
 
 def _jvm_ended(within_seconds: float) -> bool:
-    """Whether the JVM that this process starts has ended, or has not started yet."""
+    """Whether the JVM of this process ends within the given seconds, or was never started."""
     from oncelog.spark.private_apis import driver
 
     process = driver.java_process()
@@ -349,7 +352,8 @@ def _jvm_ended(within_seconds: float) -> bool:
 
 @contextlib.contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """Set by SIGTERM or Ctrl-C: the queries then stop where they are, and a later run continues."""
+    """A context with an event that SIGTERM or Ctrl-C sets; the queries then stop where they are, and a later run
+    continues."""
     stop = threading.Event()
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -365,7 +369,7 @@ class Show(Protocol):
 
 @contextlib.contextmanager
 def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]:
-    """Count what the run does, and serve the metrics if an address is given."""
+    """A context with the metrics of a run, which are served over HTTP if an address is given."""
     from oncelog.spark.pipeline.series import PipelineSource
 
     source = PipelineSource(names)
@@ -388,7 +392,8 @@ def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]
 
 @contextlib.contextmanager
 def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
-    """Report each batch, and at the end the outcome of the pipelines, to a console, if one is given."""
+    """A context that reports each batch, and at the end the outcome of the pipelines, to a console, if its address is
+    given."""
     if console is None:
         yield lambda progress: None
         return
@@ -411,7 +416,8 @@ def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
 
 @contextlib.contextmanager
 def _shown(as_json: bool) -> Iterator[Show]:
-    """How each batch is shown: as a JSON line, as a bar per pipeline on a terminal, else as a plain line."""
+    """A context with the function that shows each batch: as a JSON line, as a bar for each pipeline on a terminal, or
+    as a plain line."""
     if as_json:
         yield lambda progress: click.echo(progress.as_json())
     elif draws_progress():

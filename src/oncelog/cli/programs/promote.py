@@ -1,4 +1,4 @@
-"""``oncelog promote``: a data folder becomes an Apache Kafka node."""
+"""``oncelog promote``: turns a data folder into the storage of an Apache Kafka node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from oncelog.runtime.shown import show_time
 
 MIB = 1024 * 1024
 _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
-"""The folder of a partition whose topic was deleted, until its files are removed."""
+"""The name of a deleted partition's folder, which exists until its files are removed."""
 
 
 @click.command("promote")
@@ -137,9 +137,9 @@ def command(
 
 
 def check_with_kafka(plan: PromotionPlan, kafka: Path) -> int:
-    """How many records Kafka's own dump tool reads in the snapshot: all of them.
+    """Check that Kafka's own dump tool reads every record of the snapshot; returns their number.
 
-    :raises PromotionError: it cannot be run, or reads others than were written.
+    :raises PromotionError: the tool cannot be run, or reads other records than were written.
     """
     from oncelog.spark.java import find_java
 
@@ -189,7 +189,8 @@ def _show(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
 
 
 def not_taken_over(names: Sequence[str]) -> list[str]:
-    """The data that is in the data folder and not in the target; the partitions of deleted topics are only counted."""
+    """The names of the data in the data folder that is not in the target; partitions of deleted topics are only
+    counted."""
     deleted = [name for name in names if _DELETED.fullmatch(name)]
     kept = [name for name in names if not _DELETED.fullmatch(name)]
     return kept + ([f"{counted(len(deleted), 'partition')} of deleted topics"] if deleted else [])

@@ -51,9 +51,9 @@ def command(
     A fault has a name, an API, and conditions on the request: topic, partition, transactional_id, group, client_id,
     version; times=N (or always), skip=N, probability=P.
 
-    Clients speak plain text to it; their own logins (SASL) pass through, and with --set security.protocol=SSL on to a
-    listener that encrypts. With a login of its own, or a client certificate, it listens on this machine only, and its
-    clients need the login that it generates and prints at its start.
+    Clients speak plain text to the proxy; their own logins (SASL) pass through. With --set security.protocol=SSL the
+    proxy connects to a listener that encrypts. If the proxy has a login of its own, or a client certificate, it listens
+    on this machine only, and its clients need the login that it generates and prints when it starts.
 
     \b
     Examples:

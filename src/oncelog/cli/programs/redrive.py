@@ -176,7 +176,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
 
 
 def _show(one: Decided, *, as_json: bool) -> None:
-    """One dead letter of a dry run."""
+    """Show what a dry run would do with one dead letter."""
     from oncelog.apps.redrive.dead_letters import origin_error
 
     record, dead_letter, error = one.record, one.dead_letter, origin_error(one.record)

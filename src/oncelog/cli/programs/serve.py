@@ -164,7 +164,10 @@ def _check_beside(
     listeners: Sequence[Listener],
     settings: Mapping[str, str],
 ) -> None:
-    """:raises ConfigError: the console or the registry could not run beside the broker."""
+    """Check that the console and the schema registry, if requested, can run next to the broker.
+
+    :raises ConfigError: one of them could not.
+    """
     if console is not None:
         from oncelog.cli.programs.console_beside import check_console
 
@@ -178,7 +181,8 @@ def _check_beside(
 
 
 def _from_file(text: str) -> str:
-    """``@FILE`` stands for the file's content, so that a password need not be among a process's arguments."""
+    """The content of FILE for ``@FILE``, any other text unchanged; a password in a file is not among a process's
+    arguments."""
     if not text.startswith("@"):
         return text
     try:

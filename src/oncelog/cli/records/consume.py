@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 REPORT_AFTER_S = 10
-"""After this time without a partition, and without an error, a member of a group prints possible reasons; it is longer
-than the first rebalance of a group takes. After this time without a record, ``consume`` prints what open transactions
-hold back.
+"""The time in seconds after which ``consume`` explains why it shows nothing.
+
+A member of a group without a partition prints possible reasons; the first rebalance of a group takes less time than
+this. Without a new record, ``consume`` prints what open transactions hold back.
 """
 
 
@@ -191,7 +192,8 @@ def _line(
 
 @contextmanager
 def _decoding(access: RegistryAccess) -> Iterator[Decoding | None]:
-    """How keys and values are decoded, if a registry is named; at the end it prints pending remarks."""
+    """A context with the decoder of keys and values, None if no registry is named; at its end it reports how many
+    values were not decoded."""
     if not access:
         yield None
         return
@@ -253,7 +255,7 @@ def _consume(
 def _bounds(
     admin: Admin, what: ConsumeRange, names: list[TopicPartition], read_committed: bool
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
-    """Where to begin, and where to stop, if anywhere."""
+    """The offsets at which reading begins, and those at which it stops, or None if it does not stop at an offset."""
 
     def offsets(time_ms: int) -> dict[TopicPartition, int]:
         if time_ms == LATEST and read_committed:
@@ -269,11 +271,11 @@ def _bounds(
 
 
 class _Quiet:
-    """The time without a new record. After a while it reports what open transactions hold back, which otherwise looks
-    like records that do not exist.
+    """Measures the time without a new record. After a while it reports which open transactions hold records back; to
+    the user this otherwise looks as if there were no records.
 
-    :param partitions: empty if the reader sees open transactions.
-    :param timeout_s: after this time the reader stops; None if it does not.
+    :param partitions: empty if the reader sees the records of open transactions.
+    :param timeout_s: the time without a record after which reading stops; None for no limit.
     """
 
     def __init__(
@@ -286,7 +288,7 @@ class _Quiet:
         self._reported = not partitions
 
     def passed(self, found: bool) -> bool:
-        """Whether the timeout has passed.
+        """Note whether records have arrived; returns whether the timeout has passed without any.
 
         :param found: whether records have just arrived.
         """
@@ -310,7 +312,8 @@ class _Quiet:
 
 
 class _NotAssigned:
-    """Reports that a group has no partition for its member yet: otherwise that looks like a topic without records."""
+    """Reports that a group's member has been assigned no partition for some time; to the user this otherwise looks like
+    a topic without records."""
 
     def __init__(self, servers: Sequence[str], group: str) -> None:
         self._servers = servers
@@ -333,9 +336,8 @@ class _NotAssigned:
 
 @contextmanager
 def _given_back_unless_shown(consumer: Consumer, records: Sequence[ConsumerRecord[Any, Any]]) -> Iterator[None]:
-    """If the block fails (a full disk, a closed pipe, a registry that is gone), return to the first of the records:
-    records that were not shown must not be committed.
-    """
+    """A context for printing records: if it fails (a full disk, a closed pipe, a registry that is gone), the consumer
+    seeks back to the first of the records, because records that were not shown must not be committed."""
     try:
         yield
     except BaseException:
@@ -378,8 +380,8 @@ def _answers(
 
 
 def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
-    """Whether every partition that is assigned is at its end; a member that has none yet is not. A partition created
-    since then was empty: its end is 0."""
+    """Whether the consumer has partitions and has reached the end of each of them. A partition that did not exist when
+    the ends were determined has the end 0."""
     assigned = consumer.assignment()
     try:
         return bool(assigned) and all(consumer.position(name) >= ends.get(name, 0) for name in assigned)
@@ -390,9 +392,8 @@ def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:
 def _stay_at_ends(
     consumer: Consumer, found: Mapping[TopicPartition, Sequence[Any]], ends: Mapping[TopicPartition, int]
 ) -> None:
-    """Return to the end position where records after it were fetched: records that were not shown must not be
-    committed.
-    """
+    """Seek back to the end where records after it were fetched, because records that are not shown must not be
+    committed."""
     for name, records in found.items():
         end = ends.get(name, 0)
         if records and records[-1].offset >= end:

@@ -14,7 +14,7 @@ POLL_MS = 500
 
 @dataclass(frozen=True, slots=True)
 class ConsumeRange:
-    """The start and end of a read; ``timeout`` in seconds without a record, ``until_ms`` a timestamp of records."""
+    """What to read, and where to stop; ``timeout`` in seconds without a record, ``until_ms`` a timestamp of records."""
 
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
@@ -26,7 +26,7 @@ class ConsumeRange:
 
     @property
     def ends(self) -> bool:
-        """Whether to stop at an offset of each partition."""
+        """Whether reading stops at a given offset of each partition."""
         return self.to_end or self.until_ms is not None
 
 
@@ -37,7 +37,8 @@ def bounds(
     at_start: Mapping[TopicPartition, int],
     at_until: Mapping[TopicPartition, int] | None,
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
-    """The offsets to begin at, and to stop at, if any, from the answers of ListOffsets."""
+    """The offsets at which reading begins, and those at which it stops (None if it does not), from the answers of
+    ListOffsets."""
     starts = offsets_of(what.start, at_start, first, end)
     if at_until is not None:
         return starts, offsets_of(LogPlace(PositionKind.TIME), at_until, first, end)

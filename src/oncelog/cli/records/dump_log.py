@@ -165,7 +165,7 @@ def _shown(value: Any) -> str:
 
 
 def entry_fields(entry: Entry) -> Fields:
-    """The entry under the names of Kafka's dump tool."""
+    """The fields of an entry, named as in the output of Kafka's dump tool."""
     match entry:
         case BatchEntry():
             return _batch_fields(entry)
@@ -289,7 +289,7 @@ _KINDS: dict[type, str] = {
 
 
 def _decoder(path: Path) -> Decoder | None:
-    """The decoder for the partition in the folder's name."""
+    """The decoder for records of an internal topic, chosen by the name of the file's folder; None for other topics."""
     partition = parse_partition_folder(path.absolute().parent.name)
     return None if partition is None else _DECODERS.get(partition.topic)
 

@@ -1,4 +1,4 @@
-"""``oncelog produce``: lines of standard input become records."""
+"""``oncelog produce``: writes lines of standard input as records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ AS_THEY_ARE = Encoders()
 
 @dataclass
 class SendCounts:
-    """The outcome of the records sent; written on the client's thread, one record at a time."""
+    """Counts the outcomes of the records sent; written on the client's thread, one record at a time."""
 
     sent: int = 0
     acknowledged: int = 0
@@ -123,8 +123,8 @@ def command(
 ) -> None:
     """Write each line of standard input as a record, and report at the end how many were acknowledged.
 
-    The properties of --config and --set are the producer's (acks, enable.idempotence, compression.type, ...); what
-    contradicts itself is refused before anything is sent.
+    The properties of --config and --set are the producer's (acks, enable.idempotence, compression.type, ...);
+    properties that contradict each other are refused before anything is sent.
 
     Without --null-marker (KIP-810), no value is null: an empty line is an empty value. In --json-lines, null is null.
 
@@ -176,7 +176,7 @@ def command(
 
 
 class _Run:
-    """Sends one input to one topic."""
+    """Sends the records of one input to one topic, and counts the outcomes."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class _Run:
             self._producer.flush()
 
     def send_in_transactions(self, items: Iterator[tuple[int, ProducedLine]], size: int | None) -> None:
-        """Send in transactions of ``size`` records, or one of all; an error aborts the open one."""
+        """Send the records in transactions of ``size`` records, or all in one; an error aborts the open transaction."""
         waiting = next(items, None)
         while waiting is not None:
             count = 0
@@ -219,8 +219,8 @@ class _Run:
             self._counts.transactions += 1
 
     def _next(self, items: Iterator[tuple[int, ProducedLine]]) -> tuple[int, ProducedLine] | None:
-        """The next item. If the input is malformed, records read before are in the log before the transaction is
-        aborted."""
+        """The next record of the input and its size. If the input is malformed, the records before are flushed first,
+        so that they are in the log when the transaction is aborted."""
         try:
             return next(items, None)
         except InputError:
@@ -246,7 +246,7 @@ class _Run:
 
 
 def _header(text: str, null_marker: str | None) -> tuple[str, bytes | None]:
-    """A header as the option gives it, with every character of its value."""
+    """A header from the option's NAME=VALUE; the value is taken unchanged, with all spaces."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ConfigError(f"--header takes NAME=VALUE, not {text!r}; a null is NAME=TEXT with --null-marker TEXT")
@@ -301,7 +301,7 @@ def _check_topic(cluster: ConnectionOptions, topic: str, partition: int | None) 
 
 
 def _size(source: BinaryIO) -> int | None:
-    """The size of the input if it is a file."""
+    """The size of the input in bytes if it is a file, otherwise None."""
     try:
         status = os.fstat(source.fileno())
     except OSError:
@@ -310,7 +310,7 @@ def _size(source: BinaryIO) -> int | None:
 
 
 def _encoders(access: RegistryAccess, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
-    """The serializers that the schema options select; registers a schema from a file."""
+    """The functions that encode keys and values as the schema options say; a schema from a file is registered."""
     if key_schema is None and value_schema is None:
         return AS_THEY_ARE
     asked = registry(access)
@@ -325,7 +325,8 @@ def _encoders(access: RegistryAccess, topic: str, key_schema: str | None, value_
 def _line_items(
     source: Iterable[bytes], separator: str | None, null_marker: str | None, encoders: Encoders
 ) -> Iterator[tuple[int, ProducedLine]]:
-    """Lines without their line ends; split into key and value at a separator, which may have escapes."""
+    """The records of lines of text, each with the size of its line. A line is split into key and value at a separator,
+    in which escapes are allowed."""
     mark = None if separator is None else unescaped(separator)
     null = None if null_marker is None else null_marker.encode()
     for number, line in enumerate(source, start=1):
@@ -343,7 +344,8 @@ def _line_items(
 
 
 def _line_bytes(text: bytes, number: int, null: bytes | None, encode: Encode | None) -> bytes | None:
-    """A part of a line: null, the text unchanged, or JSON encoded by its schema."""
+    """The bytes of a line's key or value: None for the null marker, the text unchanged, or JSON encoded by its
+    schema."""
     if text == null:
         return None
     if encode is None:
@@ -374,13 +376,13 @@ _MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
 _ONLY_OF_CONSUME = frozenset(
     {"topic", "offset", "timestamp_type", "key_schema", "value_schema", "key_problem", "value_problem"}
 )
-"""Members that ``oncelog consume --json`` writes and that are ignored here."""
+"""Members that ``oncelog consume --json`` writes and that ``oncelog produce --json-lines`` ignores."""
 
 
 def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> ProducedLine:
-    """The record in one JSON line; accepts what ``oncelog consume --json`` writes.
+    """The record in one line of JSON, in the format of ``oncelog consume --json``.
 
-    :raises InputError: no JSON, no object, an unknown member, or one of the wrong type.
+    :raises InputError: the line is not JSON, not an object, or has a member that is unknown or of the wrong type.
     """
     try:
         fields = json.loads(line)
@@ -418,9 +420,8 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
 
 
 def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoders) -> Headers:
-    """Headers without those that name the schema of a key or value that is encoded here, or that was decoded before:
-    they do not describe the new bytes.
-    """
+    """Remove the headers that name the schema of a key or value, if it is encoded here or was decoded by ``consume``:
+    they do not describe the new bytes."""
     new_key = encoders.key is not None or "key_schema" in fields
     new_value = encoders.value is not None or "value_schema" in fields
     if not (new_key or new_value):
@@ -433,7 +434,7 @@ def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoder
 
 
 def _json_headers(given: Any, number: int) -> Headers:
-    """An object, or a list of pairs if a name occurs twice."""
+    """The headers of a record in JSON: an object, or a list of pairs, because a name may occur twice."""
     pairs = list(given.items()) if isinstance(given, dict) else given or []
     if not isinstance(pairs, list) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise InputError(f"line {number} of the input: headers must be an object, or a list of [name, value]")
@@ -444,7 +445,7 @@ def _json_headers(given: Any, number: int) -> Headers:
 
 
 def _message_name(fields: dict[str, Any], part: str) -> str | None:
-    """The message of a Protobuf file that a key or value has, in the notation of ``consume --json``."""
+    """The name of the Protobuf message of a key or value, as ``consume --json`` writes it; None if there is none."""
     schema = fields.get(f"{part}_schema")
     if not schema:
         return None
@@ -455,9 +456,8 @@ def _message_name(fields: dict[str, Any], part: str) -> str | None:
 
 
 def _json_bytes(given: Any, number: int, encode: Encode | None = None, message: str | None = None) -> bytes | None:
-    """The bytes of a JSON value: encoded by its schema, if it has one; otherwise a string as UTF-8, ``{"base64": ...}``
-    as its bytes, anything else as compact JSON. Null is null.
-    """
+    """The bytes of a JSON value: encoded by its schema, if there is one; otherwise a string as UTF-8, ``{"base64":
+    ...}`` as the bytes that it encodes, anything else as compact JSON. Null stays null."""
     if given is None:
         return None
     if encode is not None:

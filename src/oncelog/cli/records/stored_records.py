@@ -29,10 +29,11 @@ HEADINGS = ("PARTITION:OFFSET", "OUTCOME", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-I
 async def show_outcomes(
     config: AdminConfig, what: ConsumeRange, *, null: str | None, decoding: Decoding | None
 ) -> None:
-    """Show records until there is a reason to stop, or a signal cancels this.
+    """Show stored records until a limit of ``what`` is reached, or a signal cancels the task.
 
-    :param null: stands for null in lines of text; None for lines of JSON.
-    :param decoding: for keys and values with schemas; those of internal topics have fields of their own.
+    :param null: the text for null in lines of text; None for lines of JSON.
+    :param decoding: decodes keys and values by their schemas, except in internal topics, whose records are shown as
+        fields.
     """
     task = asyncio.current_task()
     if task is not None:
@@ -57,7 +58,7 @@ async def show_outcomes(
 
 
 async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
-    """Stored records of the partitions in turn, until there is a reason to stop."""
+    """The stored records of the partitions, partition by partition, until a limit of ``what`` is reached."""
     names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
 
     async def offsets(time_ms: int) -> dict[TopicPartition, int]:

@@ -229,7 +229,8 @@ def copy(
 
 
 def _same_logins(cluster: ConnectionOptions, dest_config: Path | None) -> Mapping[str, str]:
-    """The source's properties for the destination, unless it has a file of its own."""
+    """The source's connection properties, to be used for the destination; empty if the destination has a file of its
+    own."""
     return {} if dest_config is not None else dict(cluster.properties)
 
 

@@ -17,7 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def ends_with_2_if_unchecked(function: Function) -> Function:
-    """If the check cannot be carried out, print why in one line and end with status 2."""
+    """A decorator for commands: if the check cannot be carried out, print the reason in one line and exit with status
+    2."""
 
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The names that shells complete: topics, groups, transactional ids.
+"""The names that a shell completes: topics, groups, transactional ids.
 
-Called by the commands' options while a shell completes a line. A broker that does not answer at once completes nothing.
+The shell calls the completers of the commands' options. If the broker does not answer at once, nothing is completed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomp
 
 
 def complete_topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Topics; internal ones once their underscores are typed."""
+    """The names of topics that begin with the typed text; internal topics only if that begins with an underscore."""
     return _names(context, lambda admin: admin.list_topics(internal=incomplete.startswith("_")), incomplete)
 
 
@@ -56,7 +56,8 @@ def complete_transactional_ids(
 
 
 def complete_resources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names that fit the argument before: topics, groups, or brokers by number and ``default``."""
+    """The names of resources of the kind that the previous argument gives: topics, groups, or brokers by number and
+    ``default``."""
     match context.params.get("kind"):
         case "topic":
             return complete_topics(context, parameter, incomplete)

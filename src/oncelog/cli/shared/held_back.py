@@ -1,4 +1,5 @@
-"""Which open transactions hold back readers, in sentences for people: for ``consume`` and ``transactions``."""
+"""Describes, in sentences for people, which open transactions hold readers back; for ``consume`` and
+``transactions``."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ MAX_NAMED = 5
 
 
 def held_back(admin: Admin, partitions: Iterable[TopicPartition]) -> list[str]:
-    """One sentence for each partition in which an open transaction hides records from read_committed readers: since
-    when, which transaction, and the command that shows more."""
+    """One sentence for each partition in which an open transaction hides records from read_committed readers: which
+    offsets, which transaction, since when, and the command that shows more."""
     wanted = dict.fromkeys(partitions, LATEST)
     stable = admin.list_offsets(wanted, read_committed=True) if wanted else {}
     ends = admin.list_offsets(wanted) if wanted else {}
@@ -60,7 +61,7 @@ def _cause(name: TopicPartition, producer: ProducerState | None, unfinished: Seq
 
 
 def unfinished_transactions(admin: Admin) -> list[TransactionDescription]:
-    """The transactions that coordinators know as open, the oldest first; without those that end meanwhile."""
+    """The open transactions that coordinators know, the oldest first; those that end meanwhile are left out."""
     found: list[TransactionDescription] = []
     for listed in admin.list_transactions(states=UNFINISHED):
         try:

@@ -1,7 +1,8 @@
-"""Which cluster a command talks to, and how: the options that every client command has.
+"""The options with which client commands select a cluster and connect to it.
 
-Called by the client commands through :func:`cluster_options`. An address given with ``--bootstrap-server`` wins over
-``bootstrap.servers`` of ``--set`` and ``--config``, that over the environment, that over 127.0.0.1:9092.
+Called by the client commands through :func:`cluster_options`. An address given with ``--bootstrap-server`` takes
+precedence over ``bootstrap.servers`` in ``--set`` and ``--config``, this over the environment variable, and this over
+127.0.0.1:9092.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def text(given: str) -> str:
 
 MAX_NAMED = 5
 LONGEST_S = 10 * 365 * 86_400
-"""Ten years: a longer timeout is as good as none."""
+"""The longest timeout that an option accepts, ten years in seconds; a longer one would be as good as none."""
 
 
 class Seconds(click.FloatRange):
@@ -61,18 +62,21 @@ class Seconds(click.FloatRange):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
-    """The properties to connect with, including ``bootstrap.servers``, and whether to answer in JSON."""
+    """The properties with which a command connects, including ``bootstrap.servers``, and whether it prints JSON."""
 
     properties: Mapping[str, str]
     as_json: bool
 
     def settings(self, kind: type[Settings], **more: str | None) -> Settings:
-        """The settings of a client; ``more`` adds properties, with ``_`` for ``.``, if they have a value."""
+        """The settings of a client.
+
+        :param more: further properties, named with ``_`` instead of ``.``; None leaves one out.
+        """
         added = {name.replace("_", "."): value for name, value in more.items() if value is not None}
         return kind.from_properties({**self.properties, **added})
 
     def admin_settings(self) -> AdminConfig:
-        """The properties that an admin client also has."""
+        """The settings of an admin client, from those properties that admin clients have."""
         from oncelog.client.core.config import AdminConfig, known_properties
 
         known = known_properties(AdminConfig)
@@ -87,14 +91,14 @@ class ConnectionOptions:
 
 
 def cluster_options(command: Function) -> Function:
-    """Add the options, and pass them to the command as its argument ``cluster``."""
+    """A decorator that adds the connection options to a command and passes them as its argument ``cluster``."""
     fallback = f"${ENVIRONMENT} or {DEFAULT_ADDRESS}"
     return _options(command, fallback, lambda: os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
 
 
 def optional_cluster_options(command: Function) -> Function:
-    """Like :func:`cluster_options` for a command that can do without: then there is no address and no
-    ``bootstrap.servers``."""
+    """Like :func:`cluster_options`, for a command that can run without a cluster: without an address, the properties
+    have no ``bootstrap.servers``."""
     return _options(command, "a broker of its own, in memory", lambda: None)
 
 
@@ -137,9 +141,9 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
 
 
 def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartition], str]:
-    """The partitions that have a leader, and a sentence about the others, whose offsets are unknown.
+    """The partitions that have a leader, and a sentence about the others, whose offsets cannot be requested.
 
-    A partition that does not exist counts as led: the request about it says so.
+    A partition that does not exist is among the first; the next request reports that it does not exist.
     """
     topics = sorted({name.topic for name in names})
     leaderless = {
@@ -155,7 +159,8 @@ def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartit
 
 
 def partition_numbers(texts: tuple[str, ...]) -> dict[str, list[int] | None]:
-    """Topics with the partitions named, None for all, from a repeated ``--topic TOPIC`` or ``TOPIC:0,1,2``."""
+    """The chosen partitions by topic, None for all partitions, from repeated options ``--topic TOPIC`` or ``--topic
+    TOPIC:0,1,2``."""
     found: dict[str, list[int] | None] = {}
     for text in texts:
         topic, separator, numbers = text.partition(":")

@@ -1,6 +1,6 @@
-"""How commands show things: aligned tables, JSON lines, progress on a terminal.
+"""How commands print: aligned tables, JSON lines, progress on a terminal.
 
-Called by the commands. Results go to standard output, progress and remarks to standard error, progress only if that
+Called by the commands. Results go to standard output; progress and remarks go to standard error, progress only if that
 is a terminal and rich is installed.
 """
 
@@ -26,17 +26,14 @@ Advance = Callable[[int, str], None]
 
 
 def show_json(value: Any) -> None:
-    """One line of JSON."""
+    """Print a value as one line of JSON."""
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that its ``finally`` removes what it has created
-    elsewhere.
-
-    A signal that is ignored (``nohup``) stays ignored.
-    """
+    """A context in which SIGTERM and SIGHUP interrupt the program as Ctrl-C does, so that its ``finally`` blocks remove
+    what it has created in a cluster. A signal that is ignored (``nohup``) stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -64,9 +61,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table with columns as wide as needed; numbers are aligned right. Names that clients chose are shown on one
-    line.
-    """
+    """Print a table whose columns are as wide as needed, with numbers aligned right. A name chosen by a client is
+    printed on one line."""
     cells = [["-" if cell is None else show_text(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [headings, *cells]) for column in range(len(headings))]
     numeric = [all(isinstance(row[column], int | None) for row in rows) for column in range(len(headings))]
@@ -79,7 +75,8 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Sequence[str], empty: str) -> None:
-    """A table of the named fields, or all fields as one JSON array; ``empty`` is the remark if there are no rows."""
+    """Print rows as a table of the named fields, or as one JSON array with all fields. Without rows, a table is
+    replaced by the remark ``empty``."""
     if as_json:
         show_json([dict(row) for row in rows])
     elif rows:
@@ -91,7 +88,7 @@ def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Seq
 
 
 def check_writable(option: str, path: Path) -> None:
-    """Refuse, before the work begins, a file that could not be written at its end.
+    """Check that a file can be written, before the work whose result it will contain begins.
 
     :raises ConfigError: it cannot be written, or its folder cannot be created.
     """
@@ -119,7 +116,8 @@ def draws_progress() -> bool:
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar on standard error during the block: ``advance(amount, text)``; does nothing if bars cannot be shown."""
+    """A context with a progress bar on standard error, moved by ``advance(amount, text)``; without a terminal or rich,
+    ``advance`` does nothing."""
     if not draws_progress():
         yield lambda amount, text: None
         return

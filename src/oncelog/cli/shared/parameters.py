@@ -1,4 +1,4 @@
-"""Types of parameters that every command has, or that ``serve`` has, which starts without the client's options."""
+"""Types of command-line parameters that ``serve`` uses, too; this module therefore imports nothing of the clients."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ def in_utf8(command: click.Command) -> click.Command:
 
 
 class PropertiesFile(click.Path):
-    """A properties file, as a ``Path``, whose module takes 3 ms to import and is imported for a file that is given.
-    ``--config`` of Kafka's own tools takes a property itself: for such an argument the error names our option for
-    properties.
+    """The type of an option that takes a properties file, as a ``Path``.
+
+    ``pathlib`` takes 3 ms to import, so it is imported only if a file is given. ``--config`` of Kafka's own tools takes
+    a property instead: for such an argument the error names the option that takes properties here.
     """
 
     def __init__(self) -> None:

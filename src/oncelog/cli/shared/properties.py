@@ -1,4 +1,4 @@
-"""Properties given to a command: from a file (``--config``) and one by one (``--set``), the latter winning.
+"""Properties given to a command: in a file (``--config``) and one by one (``--set``); ``--set`` takes precedence.
 
 Called by every command that has the two options.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def given_properties(config: Path | None, assignments: Iterable[str]) -> dict[str, str]:
-    """Names and values as texts.
+    """The properties by name, with their values as text.
 
     :raises ConfigError: the file cannot be read, or an assignment is not NAME=VALUE.
     """

@@ -1,6 +1,6 @@
-"""A record as a line: plain, JSON, or by a format string such as kcat takes.
+"""Formats a record as a line: as plain text, as JSON, or by a format string like kcat's.
 
-Called by ``consume``. Keys and values of the coordinators' own topics are decoded, as ``dump-log`` does.
+Called by ``consume``. Keys and values of the coordinators' topics are decoded, as in ``dump-log``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oncelog.types import INTERNAL_TOPICS
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
 Line = Callable[[Any], bytes]
-"""Formats a record of the client or of a log for output."""
+"""A function that formats a record of the client or of a log as a line of output."""
 
 _TOKEN = re.compile(r"%(.)|\\(x[0-9a-fA-F]{2}|.)|([^%\\]+)|([%\\]$)", re.DOTALL)
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[ntr0\\])")
@@ -39,10 +39,10 @@ FORMAT_HELP = (
 
 
 def by_format(text: str, null: str | None = None) -> Line:
-    """Lines by a format string: kcat's letters, and \\n, \\t, \\r, \\0, \\xNN.
+    """A function that formats a record by a format string: kcat's letters, and \\n, \\t, \\r, \\0, \\xNN.
 
-    :param null: stands for a null key or value; nothing does unless it is given, as with kcat.
-    :raises ConfigError: an unknown letter.
+    :param null: the text for a null key or value; without it, null is an empty text, as with kcat.
+    :raises ConfigError: a letter is not known.
     """
     absent = (null or "").encode()
     parts: list[Callable[[Any], bytes]] = []
@@ -63,12 +63,13 @@ def by_format(text: str, null: str | None = None) -> Line:
 
 
 def unescaped(text: str) -> bytes:
-    """An option's text with the escapes of :func:`by_format`: a shell passes ``'\\t'`` as two characters."""
+    """The bytes of an option's text, with the escapes of :func:`by_format` resolved, because a shell passes ``'\\t'``
+    as two characters."""
     return _ESCAPE.sub(lambda match: _escaped(match[1].decode()), text.encode())
 
 
 def _escaped(escape: str) -> bytes:
-    """The bytes that an escape stands for, without its backslash."""
+    """The bytes that an escape sequence stands for, given without its backslash."""
     if escape[0] == "x" and len(escape) == 3:
         return bytes([int(escape[1:], 16)])
     return _ESCAPES.get(escape, escape.encode())
@@ -92,10 +93,10 @@ def as_json(record: Any) -> bytes:
 
 
 def as_text(fields: tuple[str, ...], key_separator: str | None, null: str = NULL) -> Line:
-    """The value, after those fields and, if requested, the key.
+    """A function that formats a record as text: the fields, the key if a separator is given, and the value.
 
     :param key_separator: as the option gives it, with escapes.
-    :param null: stands for null.
+    :param null: the text for null.
     """
     separator = None if key_separator is None else unescaped(key_separator)
 
@@ -121,7 +122,7 @@ def headers_text(headers: Iterable[tuple[str, bytes | None]], null: str = NULL) 
 
 
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
-    """Key and value for JSON; those of internal topics as fields, if they can be decoded."""
+    """The key and value of a record for JSON; those of internal topics as fields, if they can be decoded."""
     if topic in INTERNAL_TOPICS:
         from oncelog.broker.coordinator.shown_records import decode_internal_record
 
@@ -132,7 +133,7 @@ def decoded(topic: str, record: Any) -> tuple[Any, Any]:
 
 
 def shown(topic: str, record: Any, null: str = NULL) -> tuple[str, str]:
-    """Key and value as text."""
+    """The key and value of a record as text."""
     if topic not in INTERNAL_TOPICS:
         return show_bytes(record.key, null), show_bytes(record.value, null)
     key, value = (json.dumps(part, ensure_ascii=False) for part in decoded(topic, record))

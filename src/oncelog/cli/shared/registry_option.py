@@ -1,6 +1,7 @@
-"""The options with which commands select a schema registry and log in to it. Called by the commands.
+"""The options with which commands select a schema registry and log in to it.
 
-An address given with ``--schema-registry`` wins over that in the file, that over the environment.
+Called by the commands. An address given with ``--schema-registry`` takes precedence over the one in the file, and that
+over the one in the environment.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _SOURCES = {
     "basic.auth.credentials.source": {"USER_INFO": _USER, "URL": "url"},
     "bearer.auth.credentials.source": {"STATIC_TOKEN": "bearer.auth.token"},
 }
-"""Properties that Confluent's clients need, each with the values that agree with our other properties."""
+"""Properties of Confluent's clients that name the source of a login, and for each of their values the property of ours
+that must then be given."""
 
 
 def registry_option(command: Function) -> Function:
@@ -71,9 +73,9 @@ def registry_option(command: Function) -> Function:
 
 
 def registry(access: RegistryAccess) -> SchemaRegistry:
-    """The registry that the options name.
+    """A client of the registry that the options name.
 
-    :raises ConfigError: none is named, or it cannot be asked in this way.
+    :raises ConfigError: no registry is named, or the options contradict each other.
     :raises OncelogError: the extra is not installed.
     """
     if not access:
@@ -86,7 +88,10 @@ def registry(access: RegistryAccess) -> SchemaRegistry:
 
 
 def _access(file: Path) -> dict[str, str]:
-    """:raises ConfigError: a property is not known, or contradicts another one."""
+    """The arguments of a registry's client, from a properties file.
+
+    :raises ConfigError: a property is not known, or contradicts another one.
+    """
     given = {name.removeprefix(PREFIX): value.strip() for name, value in given_properties(file, ()).items()}
     known = (*_ARGUMENTS, _USER, *_SOURCES)
     for name in given:

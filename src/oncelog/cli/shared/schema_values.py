@@ -1,4 +1,5 @@
-"""Keys and values of records by the schemas of a registry: decoded for ``consume``, encoded for ``produce``."""
+"""Decodes keys and values of records for ``consume``, and encodes them for ``produce``, by the schemas of a
+registry."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
 RESTART_S = 60.0
-"""How long to wait for a registry that may be restarting, after a request has waited for it in vain."""
+"""How long to wait, in seconds, for a registry that may be restarting, after a request to it has timed out."""
 MAX_REMARKS = 5
-"""How many reasons why values cannot be decoded are printed; the others are counted."""
+"""The maximum number of reasons that are printed for values that cannot be decoded; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Decoding:
         self._undecoded = 0
 
     def tell_rest(self) -> None:
-        """Say, at the end, how many keys and values could not be decoded whose reasons were not printed."""
+        """At the end, report how many keys and values could not be decoded beyond those whose reasons were printed."""
         rest = self._undecoded - MAX_REMARKS
         if rest > 0:
             which = "key or value is not decoded" if rest == 1 else "keys and values are not decoded"
@@ -72,7 +73,7 @@ class Decoding:
         return dumped({**fields, **key_and_value, "headers": headers, **about})
 
     def members(self, record: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Key and value for JSON, and remarks about them: their schemas, or why they are not decoded."""
+        """The key and value for JSON, and what is known about each: its schema, or the reason why it is not decoded."""
         parts: dict[str, Any] = {}
         about: dict[str, Any] = {}
         for part, data in (("key", record.key), ("value", record.value)):
@@ -85,16 +86,16 @@ class Decoding:
         return parts, about
 
     def texts(self, place: str, record: Any, null: str) -> tuple[str, str]:
-        """Key and value as text.
+        """The key and value as text.
 
-        :param place: where the record is, ``orders-0:17``.
-        :param null: stands for null.
+        :param place: the record's position, such as ``orders-0:17``.
+        :param null: the text for null.
         """
         key, value = (show_bytes(self._as_bytes(place, record, part), null) for part in ("key", "value"))
         return key, value
 
     def around(self, line: Line) -> Line:
-        """A format whose keys and values are JSON."""
+        """A function that formats records like ``line``, but with their decoded keys and values as JSON."""
 
         def decoded(record: Any) -> bytes:
             at = f"{record.topic}-{record.partition}:{record.offset}"
@@ -136,10 +137,10 @@ class Decoding:
 
 
 def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -> Callable[[Any, str | None], bytes]:
-    """Makes the bytes of a JSON value by the schema that an option names, and in Protobuf of the message of this name,
-    the file's first one for None.
+    """A function that encodes a JSON value by the schema that an option names. For Protobuf it also takes the name of a
+    message; None selects the first message of the schema.
 
-    :param given: a file, which is registered under the topic's subject; ``latest`` of that subject; SUBJECT:VERSION.
+    :param given: a file, which is registered under the topic's subject; ``latest`` of that subject; or SUBJECT:VERSION.
     :raises OncelogError: there is no such schema, or the registry refuses it.
     """
     codecs = Codecs(registry)
@@ -176,9 +177,9 @@ def _writable_id(found: RegisteredSchema) -> int:
 
 
 def schema_file(path: Path, schema_type: str | None = None) -> Schema:
-    """A schema from a file, of the type that its name ends with.
+    """Read a schema from a file; the end of the file's name gives its type, unless ``schema_type`` does.
 
-    :raises OncelogError: it cannot be read, or its name does not have the type.
+    :raises OncelogError: the file cannot be read, or its type is not known.
     """
     kind = schema_type or TYPES.get(path.suffix)
     if kind is None:

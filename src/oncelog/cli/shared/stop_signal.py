@@ -8,8 +8,9 @@ from typing import Any
 
 
 class Stop:
-    """Lets Ctrl-C, SIGTERM or SIGHUP end a consumer in an orderly way; a second signal interrupts at once, also in the
-    middle of writing into a pipe that nobody reads. A signal that is ignored (``nohup``) stays ignored.
+    """Notes that Ctrl-C, SIGTERM or SIGHUP has arrived, so that a consumer can end in an orderly way. A second signal
+    interrupts at once, even while writing to a pipe that nobody reads. A signal that is ignored (``nohup``) stays
+    ignored.
 
     :param on_signal: called from the handler of the first signal, on the main thread.
     """

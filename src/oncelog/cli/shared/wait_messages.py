@@ -1,4 +1,4 @@
-"""Prints what a command waits for, once it has waited for some seconds: the broker, the last error, and for how long.
+"""Prints what a command waits for after some seconds: the broker, for how long, and the last error.
 
 Called by the options of client commands (``cli.shared.options``), by ``oncelog doctor`` and by ``oncelog mirror``.
 """
@@ -16,7 +16,7 @@ from oncelog.errors import Error
 from oncelog.runtime import real_time
 
 REPORT_AFTER_S = 5.0
-"""After this time without success, one line says why."""
+"""How many seconds a client waits before a message says what it waits for."""
 
 NEXT_STEPS = {
     Error.KAFKA_STORAGE_ERROR: "the broker's disk is full or failing: see the broker's log, and oncelog doctor",
@@ -30,7 +30,8 @@ NEXT_STEPS = {
 
 
 class _WaitHandler(logging.Handler):
-    """Prints one line for each cluster, thing waited for and error."""
+    """A handler of the client's log that prints one line for each combination of cluster, cause of the wait and
+    error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +67,7 @@ class _WaitHandler(logging.Handler):
 
 @contextmanager
 def waits_reported() -> Iterator[None]:
-    """During the block, print what clients wait for."""
+    """A context in which messages say what clients wait for."""
     log = waiting.log
     handler, before = _WaitHandler(), (log.level, log.propagate)
     log.addHandler(handler)

@@ -32,10 +32,11 @@ from oncelog.testing.history.history_index import HistoryIndex, PartitionRead
 from oncelog.types import TopicPartition
 
 Found = Iterator[tuple[str, list[Event]]]
-"""A sentence, and events that prove it: the minimal set, or more."""
+"""Contradictions: for each a sentence, and events that prove it, which may be more than the minimal set."""
 
 _REDUCED = 50
-"""The maximum number of anomalies of one kind whose events are reduced to a minimal set: each event costs a check."""
+"""The maximum number of anomalies of one kind whose events are reduced to a minimal set; the reduction takes one check
+for each event."""
 
 
 class Anomaly(NamedTuple):
@@ -73,7 +74,7 @@ def _in_order(history: History, events: Sequence[Event]) -> list[Event]:
 
 
 def _smallest(kind: str, detail: str, events: list[Event], repeats: Collection[str]) -> list[Event]:
-    """Leave out every event that the proof does not need."""
+    """A minimal set of events that prove the contradiction: all that cannot be left out."""
     kept = list(events)
     for event in reversed(events):
         without = [one for one in kept if one is not event]
@@ -144,7 +145,7 @@ def _doubled(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _aborted(index: HistoryIndex, sent: Sent) -> Event | None:
-    """The event that shows that the record's transaction was not committed."""
+    """The event that shows that the record's transaction was aborted; None if no event shows that."""
     if sent.transaction is None or index.first(sent.transaction, CommitAsked) is not None:
         return None
     return index.first(sent.transaction, Aborted) or index.first(sent.transaction, AbortAsked)
@@ -164,7 +165,8 @@ def _aborted_read(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _why_hidden(index: HistoryIndex, sent: Sent, read: Read) -> tuple[str, list[Event]]:
-    """Why no reader may receive a record at this time, and the events that prove it; empty if a reader may."""
+    """The reason why a reader must not receive a record at this time, and the events that prove it; an empty text if it
+    may."""
     if sent.transaction is None:
         return "", []
     ended, asked = _aborted(index, sent), index.first(sent.transaction, CommitAsked)
@@ -201,7 +203,8 @@ def _torn(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _placed(index: HistoryIndex, sent: Sent) -> list[Event]:
-    """The event with a record's position in the log: its sending, or else its acknowledgement."""
+    """The events that show in which partition a record is: its sending, and its acknowledgement if the sending names no
+    partition."""
     if sent.where.partition >= 0:
         return [sent]
     answer = index.answer_to(sent)
@@ -278,7 +281,7 @@ def _skipped(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _gap(index: HistoryIndex, stretch: Sequence[Event]) -> Found:
-    """The records missing from a reader's sequence."""
+    """Find a committed record that lies between records of a reader's sequence, but is missing from it."""
     reads = [event for event in stretch if isinstance(event, Read)]
     look = index.committed.get(reads[0].where) if reads else None
     if look is None or look.read_all.reader == reads[0].reader:

@@ -1,4 +1,5 @@
-"""A consumer whose reads, seeks, rebalances and commits are recorded: ours, confluent-kafka's or aiokafka's."""
+"""A wrapper that records the reads, seeks, rebalances and commits of a consumer: oncelog's, confluent-kafka's or
+aiokafka's."""
 
 from __future__ import annotations
 
@@ -36,14 +37,15 @@ class RecordedConsumer(Recorded):
         return record
 
     def _note_assignment(self) -> None:
-        """Record that the consumer's partitions have changed since the last read."""
+        """Record a rebalance if the consumer's partitions have changed since they were last compared."""
         assigned = frozenset((name.topic, name.partition) for name in self._client.assignment())
         if assigned != self._assigned:
             self._assigned = assigned
             self._rebalanced(assigned)
 
     def _rebalanced(self, assigned: Iterable[tuple[str, int]] = ()) -> None:
-        """Record that the consumer continues elsewhere: at committed positions, or at the program's."""
+        """Record a rebalance, after which the consumer continues at committed positions, or where the program seeks
+        to."""
         self._history.add(Rebalanced(self._name, tuple(TopicPartition(*name) for name in sorted(assigned))))
 
     def getmany(self, *partitions: Any, **more: Any) -> Any:
@@ -88,7 +90,7 @@ class RecordedConsumer(Recorded):
     # --- where it reads
 
     def subscribe(self, *given: Any, **more: Any) -> Any:
-        """Like the client's method; every rebalance is recorded, also one that gives back the same partitions."""
+        """Like the client's method; every rebalance is recorded, even if the member keeps the same partitions."""
         self._rebalanced()
         if hasattr(self._client, "incremental_assign"):  # confluent-kafka's
             own = more.pop("on_assign", None)
@@ -184,7 +186,8 @@ class RecordedConsumer(Recorded):
 
 
 def _listening(kind: Any, own: Any, note: Callable[[], None]) -> Any:
-    """A rebalance listener that notes assignments and passes everything to the program's own."""
+    """A rebalance listener that calls ``note`` at each assignment and passes everything on to the program's own
+    listener."""
 
     class Listening(kind):  # type: ignore[misc]
         def on_partitions_revoked(self, revoked: Any) -> Any:

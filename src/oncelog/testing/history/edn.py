@@ -1,9 +1,9 @@
 """Exports a history as Jepsen's EDN for Elle's list-append checker, so that an independent program can judge it.
 
-Each partition is a key, each record a number that is appended to it, each transaction (or record outside a transaction)
-an operation of its producer; everything that a complete reader of committed records got is one read of all its
-partitions. An operation that was aborted is ``:fail``, one whose outcome is unknown ``:info``. Source: Elle's
-``list_append`` and Jepsen's ``history``. Judge it with ``elle-cli --model list-append --consistency-models
+Each partition is a key, and each record is a number that is appended to it. Each transaction, or record outside a
+transaction, is an operation of its producer. Everything that a complete read_committed reader got is one read of all
+its partitions. An operation that was aborted is ``:fail``, one whose outcome is unknown is ``:info``. Source: Elle's
+``list_append`` and Jepsen's ``history``. Judge the file with ``elle-cli --model list-append --consistency-models
 strict-serializable FILE``.
 """
 
@@ -26,7 +26,7 @@ from oncelog.types import TopicPartition
 
 
 class _Operation(NamedTuple):
-    """``at`` and ``end``: numbers of the events between which it happened."""
+    """An operation; ``at`` and ``end`` are the numbers of the events at which it began and ended."""
 
     at: int
     end: int
@@ -34,11 +34,12 @@ class _Operation(NamedTuple):
     process: str
     value: str
     asked: str
-    """The operation's value at the invocation: a read has no result yet."""
+    """The operation's value when it began, at which time a read has no result."""
 
 
 def to_edn(history: Iterable[Event]) -> str:
-    """Lines with the invocation and the completion of each operation, in the order of the events."""
+    """The history in EDN: one line for the invocation and one for the completion of each operation, in the order of the
+    events."""
     index = HistoryIndex(history)
     numbers = _Numbers(index)
     operations = [*_appends(index, numbers), *_reads(index, numbers)]
@@ -55,9 +56,8 @@ def to_edn(history: Iterable[Event]) -> str:
 
 
 class _Numbers:
-    """A number for each sent record: Elle requires that each number is appended once. A record sent again in another
-    transaction gets another number.
-    """
+    """Gives each sent record a number, because Elle requires that each number is appended once. A record that is sent
+    again in another transaction gets another number."""
 
     def __init__(self, index: HistoryIndex) -> None:
         self._index = index
@@ -83,9 +83,8 @@ def _append(index: HistoryIndex, sent: Sent, numbers: _Numbers) -> str:
 
 
 def _appends(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
-    """The process number of an operation: each transaction is a process, because Jepsen's processes are sequential and
-    do nothing after a crash.
-    """
+    """The operations that append records. Each transaction has a process of its own, because Jepsen's processes are
+    sequential and do nothing after a crash."""
     last = len(index.events)
     of: dict[int, list[Sent]] = defaultdict(list)
     for sent in index.sent:
@@ -110,7 +109,7 @@ def _appends(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
 
 
 def _reads(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
-    """The records of each complete read_committed reader, as one read of all its partitions."""
+    """The operations of complete read_committed readers: each reader's records are one read of all its partitions."""
     readers: dict[str, list[ReadAll]] = defaultdict(list)
     for look in index.committed.values():
         readers[look.read_all.reader].append(look.read_all)

@@ -1,9 +1,8 @@
-"""The events of a history, in the order in which they happened, and their file.
+"""The events of a history, in the order in which they happened, and the file that stores them.
 
-A record is identified by its value, unless the program says otherwise, so values should differ, except for a record
-that is sent again after its transaction was aborted, or after its outcome was unknown; a transaction is identified by
-a number.
-What is not recorded is not judged: without an acknowledgement the outcome is unknown.
+A record is identified by its value, unless the program says otherwise. Values should therefore differ, except for a
+record that is sent again after its transaction was aborted or after its outcome was unknown. A transaction is
+identified by a number. What is not recorded is not judged: without an acknowledgement the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from oncelog.types import TopicPartition
 
 
 class Sent(NamedTuple):
-    """A record was handed to a producer. ``producer`` names one run of the producer, whose records are in order.
+    """A producer was given a record to send. ``producer`` names one run of the producer, whose records are in order.
 
     ``where`` has partition -1 until the partitioner has chosen; ``transaction`` is None outside of a transaction.
     """
@@ -30,7 +29,8 @@ class Sent(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The broker acknowledged a record, with its position. ``transaction``: in which it was sent, if known."""
+    """The broker acknowledged a record and its offset. ``transaction`` is the transaction in which the record was sent,
+    if known."""
 
     record: bytes
     where: TopicPartition
@@ -46,7 +46,7 @@ class Began(NamedTuple):
 
 
 class CommitAsked(NamedTuple):
-    """From now on the transaction may be committed."""
+    """The producer asked to commit the transaction, so that it may be committed from now on."""
 
     transaction: int
 
@@ -70,7 +70,7 @@ class Aborted(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A reader was opened with this isolation level; a reader without this event has ``read_committed``."""
+    """A reader was opened with this isolation level. A reader without such an event counts as ``read_committed``."""
 
     reader: str
     isolation: str
@@ -94,15 +94,15 @@ class Read(NamedTuple):
 
 
 class ReadAll(NamedTuple):
-    """A reader has read a partition from beginning to end, after everything was sent and decided: the partition holds
-    nothing else."""
+    """A reader has read a partition from beginning to end, after the last record was sent and the last transaction had
+    ended; so its records are the content of the partition."""
 
     reader: str
     where: TopicPartition
 
 
 class Rebalanced(NamedTuple):
-    """The partitions of a group's member changed; it continues at committed positions."""
+    """The partitions of a group's member changed; the member continues at committed positions."""
 
     reader: str
     partitions: tuple[TopicPartition, ...]
@@ -141,7 +141,7 @@ _KINDS = {
 
 
 class History:
-    """A list of events in order; several threads may add to it."""
+    """The events of a history, in order; several threads may add events."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events: list[Event] = list(events)
@@ -172,7 +172,7 @@ class History:
 
     @classmethod
     def load(cls, path: Path) -> History:
-        """The events of a file that :meth:`save` wrote."""
+        """Read the events from a file that :meth:`save` wrote."""
         return cls(_event(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
 
 

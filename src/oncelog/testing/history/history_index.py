@@ -1,4 +1,5 @@
-"""A history indexed for the checks: records by position, transactions by number, and the complete readers' records."""
+"""An index of a history for the checks: records by position, transactions by number, and the records of complete
+readers."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ Place = tuple[TopicPartition, int]
 
 
 class PartitionRead:
-    """The records that one complete reader got from one partition, by offset."""
+    """The records that one complete reader got from one partition."""
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
         self.read_all = read_all
@@ -36,11 +37,11 @@ class PartitionRead:
         for read in self.reads:
             self.of[read.record].append(read)
         self.shown: list[Event] = [*opened, read_all]
-        """The events that show that it is a complete reader at its isolation level."""
+        """The events that prove which isolation level the reader has, and that it read the whole partition."""
 
 
 class HistoryIndex:
-    """The events of a history by subject; each keeps its place in the order."""
+    """The events of a history, grouped by what they are about; ``order`` has the number of each event."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.events = list(events)
@@ -83,7 +84,8 @@ class HistoryIndex:
                     self._ended.add(event.transaction)
 
     def _answer(self, event: Acknowledged) -> None:
-        """The send that an acknowledgement belongs to: the oldest one whose transaction has not ended."""
+        """Match an acknowledgement with the sending that it belongs to: the oldest one without an acknowledgement whose
+        transaction has not ended."""
         sends = self._sends[event.record, event.where.topic]
         waiting = [
             one
@@ -113,7 +115,7 @@ class HistoryIndex:
             (self.committed if self.is_committed(read_all.reader) else self.uncommitted)[read_all.where] = look
 
     def opened(self, reader: str) -> list[Event]:
-        """The event with a reader's isolation level, if there is one."""
+        """The event with a reader's isolation level in a list; an empty list if there is no such event."""
         found = self._opened.get(reader)
         return [] if found is None else [found]
 
@@ -123,17 +125,16 @@ class HistoryIndex:
         return found is None or found.isolation != READ_UNCOMMITTED
 
     def stored(self, where: TopicPartition) -> PartitionRead | None:
-        """The contents of a partition: all records if a reader read uncommitted records too, otherwise the committed
-        records.
-        """
+        """The contents of a partition: all records if there is a complete read_uncommitted reader, otherwise the
+        committed records; None if there is no complete reader."""
         return self.uncommitted.get(where) or self.committed.get(where)
 
     def sends(self, record: bytes, topic: str) -> list[Sent]:
-        """Every sending of the record."""
+        """Every event that sent this record to this topic."""
         return self._sends.get((record, topic), [])
 
     def answer_to(self, sent: Sent) -> Acknowledged | None:
-        """The acknowledgement of a record that was sent."""
+        """The acknowledgement of a sent record; None if there is none."""
         return self._answers.get(id(sent))
 
     def answered(self, event: Acknowledged) -> Sent | None:
@@ -141,9 +142,8 @@ class HistoryIndex:
         return self._answered.get(id(event))
 
     def senders(self, read: Read) -> list[Sent]:
-        """The sent records that a read may have returned: the one acknowledged at this position, or else every equal
-        one.
-        """
+        """The sent records that a read may have returned: the record that was acknowledged at this position, otherwise
+        every equal record without an acknowledgement."""
         known = self._at.get((read.where, read.offset, read.record))
         if known is not None:
             return [known]
@@ -151,14 +151,16 @@ class HistoryIndex:
         return [one for one in sends if id(one) not in self._answers] or sends
 
     def is_certain(self, sent: Sent) -> bool:
-        """Whether this record can be distinguished from equal records of the partition."""
+        """Whether it is known which position in the log belongs to this sent record, although the partition may have
+        equal records."""
         if id(sent) in self._doubtful:
             return False
         others = self.sends(sent.record, sent.where.topic)
         return id(sent) in self._answers or sum(id(one) not in self._answers for one in others) == 1
 
     def read_of(self, sent: Sent, look: PartitionRead) -> Read | None:
-        """The record in a partition, if the partition has it; only for records that :meth:`is_certain`."""
+        """The read that returned a sent record from a partition; None if the partition does not have the record. Only
+        for records that :meth:`is_certain`."""
         answer = self.answer_to(sent)
         if answer is not None:
             found = look.at.get(answer.offset)
@@ -169,12 +171,13 @@ class HistoryIndex:
         return None
 
     def where(self, sent: Sent) -> TopicPartition:
-        """Where a record was sent: the partitioner's choice is known once it is acknowledged."""
+        """The partition that a record was sent to; if the partitioner chose it, it is known only from the
+        acknowledgement."""
         answer = self.answer_to(sent)
         return sent.where if answer is None or sent.where.partition >= 0 else answer.where
 
     def first(self, number: int, kind: type[Event]) -> Event | None:
-        """The first event of a kind of a transaction."""
+        """The first event of a kind that belongs to a transaction; None if there is none."""
         return next((event for event in self.transactions.get(number, ()) if isinstance(event, kind)), None)
 
     def is_before(self, one: Event, other: Event) -> bool:

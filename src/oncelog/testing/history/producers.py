@@ -1,4 +1,4 @@
-"""A producer whose records and transactions are recorded: ours, confluent-kafka's or aiokafka's."""
+"""A wrapper that records the records and transactions of a producer: oncelog's, confluent-kafka's or aiokafka's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RecordedProducer(Recorded):
 
     _transaction: int | None = None
     _positions: tuple[GroupOffset, ...] = ()
-    """The positions that the transaction commits for a group."""
+    """The group offsets that the open transaction will commit."""
 
     def send(self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any) -> Any:
         """Like the client's method; the acknowledgement is recorded when it comes."""
@@ -100,7 +100,8 @@ class RecordedProducer(Recorded):
         return then(self._client.send_offsets_to_transaction(offsets, group, *timeout), note)
 
     def commit_transaction(self, *timeout: Any) -> Any:
-        """Like the client's method; until it has returned, the outcome is unknown."""
+        """Like the client's method. The request is recorded first; until the method returns, the transaction's outcome
+        is unknown."""
         number = self._transaction
         asked = len(self._history)
         if number is not None:
@@ -130,5 +131,6 @@ class RecordedProducer(Recorded):
         return then(self._client.abort_transaction(*timeout), note)
 
     def transaction(self) -> Any:
-        """The client's own block, with this producer in it."""
+        """The client's own context manager for a transaction, made for this wrapper so that the transaction is
+        recorded."""
         return type(self._client.transaction())(self)

@@ -1,7 +1,7 @@
-"""Thin wrappers that record what a client does: ours (blocking and asyncio), confluent-kafka's and aiokafka's.
+"""Thin wrappers that record what a client does: oncelog's (blocking and asyncio), confluent-kafka's and aiokafka's.
 
-Called by programs' tests. A wrapped client is used as before: everything else goes through to the client. Recorded are
-sends with their acknowledgements, transactions, reads, seeks, rebalances, and committed positions.
+Called by programs' tests. A wrapped client is used as before: all methods of the client are available. Sends with their
+acknowledgements, transactions, reads, seeks, rebalances and committed positions are recorded.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from oncelog.testing.history.events import GroupOffset, History
 from oncelog.types import TopicPartition
 
 Identity = Callable[[Any, Any], bytes]
-"""Computes a record's identity from its key and value, as the program passes or receives them."""
+"""A function that computes a record's identity from its key and value, as the program passes or receives them."""
 
 
 def value_of(key: Any, value: Any) -> bytes:
@@ -21,7 +21,7 @@ def value_of(key: Any, value: Any) -> bytes:
 
 
 def _offset(position: Any) -> int:
-    """The offset, given as a number or as an offset with metadata."""
+    """The offset of a position, which is a number or an offset with metadata."""
     return position if isinstance(position, int) else int(position.offset)
 
 
@@ -51,9 +51,12 @@ class Recorded:
         return await self._client.__aexit__(*ended)
 
     def _committed(self, positions: Iterable[GroupOffset], asked: int) -> None:
-        """Record positions whose commit succeeded; ``asked``: the number of events when the commit was requested.
+        """Record positions whose commit succeeded.
 
-        If another client committed a later position meanwhile, their order is unknown.
+        A position is left out if another client committed a later one meanwhile, because the order of the two commits
+        is unknown.
+
+        :param asked: the number of events when the commit was requested.
         """
         meanwhile = [one for one in self._history.events[asked:] if isinstance(one, GroupOffset)]
         for one in positions:
@@ -62,14 +65,14 @@ class Recorded:
 
 
 def positions_in(group: str, given: Any) -> list[GroupOffset]:
-    """Positions by partition, as a mapping or as confluent-kafka's partitions with offsets."""
+    """Positions by partition, from a mapping or from confluent-kafka's list of partitions with offsets."""
     pairs = given.items() if isinstance(given, Mapping) else ((one, one.offset) for one in given or ())
     found = [GroupOffset(group, TopicPartition(name.topic, name.partition), _offset(at)) for name, at in pairs]
     return [one for one in found if one.offset >= 0]
 
 
 def then(result: Any, note: Callable[[Any], Any]) -> Any:
-    """Pass a result, awaited if necessary, to ``note``."""
+    """Call ``note`` with a result, which is awaited first if necessary; returns what ``note`` returns."""
     if not inspect.isawaitable(result):
         return note(result)
 

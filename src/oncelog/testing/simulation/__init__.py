@@ -1,4 +1,4 @@
-"""Deterministic simulation: programs, our clients and our broker in one thread, in virtual time, from one seed.
+"""Deterministic simulation: programs, oncelog's clients and broker run in one thread, in virtual time, from one seed.
 
 Called by users' tests and by the project's own. It may import ``broker.server``, ``broker.faults`` and ``client``.
 """

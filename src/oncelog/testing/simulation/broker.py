@@ -1,7 +1,8 @@
-"""The real broker on a simulated machine, which can be started, killed or lose power, in the simulation's one thread.
+"""The real broker on a simulated machine; the broker can be started and killed, and the machine can lose power.
 
 No part of the broker is a model. Its disk is a :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
-cut. Its threads are replaced by later iterations of the loop. Its metadata is a real SQLite file in a temporary folder.
+cut. Work of its threads is done in later iterations of the event loop. Its metadata is a real SQLite file in a
+temporary folder.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ QUICK: Mapping[str, object] = {
     "transaction.state.log.num.partitions": 3,
     "oncelog.flush.policy": "commit",
 }
-"""Default settings of a simulated broker; with ``commit`` acknowledged records survive a power failure."""
+"""Default settings of a simulated broker; with the flush policy ``commit``, acknowledged records survive a power
+failure."""
 
 
 class SimulatedWorker(Worker):
-    """Replaces a thread of the broker (syncs, background work, checks of batches): each job runs in a later iteration
-    of the loop.
-    """
+    """Replaces a thread of the broker (for syncs, background work, checks of batches): each job runs in a later
+    iteration of the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
         self._loop = loop
@@ -86,7 +87,7 @@ class SimulatedWorker(Worker):
 
 
 class SimulatedStoreLog:
-    """The metadata store's files as last synced: these always survive a power failure."""
+    """The content of the metadata store's files when they were last synced; it always survives a power failure."""
 
     def __init__(self, path: Path) -> None:
         self._files = [path, path.with_name(f"{path.name}-wal")]
@@ -96,13 +97,14 @@ class SimulatedStoreLog:
         self._synced = self._content()
 
     def close(self) -> None:
-        """Does nothing: no file is kept open."""
+        """Do nothing, because no file is kept open."""
 
     def _content(self) -> list[bytes]:
         return [path.read_bytes() if path.exists() else b"" for path in self._files]
 
     def power_fails(self, rng: random.Random) -> list[bytes]:
-        """The files after a power failure: everything synced, and a prefix of what was logged since then."""
+        """The content of the files after a power failure: everything that was synced, and a prefix of what was written
+        to the write-ahead log since then."""
         kept, now = self._synced, self._content()
         if now[0] == kept[0] and now[1].startswith(kept[1]):
             return [now[0], now[1][: rng.randint(len(kept[1]), len(now[1]))]]
@@ -114,7 +116,7 @@ class SimulatedStoreLog:
 
 
 class SimulatedMachine(Machine):
-    """The machine of a simulated broker, which outlives it.
+    """The machine of a simulated broker, which exists for the whole simulation.
 
     :param rng: decides how long a sync takes, and what a power failure leaves.
     :param store_rng: like ``rng``, for the metadata.
@@ -132,7 +134,7 @@ class SimulatedMachine(Machine):
         self.content = FaultyDisk()
         self.syncs_at_once = 1  # recorded seeds rely on one sync at a time
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
-        """The shortest and longest time from the request for a sync until it is done."""
+        """The shortest and the longest duration of a sync, from its request, in seconds."""
         self.extra_sync_s = 0.0
         self.content.on_sync = lambda: spend(self.sync_s[1] / 2 + self.extra_sync_s)
         self._rng = rng
@@ -169,7 +171,7 @@ class SimulatedMachine(Machine):
 class SimulatedBroker:
     """The broker of a simulation, with one or more nodes; implements ``broker.faults.embedded.Home``.
 
-    :param machine: outlives each life of the broker.
+    :param machine: the machine on which every run of the broker works.
     """
 
     def __init__(
@@ -194,7 +196,7 @@ class SimulatedBroker:
         self._faults = BrokerFaults(self)
         self._entered = 0
         self.at_start: list[Callable[[Server], None]] = []
-        """The callbacks that receive the server of each new life."""
+        """Callbacks that receive the new server each time the broker starts."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -202,7 +204,7 @@ class SimulatedBroker:
 
     @property
     def server(self) -> Server:
-        """The server of the current life.
+        """The server of the running broker.
 
         :raises SimulationError: the broker is not running.
         """
@@ -229,7 +231,7 @@ class SimulatedBroker:
     # --- life and death
 
     def start(self) -> None:
-        """Start serving, without any virtual time passing, however much there is to recover."""
+        """Start the broker; it serves when this returns. No virtual time passes, however much there is to recover."""
         if self._server is not None or self.is_stopping:
             return
         self.lives += 1
@@ -245,8 +247,8 @@ class SimulatedBroker:
     def crash(self, *, power: bool = False) -> None:
         """Kill the broker at once.
 
-        :param power: the machine loses power: unsynced data is lost, and peers are not notified; else only the process
-            dies.
+        :param power: whether the machine loses power, so that unsynced data is lost and peers are not notified;
+            otherwise only the process dies.
         """
         server, self._server = self.server, None
         self._note("the power fails" if power else "the broker is killed")
@@ -304,7 +306,10 @@ class SimulatedBroker:
 
 
 def _at_once(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing in a simulation."""
+    """Run a coroutine to its end at once; returns its result.
+
+    :raises SimulationError: the coroutine waits for something.
+    """
     try:
         work.send(None)
     except StopIteration as end:

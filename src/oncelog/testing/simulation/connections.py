@@ -1,7 +1,7 @@
-"""Connections of a simulation, with two ordered directions each, and the transports and sockets at their ends.
+"""Connections of a simulation, each with two ordered directions, and the transports and sockets at their ends.
 
-``socket.socket`` returns a ``SimulatedSocket`` inside a simulation: enough for the broker's listeners and for sending
-on its connections (``broker.server.connections.sending``). ``network`` decides what happens to a connection.
+Inside a simulation ``socket.socket`` returns a ``SimulatedSocket``, which has what the broker needs for its listeners
+and for sending (``broker.server.connections.sending``). ``network`` decides what happens to a connection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Where = tuple[str, int]
 
 
 class ConnectionNetwork(Protocol):
-    """The simulated network as a connection sees it; it decides what happens to the connection."""
+    """The part of the simulated network that a connection uses; the network decides what happens to the connection."""
 
     loop: SimulatedLoop
     rng: random.Random
@@ -50,7 +50,7 @@ class ConnectionNetwork(Protocol):
 
 
 class Direction:
-    """One direction of a connection: the data in flight, in order."""
+    """One direction of a connection, with the data in flight in order."""
 
     __slots__ = ("connection", "gone", "last_ns", "queue", "receiver", "size", "timer", "waiting")
 
@@ -63,7 +63,7 @@ class Direction:
         self.timer: asyncio.TimerHandle | None = None
         self.waiting: tuple[int, Callable[..., Any], tuple[Any, ...]] | None = None
         self.gone = False
-        """Whether everything sent from now on is lost."""
+        """Whether everything that is sent from now on is lost."""
 
     def push(self, data: bytes, *, signal: bool = False) -> None:
         if self.gone:
@@ -76,7 +76,8 @@ class Direction:
         self.schedule()
 
     def schedule(self) -> None:
-        """Schedule the arrival of data in flight."""
+        """Schedule the arrival of the first data in flight, unless that is scheduled, the receiver has paused, or the
+        connection is blocked."""
         if self.timer is None and self.queue and not self.receiver.paused and not self.connection.is_blocked():
             loop = self.connection.network.loop
             at_ns = max(self.queue[0][0], loop.now_ns)
@@ -115,7 +116,7 @@ class Direction:
         self.schedule()
 
     def _put_back(self, rest: bytes, end: bytes | None) -> None:
-        """Put back data that is to arrive later."""
+        """Put data that has not arrived yet back at the beginning of the queue, to arrive later."""
         network = self.connection.network
         at_ns = network.loop.now_ns
         if end is not None:
@@ -159,7 +160,7 @@ class Direction:
 
 
 class SimulatedConnection:
-    """Two ends and two directions."""
+    """A connection between a client and a server, with two ends and two directions."""
 
     def __init__(self, network: ConnectionNetwork, client: str, server: Where, number: int) -> None:
         self.network = network
@@ -168,7 +169,7 @@ class SimulatedConnection:
         self.number = number
         self.window = network.window_bytes
         self.asked = ""
-        """The API of the last request that arrived."""
+        """The name of the API of the last request that arrived at the server."""
         self.ends: tuple[SimulatedTransport, SimulatedTransport]
 
     def __repr__(self) -> str:
@@ -182,7 +183,7 @@ class SimulatedConnection:
 
 
 class SimulatedTransport(asyncio.Transport):
-    """One end of a connection."""
+    """The transport at one end of a connection."""
 
     def __init__(
         self, connection: SimulatedConnection, protocol: Any, process: ProcessLife | None, peer: Where, own: Where
@@ -223,7 +224,7 @@ class SimulatedTransport(asyncio.Transport):
         return False
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Does nothing: written data leaves at once."""
+        """Do nothing, because written data is sent at once."""
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -265,7 +266,7 @@ class SimulatedTransport(asyncio.Transport):
             self._network.loop.call_soon(self.ends, None, context=self.context)
 
     def ended(self, how: bytes) -> None:
-        """Called when the other side has closed or reset the connection."""
+        """Handle the end of the connection by the peer, which has closed or reset it."""
         if how == RST:
             self.ends(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
         elif not self.protocol.eof_received():
@@ -280,7 +281,7 @@ class SimulatedTransport(asyncio.Transport):
 
 
 class SimulatedSocket:
-    """The simulation's replacement of ``socket.socket``."""
+    """Replaces ``socket.socket`` inside a simulation."""
 
     family, type, proto = socket.AF_INET, socket.SOCK_STREAM, 6
 
@@ -299,10 +300,10 @@ class SimulatedSocket:
         return -1 if self.closed else self._descriptor
 
     def setblocking(self, flag: bool) -> None:
-        """Does nothing: no call ever blocks."""
+        """Do nothing, because no call ever blocks."""
 
     def setsockopt(self, *args: Any) -> None:
-        """Does nothing: no option has an effect here."""
+        """Do nothing, because no socket option has an effect in a simulation."""
 
     def getsockname(self) -> Where:
         return self._address
@@ -311,10 +312,11 @@ class SimulatedSocket:
         self._address = self._network.reserve(address)
 
     def listen(self, backlog: int = 0) -> None:
-        """Does nothing: ``create_server`` listens."""
+        """Do nothing, because ``create_server`` begins to listen."""
 
     def shutdown(self, how: int) -> None:
-        """Does nothing: the connection ends with its transport, because a simulation has no forked children."""
+        """Do nothing: the connection ends with its transport, because a simulation has no forked processes that share
+        the socket."""
 
     def dup(self) -> SimulatedSocket:
         if self._transport is None:

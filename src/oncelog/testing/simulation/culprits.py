@@ -1,8 +1,8 @@
-"""Finds the calls to the real clock and to real randomness that made two runs of a seed differ.
+"""Finds the calls to the real clock and to real randomness because of which two runs of a seed differed.
 
 Such calls bypass the replaced functions: ``from time import time`` before the simulation, ``now`` of an imported
-``datetime`` class, ``os.urandom`` under another name. They are found by watching every call into C in one more run,
-which is slow and only done if two runs differed.
+``datetime`` class, ``os.urandom`` under another name. They are found in one more run, in which every call of a C
+function is observed. That is slow, so it is only done if two runs differed.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _REAL = {
 }  # fmt: skip
 _MOMENTS = ("now", "utcnow", "today")
 _NEEDS_NO_MOMENT = {"time.localtime", "time.gmtime", "time.strftime", "time.ctime", "time.asctime"}
-"""Functions that read the clock only if they are called without a time."""
+"""Functions that read the clock if they are called without a time; calls of them are not reported."""
 _OWN = __name__.rpartition(".")[0]
 _ENOUGH = 20
 
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """Record calls of the real clock or of real randomness on this thread, inside the block."""
+    """A context that records calls to the real clock or to real randomness on this thread; yields the list of them."""
     found: dict[str, None] = {}
     names: list[str] = []
     of_the_collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}

@@ -2,8 +2,8 @@
 
 Called by tests of the log and by simulations. A crash leaves the worst that a file system may leave: unsynced bytes may
 be lost in part, the last write may be torn, and there may be zeros instead of data. Of the changes to names in a folder
-(creations, renames, removals) since its last sync, only the first ones may have happened; syncing a file keeps its
-bytes, not its name. The ``random.Random`` passed in decides which of these happens.
+(creations, renames, removals) since the folder's last sync, only the first ones may have happened; a sync of a file
+keeps its bytes, not its name. The ``random.Random`` passed in decides which of these happens.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncelog.runtime.ports import Buffer
 
 
 class FaultyFile(MemoryFile):
-    """A handle that asks its disk before each change."""
+    """An open file whose changes fail if the disk has a fault."""
 
     __slots__ = ("_disk",)
 
@@ -149,7 +149,7 @@ class FaultyDisk(MemoryDisk):
     # --- crashes
 
     def crash(self, rng: random.Random) -> FaultyDisk:
-        """The disk as the next start finds it after a power loss; this one must not be used again."""
+        """The disk as it is after a power loss, for the next start. The old disk must not be used again."""
         after = FaultyDisk()
         after.free_bytes, after.on_sync = self.free_bytes, self.on_sync
         self._take_over(after, "", self._named[""], rng)

@@ -1,8 +1,9 @@
-"""The faults of a simulation and their times: a plan drawn from the seed, which can be repeated with parts left out.
+"""The faults of a simulation and their times: a plan is drawn from the seed, and can be repeated without some of its
+faults.
 
-A :class:`PlannedFault` has a time, a duration and a kind. Its own number decides what it hits when it begins, so that
-leaving out another fault changes as little as possible. At the end of the plan everything is repaired: the network
-heals, and nodes, brokers and programs are started. Anything that does not finish then is a bug.
+A :class:`PlannedFault` has a time, a duration and a kind. A number of its own decides which program, node or connection
+it hits, so that leaving out another fault changes as little as possible. At the end of the plan everything is repaired:
+the network heals, and nodes, brokers and programs are started. If anything does not finish after that, it is a bug.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ _PHASES = ("prepare", "first-marker", "markers")
 
 @dataclass(frozen=True, slots=True)
 class PlannedFault:
-    """One thing that goes wrong.
+    """One planned fault.
 
     :param at_s: when it begins, in simulated seconds from the start.
     :param for_s: how long it lasts.
-    :param number: decides what it hits.
+    :param number: the seed of the fault's own random choices, such as what it hits.
     """
 
     at_s: float
@@ -60,7 +61,7 @@ class PlannedFault:
 
 
 def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
-    """Cut one connection; data in flight may be lost."""
+    """One connection is cut; data in flight may be lost."""
 
     def cut() -> None:
         there = world.network.connections
@@ -72,7 +73,7 @@ def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
-    """Cut connections when a request of some kind has arrived, or just before its answer does."""
+    """Connections are cut when a request of some kind has arrived, or just before the client gets its answer."""
     for _ in range(chance.randint(1, 5)):
         api, lost = chance.choice(REQUESTS), chance.random() < 0.6
         what = f"answer to {api}" if lost else api
@@ -81,7 +82,7 @@ def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def cut_all_connections(world: Simulation, chance: random.Random) -> Undo | None:
-    """Cut all connections that exist now."""
+    """All connections that exist at the moment are cut."""
     for connection in world.network.connections:
         world.network.cut(connection)
     return None
@@ -106,7 +107,7 @@ def slow_network(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
-    """Syncs take up to several seconds."""
+    """Each sync takes longer, by up to three seconds."""
     world.machine.extra_sync_s = chance.uniform(0.05, 3.0)
 
     def undo() -> None:
@@ -211,7 +212,8 @@ def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
-    """A transaction's coordinator moves while the transaction ends; those of the next transactions may move too."""
+    """A transaction's coordinator crashes while the transaction ends, and a successor restores its state from the log;
+    this may happen to up to three transactions."""
     return _if_running(
         world,
         lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES), times=chance.choice([1, 1, 3])),
@@ -219,7 +221,7 @@ def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
-    """Markers are held before they reach their partitions."""
+    """Transaction markers are held back on their way to the partitions."""
     if not world.broker.is_running:
         return None
     fault = world.broker.faults.hold_markers(times=chance.randint(1, 3))
@@ -227,17 +229,17 @@ def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def lose_marker(world: Simulation, chance: random.Random) -> Undo | None:
-    """A marker is lost, and is sent again."""
+    """A transaction marker is lost, and the coordinator sends it again."""
     return _if_running(world, lambda: world.broker.faults.lose_marker(times=chance.randint(1, 2)))
 
 
 def repeat_marker(world: Simulation, chance: random.Random) -> Undo | None:
-    """A marker arrives twice."""
+    """A transaction marker arrives twice."""
     return _if_running(world, lambda: world.broker.faults.repeat_marker(times=chance.randint(1, 2)))
 
 
 def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
-    """A program is killed at once, and started again."""
+    """A program is killed without warning, and started again later."""
     alive = sorted((process for process in world.processes.values() if process.alive), key=lambda found: found.name)
     if not alive:
         return None
@@ -321,7 +323,7 @@ def _if_running(world: Simulation, make: Callable[[], object]) -> Undo | None:
 
 
 def _start(world: Simulation) -> None:
-    """Start the broker, unless its disk is full: then it is started when space is freed."""
+    """Start the broker, unless its disk is full; in that case it is started when space is freed."""
     if world.machine.content.free_bytes is None:
         world.broker.start()
 
@@ -329,9 +331,9 @@ def _start(world: Simulation) -> None:
 def plan(
     seed: int, *, kinds: Iterable[str], begin_s: float, end_s: float, most: int = 8, longest_s: float = 20.0
 ) -> list[PlannedFault]:
-    """Draw up to ``most`` faults between two moments.
+    """Draw up to ``most`` faults between two times.
 
-    Each seed uses only some of the kinds, which reveals bugs that one kind of fault would hide from another.
+    Each seed uses only some of the kinds, because one kind of fault can hide a bug that another kind would reveal.
 
     :raises SimulationError: a kind does not exist.
     """
@@ -365,7 +367,7 @@ class FaultInjector:
         self._undo: list[Undo] = []
 
     async def run(self, calm_s: float) -> None:
-        """Carry out the plan; at ``calm_s`` everything is repaired."""
+        """Carry out the plan; at ``calm_s`` all faults end and everything is repaired."""
         world = self._world
         for fault in self._planned:
             world.loop.call_later(max(0.0, fault.at_s - world.now_s), self._begin, fault)

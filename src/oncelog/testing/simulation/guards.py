@@ -1,10 +1,10 @@
-"""Inside a simulation the clock is virtual and randomness comes from the seed; threads, processes and sockets are
+"""Inside a simulation the clock is virtual, randomness comes from the seed, and threads, processes and real sockets are
 refused.
 
 Functions of ``time``, ``random``, ``os``, ``uuid`` and ``secrets`` are replaced in their modules, where callers look
 them up. The replacements act differently only on the simulation's thread: other threads of the program see no change.
-Code that took the real function earlier (``from time import time``), or that reads the clock in C, bypasses them; then
-two runs of a seed differ, and the simulation's report says where.
+Code that has a reference to the real function (``from time import time``), or that reads the clock in C, bypasses them;
+then two runs of a seed differ, and the simulation's report says where.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
-"""The difference between the wall clock and the monotonic clock: a simulation begins in November 2023."""
+"""The wall clock minus the monotonic clock, in nanoseconds; simulations begin in November 2023."""
 
 _OF_ONE_GENERATOR = tuple(
     name for name, found in sorted(vars(random).items()) if isinstance(getattr(found, "__self__", None), random.Random)
 )
-"""The functions of ``random`` that use the generator shared by all threads of the process."""
+"""The functions of the module ``random`` that use its global generator."""
 
 
 def _wrong(what: str, instead: str) -> Callable[..., Any]:
@@ -54,7 +54,8 @@ class _Replacements:
         self.stack.callback(self._end)
 
     def _end(self) -> None:
-        """Make replacements call the real functions: modules imported during the simulation may have kept some."""
+        """Let the replacements call the real functions from now on, because modules imported during the simulation may
+        still refer to replacements."""
         self._thread = None
 
     def is_here(self) -> bool:
@@ -89,7 +90,7 @@ class _Replacements:
         self._dates()
 
     def _dates(self) -> None:
-        """Replace ``datetime.datetime`` in its module."""
+        """Replace the class ``datetime.datetime`` in its module by one whose present time is virtual."""
         loop, is_here, real = self._loop, self.is_here, datetime.datetime
 
         class Moments(type):
@@ -164,7 +165,7 @@ class _Replacements:
 
 @contextmanager
 def guarded(loop: SimulatedLoop, network: SimulatedNetwork, rng: random.Random) -> Iterator[None]:
-    """Replace clock, randomness, threads, processes and sockets on this thread, inside the block."""
+    """A context in which clock, randomness, threads, processes and sockets are replaced on this thread."""
     replacements = _Replacements(loop, network, rng)
     with replacements.stack:
         replacements.clocks()

@@ -1,9 +1,9 @@
-"""An asyncio event loop in virtual time: if nothing is ready, it jumps to the next timer instead of waiting.
+"""An asyncio event loop in virtual time: if nothing is ready, its clock jumps to the next timer instead of waiting.
 
-Sockets, servers and names are those of the simulated network. Work for an executor runs in this thread, in a later
-iteration. Anything else that would reach outside is refused. A callback belongs to the process (:class:`ProcessLife`)
-that was running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop
-where they are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
+Sockets, servers and host names are those of the simulated network. Work for an executor runs in this thread, in a later
+iteration. Everything else that would use something real is refused. A callback belongs to the process
+(:class:`ProcessLife`) that was running when it was scheduled. Callbacks of a killed process are never called again, so
+its coroutines stop where they are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     import random
 
 MAX_IDLE_ITERATIONS = 200_000
-"""After this many iterations without any time passing, something is in a busy loop."""
+"""The number of iterations without any time passing after which the simulation fails, because something is in a busy
+loop."""
 START_NS = 1_000_000_000_000
-"""Where monotonic clocks begin: not at 0, which would hide mistakes."""
+"""Where monotonic clocks begin, in nanoseconds; not at 0, because some mistakes show only with larger times."""
 
 
 class ProcessLife:
-    """Something that can be killed as a whole: one life of a simulated program or broker."""
+    """One life of a simulated program or broker, from its start to its end; it can be killed as a whole."""
 
     __slots__ = ("alive", "held", "name")
 
@@ -36,7 +37,8 @@ class ProcessLife:
         self.name = name
         self.alive = True
         self.held: list[asyncio.Handle] | None = None
-        """The callbacks that wait, in order, until the paused process is resumed."""
+        """The callbacks of a paused process, in order; they wait until it is resumed. None if the process is not
+        paused."""
 
     def __repr__(self) -> str:
         return f"Process({self.name})"
@@ -46,7 +48,7 @@ RUNNING: contextvars.ContextVar[ProcessLife] = contextvars.ContextVar("oncelog s
 
 
 class LoopNetwork(Protocol):
-    """The simulated network as the loop sees it."""
+    """The part of the simulated network that the loop uses."""
 
     async def connect(self, factory: Any, host: str, port: int) -> tuple[asyncio.Transport, Any]: ...
 
@@ -58,7 +60,7 @@ class LoopNetwork(Protocol):
 
 
 class _NoSelector:
-    """Replaces the selector with which a real loop waits for sockets: time jumps instead."""
+    """Replaces the selector with which a real loop waits for sockets: virtual time passes instead."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
@@ -69,14 +71,14 @@ class _NoSelector:
 
 
 class _Nothing(asyncio.TimerHandle):
-    """The handle of a call that is never made, because its process is dead."""
+    """The handle of a callback that is never called, because its process is dead."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
-    """The loop of one simulation.
+    """The event loop of one simulation.
 
     :param order: decides how long work for an executor takes.
-    :param limit_s: the most virtual time that may pass.
+    :param limit_s: the maximum virtual time that may pass, in seconds.
     """
 
     def __init__(self, order: random.Random, limit_s: float) -> None:
@@ -85,9 +87,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1e-9
         self.now_ns = START_NS
         self.wall_ahead_ns = 0
-        """The amount by which the wall clock has been set forward."""
+        """How far the wall clock has been set forward, in nanoseconds; negative if it was set back."""
         self.spent_ns = 0
-        """The duration of syncs by ``time.perf_counter``, although no virtual time passed during them."""
+        """The total duration of syncs as ``time.perf_counter`` measures it, in nanoseconds; no virtual time passes
+        during them."""
         self._order = order
         self._end_ns = START_NS + int(limit_s * 1e9)
         self._idle_iterations = 0
@@ -104,7 +107,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self.now_ns / 1e9
 
     def pass_time(self, seconds: float | None) -> None:
-        """Let ``seconds`` pass, because nothing is ready before that; None: nothing is scheduled at all."""
+        """Let virtual time pass until the next timer.
+
+        :param seconds: the time until the next timer; None if there is no timer.
+        :raises SimulationError: there is no timer, no time passes for too many iterations, or the limit of simulated
+            time is reached.
+        """
         if seconds is None:
             raise SimulationError("the simulation is stuck: every task waits, and nothing is left that could wake one")
         if seconds <= 0:
@@ -221,7 +229,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Run the work in this thread, after a time that the seed decides."""
+        """Run the work in this thread, after a random time drawn from the seed."""
         future: asyncio.Future[Any] = self.create_future()
 
         def work() -> None:
@@ -240,10 +248,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     # --- what is not simulated
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """Does nothing: there are no selector events, because everything that happens is a timer."""
+        """Do nothing: everything that happens is a timer, so there are no events of a selector."""
 
     def _write_to_self(self) -> None:
-        """Does nothing: there is no selector to wake up."""
+        """Do nothing, because there is no selector to wake up."""
 
     def add_reader(self, fd: Any, callback: Any, *args: Any) -> None:  # type: ignore[override]
         raise NotSimulated("add_reader: readable descriptors are not simulated")
@@ -261,7 +269,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         raise NotSimulated("processes of the operating system are not simulated")
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Does nothing: there is no executor."""
+        """Do nothing, because there is no executor."""
 
 
 def _dead(loop: SimulatedLoop, when: float = 0.0) -> asyncio.TimerHandle:
@@ -280,7 +288,7 @@ def _nothing() -> None:
 
 
 def run_in(process: ProcessLife, work: Callable[..., Any], *args: Any) -> Any:
-    """Call ``work`` as a part of the process."""
+    """Call ``work`` in the context of a process, so that callbacks that it schedules belong to the process."""
     context = contextvars.copy_context()
     context.run(RUNNING.set, process)
     return context.run(work, *args)

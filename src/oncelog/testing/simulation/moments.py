@@ -1,4 +1,4 @@
-"""When a fault begins: now, or while a request is being handled."""
+"""Decides when a fault begins: now, or while a request is being handled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ REQUESTS = ("Produce", "Produce", "EndTxn", "TxnOffsetCommit", "AddPartitionsToT
 def in_the_middle(
     world: Simulation, chance: random.Random, act: Callable[[], None], undo: Undo | None = None
 ) -> Undo | None:
-    """Call ``act`` now, or shortly after the next request or answer of a random kind, while work is under way.
+    """Call ``act`` now, or shortly after the next request or answer of a randomly chosen API has arrived, while work is
+    in progress.
 
     ``undo`` is called some time later, and again when the fault ends.
     """

@@ -1,7 +1,7 @@
-"""The network of a simulation: connections that have delays, stall, split data and can be cut; listeners.
+"""The network of a simulation: its listeners, and connections that have delays, stall, split data and can be cut.
 
 Data arrives after a delay that the seed decides, sometimes in chunks. A partitioned network delivers nothing until it
-is healed. A connection that is cut may lose data in flight, and each side learns of it in its own time.
+is healed. A connection that is cut may lose data in flight, and each peer is notified at its own time.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class NetworkModel:
 
 
 class MessageTrigger:
-    """Something that happens when a certain message arrives: the first of its kind after ``skip`` others.
+    """An action at the arrival of a certain message: the first one of its kind after ``skip`` others.
 
     :param what: an API's name, or ``answer to NAME``.
     :param act: called with the connection.
-    :param lost: the message itself does not arrive, because ``act`` cuts its connection.
+    :param lost: whether the message itself does not arrive, because ``act`` cuts its connection.
     """
 
     __slots__ = ("act", "lost", "skip", "what")
@@ -79,7 +79,7 @@ class MessageTrigger:
 
 
 class _Listener:
-    """The result of ``create_server``."""
+    """A listening server, which ``create_server`` returns."""
 
     def __init__(self, network: SimulatedNetwork, factory: Any, address: Where, sock: SimulatedSocket | None) -> None:
         self._network = network
@@ -96,7 +96,7 @@ class _Listener:
         self._network.stop_listening(self)
 
     async def wait_closed(self) -> None:
-        """Returns at once: closing takes no time."""
+        """Return at once, because closing takes no time."""
 
 
 class SimulatedNetwork:
@@ -142,7 +142,7 @@ class SimulatedNetwork:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def note_delivery(self, connection: SimulatedConnection, receiver: SimulatedTransport, data: bytes) -> bool:
-        """Note an arriving message, and fire triggers; returns True if the message is lost."""
+        """Add an arriving message to the timeline and run its triggers; returns True if the message is lost."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1
@@ -233,7 +233,7 @@ class SimulatedNetwork:
         return found
 
     def open_descriptor(self, descriptor: int) -> SimulatedSocket:
-        """``socket.socket(fileno=...)``: another object for the same socket."""
+        """Another object for the socket with this descriptor, for ``socket.socket(fileno=...)``."""
         known = self._sockets.get(descriptor)
         if known is None:
             raise OSError(errno.EBADF, "Bad file descriptor")
@@ -267,16 +267,16 @@ class SimulatedNetwork:
         return bool(self._parted) and ((client, server) in self._parted)
 
     def add_trigger(self, trigger: MessageTrigger) -> None:
-        """Set a trigger for a future message."""
+        """Add a trigger for a message that has not arrived yet."""
         self._triggers.append(trigger)
 
     def part(self, client: str, server: Where) -> None:
-        """Stop delivering anything between a client and an address; neither is notified."""
+        """Deliver nothing between a client and an address from now on; neither of them is notified."""
         self.note(f"{client} and port {server[1]} are cut off from each other")
         self._parted[client, server] = None
 
     def heal(self) -> None:
-        """Deliver everything again, including what waited, and drop all triggers."""
+        """Deliver everything again, including the data that waited, and remove all triggers."""
         self._triggers.clear()
         if not self._parted:
             return
@@ -291,7 +291,7 @@ class SimulatedNetwork:
                 end.out.schedule()
 
     def cut(self, connection: SimulatedConnection) -> None:
-        """End a connection: data in flight arrives or is lost, and each side learns of it in its own time."""
+        """Cut a connection: data in flight arrives or is lost, and each peer is notified at its own time."""
         self.note(f"{connection} is cut")
         for end in connection.ends:
             if self.rng.random() < 0.5:
@@ -310,7 +310,7 @@ class SimulatedNetwork:
     def died(self, process: ProcessLife, *, silent: bool) -> None:
         """End all connections and listeners of a dead process.
 
-        :param silent: its machine died with it, so peers are not notified before it is back.
+        :param silent: whether its machine died, too, so that peers are not notified before the machine is back.
         """
         for listener in list(self._listeners.values()):
             if listener.process is process:

@@ -24,7 +24,7 @@ def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def isolate_node(world: Simulation, chance: random.Random) -> Undo | None:
-    """One of several nodes is cut off from everyone."""
+    """One of several nodes is cut off from all other nodes and clients."""
     node = 1 + chance.randrange(world.broker.node_count)
     _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.isolate(node)), f"node {node} is cut off")
     return lambda: _nodes(
@@ -33,7 +33,7 @@ def isolate_node(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def pause_replication(world: Simulation, chance: random.Random) -> Undo | None:
-    """A node's replicas stop copying."""
+    """A node's replicas stop fetching from the leaders."""
     node = 1 + chance.randrange(world.broker.node_count)
     _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(node)), f"node {node} stops copying")
     return lambda: _nodes(
@@ -55,7 +55,7 @@ def move_leaders(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def elect_lagging(world: Simulation, chance: random.Random) -> Undo | None:
-    """A node's replicas stop copying during writes, and then take over the partitions that another node led."""
+    """A node's replicas stop fetching during writes; then they become the leaders of another node's partitions."""
     slow, victim = chance.sample(range(1, 1 + world.broker.node_count), 2)
     later_s = chance.choice([0.0, chance.uniform(0.0, 0.05), chance.uniform(0.3, 1.4), chance.uniform(0.0, 4.0)])
     if chance.random() < 0.5:
@@ -64,7 +64,8 @@ def elect_lagging(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def lose_majority(world: Simulation, chance: random.Random) -> Undo | None:
-    """A node's replicas fall out of sync, and then all other nodes stop: only an unclean election lets it lead."""
+    """A node's replicas fall out of sync, and then all other nodes are killed: the node's replicas can become leaders
+    only by an unclean election."""
     nodes = range(1, 1 + world.broker.node_count)
     slow = chance.choice(nodes)
     others = [node for node in nodes if node != slow]
@@ -79,7 +80,8 @@ def lose_majority(world: Simulation, chance: random.Random) -> Undo | None:
 def _held_back(
     world: Simulation, chance: random.Random, slow: int, later_s: float, victims: Sequence[int], end: Undo
 ) -> Undo | None:
-    """Node ``slow`` stops copying at some moment; ``later_s`` later ``end`` stops the nodes ``victims``."""
+    """Let the replicas of the node ``slow`` stop fetching at some moment, and call ``end`` ``later_s`` seconds later.
+    When the fault ends, the nodes ``victims`` are started and ``slow`` fetches again."""
 
     def hold_back() -> None:
         _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(slow)), f"node {slow} stops copying")
@@ -95,7 +97,8 @@ def _held_back(
 
 
 def _lead_all(world: Simulation, before: int, after: int) -> None:
-    """A node takes over every partition that another node led and that it has in sync."""
+    """Make the node ``after`` the leader of every partition that the node ``before`` leads and in which ``after`` is in
+    sync."""
     for topic, index in _partitions(world):
         where = TopicPartition(topic, index)
         _nodes(
@@ -127,7 +130,7 @@ def _stop_node(world: Simulation, node: int, *, kill: bool) -> None:
 
 
 def make_whole(world: Simulation, node: int) -> None:
-    """Make sure that a node runs, is reachable and copies."""
+    """Start a node if it does not run, connect it to the others again, and let its replicas fetch again."""
     _start_node(world, node)
     _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reachable")
     _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies again")

@@ -1,4 +1,5 @@
-"""Runs a program in a simulation: with one seed (:func:`simulate`), or with many until one fails (:func:`explore`)."""
+"""Runs a program in a simulation: with one seed (:func:`simulate`), or with many seeds until one fails
+(:func:`explore`)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ Main = Callable[[Simulation], Awaitable[T]]
 _MEMORY = Path("/dev/shm")
 MAX_FINALLYS = 100
 LAST_LINES = 40
-"""How many lines of the timeline the report of a failure shows."""
+"""The number of lines of the timeline that the report of a failure shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,10 @@ class SimulationSettings:
             self._check(fault)
 
     def _check(self, fault: object) -> None:
-        """Refuse a fault that could never happen."""
+        """Check that a fault can happen in this simulation.
+
+        :raises SimulationError: its kind does not exist, it needs several nodes, or its times are not valid.
+        """
         kind = fault.kind if isinstance(fault, PlannedFault) else fault
         if not isinstance(kind, str) or kind not in KINDS:
             raise SimulationError(
@@ -76,7 +80,7 @@ class SimulationSettings:
             )
 
     def planned(self, seed: int) -> Sequence[PlannedFault]:
-        """The faults of a seed."""
+        """The planned faults for a seed: the ready ones, and those drawn from the chosen kinds."""
         if not isinstance(seed, int):
             raise SimulationError(f"a seed must be a whole number, not {seed!r}")
         ready = [fault for fault in self.faults if isinstance(fault, PlannedFault)]
@@ -85,9 +89,9 @@ class SimulationSettings:
 
 
 def run_simulation(simulation: Simulation, main: Main[T]) -> T:
-    """Run ``main`` to its end in a simulation that has not been run yet.
+    """Run ``main`` to its end in a new simulation.
 
-    :raises SimulationError: it did not finish, or requested something real.
+    :raises SimulationError: it did not finish, or requested something real, such as a thread.
     """
     loop, context = simulation.loop, context_of_main()
     collects = gc.isenabled()
@@ -111,7 +115,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
 
 
 def _end(simulation: Simulation) -> None:
-    """Clean up: whatever still waits is dropped, not continued."""
+    """End a simulation: coroutines and callbacks that still wait are dropped, not continued."""
     loop = simulation.loop
     if simulation.broker.is_running:
         simulation.broker.server.broker.metadata.close()
@@ -130,7 +134,7 @@ def _end(simulation: Simulation) -> None:
 
 
 def _drop(coroutine: Any) -> None:
-    """End a coroutine where it waits, even if its ``finally`` waits again."""
+    """Close a coroutine where it waits, repeatedly if its ``finally`` waits again."""
     for _ in range(MAX_FINALLYS):
         try:
             coroutine.close()
@@ -157,10 +161,10 @@ def simulate(
     limit_s: float = 3600.0,
     network: NetworkModel | None = None,
 ) -> T:
-    """Run ``main`` in virtual time against a simulated broker and return its result; parameters as in
+    """Run ``main`` in virtual time against a simulated broker and return its result. The parameters are those of
     ``SimulationSettings``.
 
-    :raises SimulationError: it did not finish, or requested something real.
+    :raises SimulationError: it did not finish, or requested something real, such as a thread.
     """
     setting = SimulationSettings(
         nodes=nodes, settings=settings, faults=faults, calm_s=calm_s, limit_s=limit_s, network=network
@@ -197,7 +201,7 @@ def _run(
 
 @dataclass(frozen=True)
 class Failure:
-    """A seed with which the program failed, and the fewest faults found that make it fail."""
+    """A seed with which the program failed, and a reduced list of faults with which it still fails."""
 
     seed: int
     error: Exception
@@ -214,9 +218,9 @@ class Failure:
 
 
 def explore(main: Main[object], seeds: Iterable[int], setting: SimulationSettings | None = None) -> Failure | None:
-    """Run seeds until one fails, and shrink its faults; returns None if all of them pass.
+    """Run seeds until one fails, then reduce its faults; returns None if all seeds pass.
 
-    The first seed is run twice: a program whose runs differ cannot be replayed.
+    The first seed is run twice, because a failure cannot be replayed if two runs of a seed differ.
 
     :raises Nondeterministic: two runs of a seed differ; the message names calls that bypassed the simulation.
     """
@@ -245,7 +249,8 @@ def _failure(
 
 
 def _shrunk(main: Main[object], seed: int, setting: SimulationSettings, error: Exception) -> Failure:
-    """Leave out every fault that is not needed for the same kind of error."""
+    """Leave out every fault without which the seed still fails with the same type of error; returns the reduced
+    failure."""
     left = list(setting.planned(seed))
     for fault in list(left):
         fewer = [other for other in left if other is not fault]

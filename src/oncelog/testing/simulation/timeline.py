@@ -1,7 +1,8 @@
-"""What happened in a simulation, in order, with a fingerprint of all of it.
+"""What happened in a simulation, in order, and a fingerprint of it.
 
-Every delivery, fault, start and end of a process is recorded here. Two runs of a seed have the same timeline, unless
-something is not deterministic; fingerprints can be compared without keeping both timelines.
+Every delivery and fault, and every start and end of a process, is recorded here. Two runs of a seed have the same
+timeline, unless something is not deterministic. Two runs can be compared by their fingerprints, so neither timeline
+need be kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 
 class TimelineEntry(NamedTuple):
-    """One line: nanoseconds of virtual time, who, what."""
+    """One entry of a timeline: nanoseconds of virtual time, which process or connection, and what happened."""
 
     at_ns: int
     who: str

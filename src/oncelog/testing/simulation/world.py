@@ -1,6 +1,6 @@
-"""One simulation: loop, network, brokers and the program's own processes, all from one seed.
+"""One simulation: event loop, network, brokers and the program's own processes, all from one seed.
 
-``simulate`` (:mod:`~oncelog.testing.simulation.run`) makes one and hands it to the program's ``main``.
+``simulate`` (:mod:`~oncelog.testing.simulation.run`) creates a simulation and passes it to the program's ``main``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SimulatedProcess:
 
     @property
     def failure(self) -> BaseException | None:
-        """The exception that ended its last life; None if it is still running, or finished normally."""
+        """The exception that ended the program's last life; None if the program is running or has finished normally."""
         task = self.task
         return task.exception() if task is not None and task.done() and not task.cancelled() else None
 
@@ -88,7 +88,7 @@ class SimulatedProcess:
     def kill(self, *, power: bool = False) -> None:
         """Kill the program at once: no ``finally`` runs, nothing is sent.
 
-        :param power: its machine fails with it, so its peers are not notified.
+        :param power: whether its machine fails with it, so that its peers are not notified.
         """
         if not self._process.alive:
             return
@@ -121,14 +121,15 @@ class Simulation:
         self.network = SimulatedNetwork(self.loop, self.rng("network"), self.timeline, network or NetworkModel())
         self.loop.network = self.network
         self.folder = folder
-        """For files of programs, such as an SQLite database: it outlives them, and is deleted with the world."""
+        """A folder for the programs' files, such as an SQLite database; it outlives the programs and is deleted with
+        the simulation."""
         self.machine = SimulatedMachine(folder, self.rng("machine"), self.rng("metadata"), self._spend)
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}
         self._kept: list[object] = []
         self._faults: asyncio.Task[None] | None = None
         self.is_calm = False
-        """Whether the faults are over."""
+        """Whether all faults are over and everything has been repaired."""
 
     def _spend(self, seconds: float) -> None:
         self.loop.spent_ns += int(seconds * 1e9)
@@ -139,7 +140,7 @@ class Simulation:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` of each node, separated by commas, for the clients' setting of that name."""
+        """``HOST:PORT`` of each node, separated by commas, for clients' ``bootstrap.servers``."""
         return self.broker.bootstrap_servers
 
     @property
@@ -154,8 +155,8 @@ class Simulation:
     def process(self, name: str, main: Callable[[], Awaitable[object]], *, alone: bool = False) -> SimulatedProcess:
         """Start a program under its own name in the network; faults may kill and restart it.
 
-        :param alone: exempt from ``double_program``, because something else ensures that there is never a second
-            instance.
+        :param alone: whether the fault ``double_program`` spares it, because something else ensures that there is never
+            a second instance.
         :raises SimulationError: the name is taken.
         """
         if name in self.processes or name in ("broker", "main"):
@@ -166,7 +167,7 @@ class Simulation:
         return made
 
     def begin_faults(self, faults: Coroutine[Any, Any, None]) -> None:
-        """Inject faults until ``faults`` has finished."""
+        """Start the task that injects the faults."""
         self._faults = self.loop.create_task(faults)
 
     async def calm(self) -> None:
@@ -179,7 +180,7 @@ class Simulation:
         self._kept.append(thing)
 
     def forget(self) -> None:
-        """Drop what :meth:`keep` kept, once nothing runs any more."""
+        """Drop the objects that :meth:`keep` has kept, once nothing runs any more."""
         self._kept.clear()
 
 

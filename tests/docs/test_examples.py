@@ -160,7 +160,7 @@ def test_python_examples_run(
         asyncio.run(result)
 
 
-def test_pages_show_the_examples_of_the_repository_as_they_are() -> None:
+def test_the_two_phase_commit_page_shows_the_example_unchanged() -> None:
     page = (ROOT / "docs" / "how-to" / "two-phase-commit.md").read_text(encoding="utf-8")
     assert (ROOT / "examples" / "row_and_record.py").read_text(encoding="utf-8") in page
 
@@ -196,7 +196,7 @@ COMMAND = re.compile(r"(?:^|\| )(?:\.venv/bin/)?oncelog ([^|#>\n]*)", re.MULTILI
 
 
 @pytest.mark.parametrize("example", _of("sh"))
-def test_commands_of_other_blocks_exist_with_their_options(
+def test_commands_in_shell_blocks_exist_with_their_options(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "data").mkdir()  # what the reader of these pages has by then
@@ -256,7 +256,7 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks() -> None:
 
 
 @pytest.mark.parametrize("name", ["benchmarks", "limits"])
-def test_pages_of_figures_are_not_journals(name: str) -> None:
+def test_pages_of_figures_show_no_earlier_figures(name: str) -> None:
     """They show what holds now and how to measure it; what held before is in the repository's history."""
     page = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
     assert re.findall(r"^#+ History|^\|.*\| (?:before|after|now) \|", page, re.MULTILINE | re.IGNORECASE) == []
@@ -270,7 +270,7 @@ def test_programs_that_start_a_query_wait_for_it() -> None:
     assert not [e.name for e in whole if ".start()" in e.text and ".awaitTermination()" not in e.text]
 
 
-def test_rows_of_tables_stand_below_a_heading() -> None:
+def test_every_table_row_follows_a_table_header() -> None:
     """After a blank line inside a table, the remaining rows are plain text."""
     ruler = re.compile(r"\|(?: *:?-+:? *\|)+")
     for page in PAGES:
@@ -280,7 +280,7 @@ def test_rows_of_tables_stand_below_a_heading() -> None:
             assert len(rows) > 1 and ruler.fullmatch(rows[1]), f"{page.relative_to(ROOT)}: {rows[0]}"
 
 
-def test_no_page_repeats_a_statement() -> None:
+def test_no_page_repeats_a_heading() -> None:
     """A merge can duplicate a section, with the figures of two days."""
     for page in PAGES:
         text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)

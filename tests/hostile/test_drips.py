@@ -39,7 +39,7 @@ def dripping(*connections: RawConnection, drop: bytes = b"\0") -> Iterator[None]
         thread.join()
 
 
-def test_requests_that_arrive_slowly_are_dropped_for_those_that_continue(tmp_path: Path) -> None:
+def test_a_request_that_arrives_slowly_is_dropped_when_another_needs_its_memory(tmp_path: Path) -> None:
     limits = {"queued.max.request.bytes": str(16 * MB), "socket.request.max.bytes": str(8 * MB)}
     node = Node(tmp_path, limits)
     node.start()

@@ -49,7 +49,7 @@ def test_an_admin_clients_request_for_100000_keys_is_answered(node: Node) -> Non
     node.check_neighbour()
 
 
-def test_each_of_many_keys_is_answered(node: Node) -> None:
+def test_a_request_for_20000_groups_answers_each_group(node: Node) -> None:
     keys = [f"g{number}" for number in range(20_000)]
     with node.connect() as client:
         found = client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 4)

@@ -28,7 +28,7 @@ def _history(*forgotten: tuple[TopicPartition, int, int], transaction: int | Non
 
 
 @pytest.mark.parametrize("end_offset", [STORED_AT + 1, AGAIN_AT])
-def test_a_record_may_be_stored_again_where_its_producer_was_forgotten_in_between(end_offset: int) -> None:
+def test_a_record_may_be_stored_twice_if_its_producer_was_forgotten_between(end_offset: int) -> None:
     assert list(clients.breaches(_history((WHERE, PRODUCER_ID, end_offset)))) == []
 
 
@@ -62,7 +62,7 @@ def test_a_producer_forgotten_too_early_is_reported() -> None:
     assert history.forgotten == [(WHERE, PRODUCER_ID, STORED_AT + 1)]
 
 
-def test_only_a_scene_that_waives_torn_transactions_may_have_them_in_its_logs() -> None:
+def test_torn_transactions_in_logs_are_reported_unless_the_scene_waives_them() -> None:
     history = History()
     history.log_findings = ["torn-transaction at 20 of t-1", "bad-crc at 3 of t-0"]
     assert breaches(history) == [f"logs_verified: {finding}" for finding in history.log_findings]

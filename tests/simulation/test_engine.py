@@ -183,7 +183,7 @@ def test_a_paused_process_notices_nothing_and_catches_up() -> None:
     simulate(main)
 
 
-def test_a_process_that_is_killed_while_it_is_paused_is_gone() -> None:
+def test_a_process_killed_while_paused_does_not_continue() -> None:
     async def main(world: Simulation) -> None:
         seen: list[float] = []
 
@@ -252,7 +252,7 @@ def test_a_full_disk_refuses_until_there_is_room() -> None:
     assert simulate(main) == [b"before", b"after"]
 
 
-def test_a_full_disk_has_room_again_though_the_power_has_failed_meanwhile() -> None:
+def test_a_full_disk_fault_ends_even_after_a_power_failure() -> None:
     async def main(world: Simulation) -> int:
         undo = full_disk(world, random.Random(0))
         assert undo is not None

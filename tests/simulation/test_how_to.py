@@ -22,7 +22,7 @@ def _pytest(folder: Path, relay: str, *options: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_the_relays_bug_is_found_and_reproduced(tmp_path: Path) -> None:
+def test_the_bug_of_the_documented_relay_is_found_and_reproduced_by_its_seed(tmp_path: Path) -> None:
     ended = _pytest(tmp_path, BROKEN)
     assert ended.returncode == 1, ended.stdout
     reported = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)

@@ -44,7 +44,7 @@ def test_the_service_bills_each_order_once_with_the_pages_command() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-def test_the_pages_bug_is_found_and_its_moment_shown(tmp_path: Path) -> None:
+def test_the_bug_of_the_documented_service_is_found_and_its_moment_shown(tmp_path: Path) -> None:
     """By whichever seed: any change of client or broker gives seeds another course."""
     shutil.copytree(SERVICE, tmp_path, dirs_exist_ok=True)
     service = tmp_path / "billing.py"

@@ -99,5 +99,5 @@ def test_an_area_above_its_ceiling_is_marked() -> None:
 @pytest.mark.parametrize(
     ("node", "area"), [("tests/unit/a/test_b.py::c", "unit"), ("tests/integration/x/y/t.py::c", "integration/x")]
 )
-def test_an_area_is_a_folder_of_tests(node: str, area: str) -> None:
+def test_the_area_of_a_test_is_its_folder(node: str, area: str) -> None:
     assert area_of(node) == area

@@ -255,7 +255,7 @@ def test_a_full_folder_is_found() -> None:
     assert too_full([*paths, Path("a/one_more.py")]) == {"a": MAX_MODULES + 1}
 
 
-def test_few_files_have_the_same_name() -> None:
+def test_few_modules_share_a_file_name() -> None:
     counted = Counter(path.name for path in modules() if path.name not in ("__init__.py", "__main__.py"))
     assert {name: count for name, count in counted.items() if count > MAX_FILES_OF_A_NAME} == {}
 

@@ -164,7 +164,7 @@ def test_every_definition_is_used() -> None:
     assert not unused, "\n".join(unused)
 
 
-def test_parts_of_a_module_are_headed_in_one_way() -> None:
+def test_section_comments_of_modules_have_one_form() -> None:
     other = re.compile(r"^ *# *(?:-{2}|={2}|\*{2}).*", re.MULTILINE)
     files = [*sources(), *around_the_package()]
     headed = [line.strip() for path in files for line in other.findall(text_of(path))]

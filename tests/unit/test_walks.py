@@ -13,14 +13,14 @@ import pytest
 from tests.support.walks import ROOT, WALKS, DoesNotFit, Walk, change
 
 
-def test_each_thing_that_people_add_has_a_walk() -> None:
+def test_each_kind_of_addition_has_a_walk_through() -> None:
     assert {walk.title.split(maxsplit=1)[1] for walk in WALKS} == {
         "API", "setting", "command", "metric", "fault", "page", "planted bug", "conformance check",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
-def test_a_walk_fits_the_code_and_names_files_and_modules_that_exist(walk: Walk, tmp_path: Path) -> None:
+def test_a_walk_through_fits_the_code_and_names_existing_files(walk: Walk, tmp_path: Path) -> None:
     assert {kind for kind, _ in walk.steps} == {"change", "commands"}
     made = set()
     for kind, text in walk.steps:
@@ -62,7 +62,7 @@ def exists(module: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["--- file\n gone\n+new\n", "--- file\n twice\n+new\n", "+++ file\n+new\n"], ids=["gone", "twice", "there"]
 )
-def test_a_change_without_its_place_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_documented_change_without_a_unique_place_in_the_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text("once\ntwice\ntwice\n")
     with pytest.raises(DoesNotFit):
         change(tmp_path, text)

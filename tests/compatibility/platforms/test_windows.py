@@ -104,7 +104,7 @@ def _serve_until_interrupted() -> None:
     print("stopped", Path.cwd().is_dir())
 
 
-def test_serve_ends_with_an_interrupt() -> None:
+def test_an_interrupt_stops_serve() -> None:
     ended = on_windows(_serve_until_interrupted)
     assert (ended.stdout, ended.stderr) == ("listens\nstopped True\n", "")
 

@@ -93,7 +93,7 @@ def test_doctor_reports_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "even oncelog topics delete needs a little room" in reported["todo"]
 
 
-def test_client_properties_need_a_cluster_and_may_name_it(broker: RunningBroker) -> None:
+def test_client_properties_need_a_bootstrap_server_and_may_contain_it(broker: RunningBroker) -> None:
     refused = call("doctor", "--set", "client.id=x")
     assert refused.code == 2 and "client.id: properties of a client need --bootstrap-server" in refused.sentence()
     assert "1 node," in doctor("--set", f"bootstrap.servers={broker.bootstrap_servers}")["cluster"][0]["found"]
@@ -174,7 +174,7 @@ def test_doctor_reports_an_unreachable_cluster_in_one_finding() -> None:
     assert finding["status"] == "bad"
 
 
-def test_a_checkpoint_needs_a_cluster() -> None:
+def test_the_option_checkpoint_needs_a_bootstrap_server() -> None:
     assert "--checkpoint needs --bootstrap-server" in call("doctor", "--checkpoint", "c").sentence()
 
 

@@ -121,7 +121,7 @@ def test_binary_records_are_piped_into_another_topic(served: Served, topic: str,
 
 
 @pytest.mark.parametrize("separator", ["::", "\\x01", "|", " ", "\\t\\t", "→"])
-def test_a_separator_is_as_long_as_it_is_written(served: Served, topic: str, separator: str) -> None:
+def test_a_key_separator_may_have_several_characters(served: Served, topic: str, separator: str) -> None:
     """edenhill/kcat#140 and #260: only the first byte counted."""
     between = separator.replace("\\x01", "\x01").replace("\\t", "\t")
     served.run("produce", "-t", topic, "-K", separator, stdin=f"k{between}v{between}w\n").done()
@@ -143,7 +143,9 @@ LISTING: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("words", LISTING.values(), ids=LISTING)
-def test_a_reader_that_has_gone_is_no_error(served: Served, topic: str, words: tuple[str, ...]) -> None:
+def test_a_reader_that_closes_the_output_pipe_causes_no_error(
+    served: Served, topic: str, words: tuple[str, ...]
+) -> None:
     """hoffa/kitten#15 and westurner/pyline#15: ``| head`` printed a traceback with BrokenPipeError."""
     write(served, topic, *[(None, b"x" * 1000)] * 200)
     named = [word.format(topic=topic) for word in words]
@@ -234,7 +236,7 @@ HOMES: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.parametrize("env", HOMES.values(), ids=HOMES)
-def test_no_command_needs_a_home(served: Served, topic: str, env: dict[str, str | None]) -> None:
+def test_no_command_needs_a_home_folder(served: Served, topic: str, env: dict[str, str | None]) -> None:
     """OpenShift-Fleet/rehor#52: HOME is missing, or nobody may write there."""
     words = [str(ONCELOG), "topics", "list", "-b", served.bootstrap_servers]
     listed = bare(words, env)

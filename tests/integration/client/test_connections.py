@@ -109,7 +109,7 @@ async def test_a_call_that_was_cancelled_while_the_connection_opens_is_not_sent(
 
 
 @on_loop
-async def test_a_request_that_is_never_answered_fails_with_those_behind_it_and_a_new_connection_serves() -> None:
+async def test_an_unanswered_request_fails_with_all_later_ones_and_a_new_connection_is_opened() -> None:
     broker = ScriptedBroker()
     broker.may_answer.set()
     async with listening(broker.serve) as address:

@@ -329,7 +329,7 @@ with oncelog.Consumer("t", **options) as consumer:
 
 
 @pytest.mark.parametrize("course", COURSES.values(), ids=COURSES)
-def test_a_course_that_other_clients_did_not_survive(course: Course) -> None:
+def test_a_sequence_of_calls_that_failed_in_another_client_succeeds(course: Course) -> None:
     code = BEGIN + course.code + END
     command = [sys.executable, *course.options, "-c", code]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -371,7 +371,7 @@ def ended(code: str, *arguments: str) -> str:
 
 @pytest.mark.parametrize("listen", ["[::1]:0", "localhost:0"])
 @pytest.mark.parametrize("client", ["oncelog", "confluent", "kafka-python", "aiokafka"])
-def test_each_client_reaches_a_broker_on_ipv6_and_on_a_name(listen: str, client: str) -> None:
+def test_each_client_reaches_a_broker_by_ipv6_address_and_by_host_name(listen: str, client: str) -> None:
     """fede1024/rust-rdkafka#809 and dpkp/kafka-python#1471: the address that a broker tells its clients works."""
     ended(
         "with oncelog.Broker(listen=sys.argv[1]) as broker:\n    uses[sys.argv[2]](broker.bootstrap_servers)",

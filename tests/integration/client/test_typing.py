@@ -149,7 +149,7 @@ def _mypy(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, str(file)], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_correct_program_passes_and_every_mistake_is_found(tmp_path: Path) -> None:
+def test_mypy_accepts_a_correct_program_and_reports_each_mistake(tmp_path: Path) -> None:
     right = _mypy(RIGHT, tmp_path)
     assert right.returncode == 0, right.stdout
     wrong = _mypy(RIGHT + "\n" + "\n".join(WRONG) + "\n", tmp_path)

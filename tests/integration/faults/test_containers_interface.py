@@ -86,14 +86,14 @@ def test_arguments_that_need_a_container_are_named_in_the_refusal() -> None:
         KafkaContainer({"num.partitions": 3})  # type: ignore[arg-type]
 
 
-def test_bound_port_is_the_brokers() -> None:
+def test_the_broker_listens_at_the_bound_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     with KafkaContainer().with_bind_ports(9093, port) as kafka:
         assert kafka.get_bootstrap_server() == f"127.0.0.1:{port}"
 
 
-def test_registry_has_redpandas_method() -> None:
+def test_the_registry_address_has_the_name_of_redpandas_method() -> None:
     with (
         KafkaContainer(schema_registry=True) as redpanda,
         urllib.request.urlopen(f"{redpanda.get_schema_registry_address()}/subjects") as answer,

@@ -9,7 +9,7 @@ import pytest
 from oncelog.apps.proxy.proxy import FaultProxy
 
 
-def test_the_log_says_once_why_connections_are_closed(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_for_closed_connections_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         broker = f"127.0.0.1:{taken.getsockname()[1]}"

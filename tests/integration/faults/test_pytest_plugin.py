@@ -289,7 +289,7 @@ def test_the_pytest_plugin_costs_no_time_before_it_is_used(module: str) -> None:
     assert shown.stdout == "False\n"
 
 
-def test_the_package_is_imported_as_it_was_installed(tmp_path: Path) -> None:
+def test_pytest_does_not_rewrite_the_modules_of_the_package(tmp_path: Path) -> None:
     """Pytest rewrites all modules of a plugin's distribution: that costs seconds in every new environment."""
     (tmp_path / "marking.py").write_text('import pytest\n\npytest.register_assert_rewrite("oncelog")\n')
     source = """

@@ -47,7 +47,7 @@ async def test_each_test_has_a_loop_of_its_own(oncelog_broker, oncelog_topic, pr
 """
 
 
-def test_asynchronous_fixtures_and_tests_have_a_loop_each(tmp_path: Path) -> None:
+def test_asynchronous_fixtures_and_tests_may_have_separate_event_loops(tmp_path: Path) -> None:
     """pytest-dev/pytest-asyncio#84, #183 and #991, django/channels#908: "Event loop is closed"."""
     done = suite(tmp_path, ANYIO)
     assert "3 passed" in done.stdout, done.stdout
@@ -105,7 +105,7 @@ def test_everything_is_forgotten(oncelog_broker, oncelog_topic):
 """
 
 
-def test_what_a_test_forgot_to_close_writes_into_no_closed_stream(tmp_path: Path) -> None:
+def test_clients_that_a_test_left_open_do_not_log_to_a_closed_stream(tmp_path: Path) -> None:
     """pytest-dev/pytest#5577, dpkp/kafka-python#2458 and #1218, eisensheng/pytest-catchlog#43: "Logging error" and "I/O
     operation on closed file" from threads and at the end."""
     done = suite(tmp_path, FORGOTTEN, ini="")
@@ -137,7 +137,7 @@ def test_under_coverage(oncelog_broker, oncelog_topic, oncelog_faults, number):
 """
 
 
-def test_coverage_and_several_processes_hold_nothing_up(tmp_path: Path) -> None:
+def test_tests_with_coverage_in_several_processes_do_not_hang(tmp_path: Path) -> None:
     """getsentry/relay#452 for confluentinc/confluent-kafka-python#265: forked children of xdist's workers, measured."""
     (tmp_path / ".coveragerc").write_text(
         "[run]\nbranch = true\nconcurrency = multiprocessing,thread\nparallel = true\n"

@@ -124,7 +124,7 @@ def test_a_process_killed_at_a_request_loses_and_duplicates_nothing(
     assert stop(process) == 0
 
 
-def test_a_record_whose_handler_raised_is_handled_again_and_what_it_published_is_never_seen(
+def test_a_record_whose_handler_raised_is_handled_again_and_its_first_output_stays_invisible(
     service: Service, broker: RunningBroker
 ) -> None:
     service.order(10)

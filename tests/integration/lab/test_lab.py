@@ -52,7 +52,7 @@ def test_a_flow_runs_on_a_cluster(broker: RunningBroker, name: str) -> None:
             time.sleep(0.1)
 
 
-def test_a_flow_that_is_ended_while_its_topic_is_deleted_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_interrupted_while_its_topic_is_deleted_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """The topic is gone already when it is deleted again."""
     delete = oncelog.Admin.delete_topics
 

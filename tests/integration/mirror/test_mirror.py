@@ -386,7 +386,7 @@ def test_mirroring_continues_when_a_cluster_is_upgraded(unique_name: str) -> Non
         asyncio.run(mirrored(addresses, [b"one"], b"two"))
 
 
-def test_what_blocks_a_mirror_is_reported_once(unique_name: str) -> None:
+def test_the_transaction_that_blocks_a_mirror_is_reported_once(unique_name: str) -> None:
     """The producer hangs in one partition; what it has ended in the other one, in the same epoch, cannot be told apart
     from what may belong to the open transaction.
     """

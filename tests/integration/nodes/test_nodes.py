@@ -324,7 +324,7 @@ def test_pass_time_refuses_negative_and_excessive_times(broker: oncelog.Broker, 
         broker.pass_time(seconds)
 
 
-def test_commits_of_one_connection_are_refused_once_another_node_coordinates(broker: oncelog.Broker) -> None:
+def test_commits_of_a_connection_are_refused_once_another_node_is_the_coordinator(broker: oncelog.Broker) -> None:
     """Those that differ only in their offset from the one before take a shorter path."""
     make_topic(broker)
     first = broker.coordinator(group="g")

@@ -179,7 +179,7 @@ topic = "{topic}-out"
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_query_that_reads_a_source_twice_runs_without_names(
+def test_a_query_that_reads_a_source_twice_runs_without_source_names(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

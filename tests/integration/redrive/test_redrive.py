@@ -124,7 +124,7 @@ def test_the_default_offsets_retention_is_assumed_if_broker_settings_are_hidden(
         assert world.redrive().done().err == "4 dead letters sent back\n"
 
 
-def test_selection_limit_and_names_are_respected(world: World) -> None:
+def test_the_options_for_selection_limit_and_name_are_respected(world: World) -> None:
     world.redrive("--error", "odd", "--limit", "4").done()
     assert len(world.values(world.origin)) == 4
     assert "--name of its own" in world.redrive().sentence()
@@ -314,7 +314,7 @@ def test_a_missing_partition_is_refused(broker: RunningBroker, unique_name: str)
     assert world.values(world.origin) == []
 
 
-def test_dead_letters_of_a_log_that_begins_again_are_not_skipped(world: World) -> None:
+def test_dead_letters_of_a_truncated_or_recreated_log_are_not_skipped(world: World) -> None:
     """The log lost records, or is another one: its new dead letters have offsets that the group has read already."""
     group = group_of(world.dead, "default")
 

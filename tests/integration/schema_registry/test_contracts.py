@@ -47,7 +47,7 @@ def test_version_inherits_metadata_and_rules_that_the_request_leaves_out(url: st
     assert latest(url)["ruleSet"] == kept
 
 
-def test_schema_without_its_metadata_is_the_version_with_it(url: str) -> None:
+def test_a_schema_without_metadata_finds_the_version_that_has_metadata(url: str) -> None:
     """Auto-registration sends the schema alone: it must neither add a version nor fail."""
     first = register(url, "x", avro("a"), metadata={"properties": {"owner": "anna"}}).body
     assert register(url, "x", avro("a")).body == first
@@ -56,7 +56,7 @@ def test_schema_without_its_metadata_is_the_version_with_it(url: str) -> None:
     assert call(url, "GET", "/subjects/x/versions").body == [1]
 
 
-def test_rules_alone_make_a_version_of_the_last_schema(url: str) -> None:
+def test_registering_rules_alone_adds_a_version_with_the_last_schema(url: str) -> None:
     register(url, "x", avro("a"))
     added = call(url, "POST", "/subjects/x/versions", {"ruleSet": {"domainRules": [rule("positive")]}})
     assert added.body["version"] == 2

@@ -61,7 +61,7 @@ def is_compatible(url: str, subject: str, schema: Any, kind: str = "AVRO", versi
 # --- Requests
 
 
-def test_a_check_of_a_missing_version_misses_the_version_and_of_the_latest_nothing(url: str) -> None:
+def test_a_compatibility_check_against_a_missing_version_is_refused_but_not_against_the_latest(url: str) -> None:
     """Aiven-Open/karapace#985: a subject without versions takes any schema, and has no version 5."""
     assert is_compatible(url, "none", '"string"') is True
     answer = call(url, "POST", "/compatibility/subjects/none/versions/5", {"schema": '"string"'})
@@ -70,7 +70,7 @@ def test_a_check_of_a_missing_version_misses_the_version_and_of_the_latest_nothi
     assert call(url, "POST", "/compatibility/subjects/x/versions/5", {"schema": '"string"'}).code == 40402
 
 
-def test_a_version_is_shown_without_the_settings_of_its_subject(url: str) -> None:
+def test_a_returned_version_has_no_settings_of_its_subject(url: str) -> None:
     """Aiven-Open/karapace#435: Java's client fails at a member that it does not know."""
     register(url, "x", '"string"')
     call(url, "PUT", "/config/x", {"compatibility": "FULL"})
@@ -78,7 +78,7 @@ def test_a_version_is_shown_without_the_settings_of_its_subject(url: str) -> Non
 
 
 @pytest.mark.parametrize("empty", [None, {}])
-def test_members_of_newer_clients_may_be_empty(url: str, empty: Any) -> None:
+def test_request_fields_that_newer_clients_send_may_be_empty(url: str, empty: Any) -> None:
     """Aiven-Open/karapace#916: .NET's client 2.5 sends metadata and rules with each schema."""
     more = {"metadata": empty, "ruleSet": empty, "references": [] if empty is not None else None}
     assert register(url, "x", '"string"', **more).body["id"] == 1
@@ -87,7 +87,7 @@ def test_members_of_newer_clients_may_be_empty(url: str, empty: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/config/", "/mode/", "/subjects/", "/subjects/x/versions/", "//subjects"])
-def test_an_address_may_have_slashes_too_many(url: str, path: str) -> None:
+def test_a_url_may_have_superfluous_slashes(url: str, path: str) -> None:
     """domnikl/schema-registry-gitops#27: a client asks for ``/config/``."""
     register(url, "x", '"string"')
     assert call(url, "GET", path).status == 200
@@ -96,7 +96,7 @@ def test_an_address_may_have_slashes_too_many(url: str, path: str) -> None:
 @pytest.mark.parametrize(
     "subject", ["proto/common/envelope.proto", "a%2Fb", "a b+c", "ü/日本", "/", "..", "x/versions/1"]
 )
-def test_a_subject_with_slashes_lives_through_every_request(url: str, subject: str) -> None:
+def test_every_request_accepts_a_subject_with_slashes(url: str, subject: str) -> None:
     """redpanda-data/connect#2190, redpanda-data/console#311, provectus/kafka-ui#1995, tchiotludo/akhq#1353."""
     name = quote(subject, safe="")
     assert register(url, subject, avro("a")).body["id"] == 1
@@ -119,7 +119,7 @@ def test_a_subject_with_slashes_lives_through_every_request(url: str, subject: s
         assert call(url, "DELETE", f"/subjects/{one}?permanent=true").body == [1]
 
 
-def test_a_soft_deleted_version_that_is_referred_to_outlives_a_new_one_of_its_schema(url: str) -> None:
+def test_a_referenced_soft_deleted_version_remains_when_its_schema_is_registered_again(url: str) -> None:
     """confluentinc/schema-registry#4277: a reference names a subject and version, and they must stay."""
     register_json(url, "item", record("Item", ("a", "int")))
     named = [{"name": "Item", "subject": "item", "version": 1}]
@@ -173,7 +173,7 @@ def test_a_default_that_no_reader_could_use_is_refused_with_its_field(url: str, 
     assert call(url, "GET", "/subjects").body == []
 
 
-def test_a_default_of_any_type_of_a_union_is_taken(url: str) -> None:
+def test_a_default_may_have_any_type_of_its_union(url: str) -> None:
     """redpanda-data/redpanda#4129, hortonworks/registry#633 and confluentinc/schema-registry#707: Java's Avro takes one
     of a later type too since 1.12."""
     fields = [
@@ -184,7 +184,7 @@ def test_a_default_of_any_type_of_a_union_is_taken(url: str) -> None:
     assert register_json(url, "x", {"type": "record", "name": "R", "fields": fields}).status == 200
 
 
-def test_schemas_that_another_tool_wrote_out_are_found_when_normalized(url: str) -> None:
+def test_a_schema_written_out_in_full_is_found_if_it_is_normalized(url: str) -> None:
     """incubly-oss/kafka-schema-operator#50: ``"string"`` and ``{"type": "string"}`` are one type, and so are names with
     and without their namespace."""
     short = record("R", ("a", "string"), ("b", ["null", "n.I"]), namespace="n")
@@ -206,7 +206,7 @@ def test_schemas_that_another_tool_wrote_out_are_found_when_normalized(url: str)
 CURRENCY = {"type": "enum", "name": "Currency", "namespace": "budget.currencies", "symbols": ["EUR", "USD"]}
 
 
-def test_a_union_refers_to_records_that_share_a_type(url: str) -> None:
+def test_a_union_may_reference_records_that_share_a_referenced_type(url: str) -> None:
     """confluentinc/schema-registry#1710 and #1793, ImFlog/schema-registry-plugin#126, #130 and #199: "Can't redefine".
     The shared type has a subject of its own, and is used by both."""
     register_json(url, "currency", CURRENCY)
@@ -227,7 +227,7 @@ def test_a_union_refers_to_records_that_share_a_type(url: str) -> None:
     assert TheirAvroDeserializer(client, return_record_name=True)(written, HERE) == ("budget.Updated", value)
 
 
-def test_records_that_define_a_shared_type_each_are_refused_or_read(url: str) -> None:
+def test_a_union_of_records_that_both_define_a_type_is_refused_or_read(url: str) -> None:
     """The same reports, with the type written out in both records: Java's parser refuses the union of them."""
     names = ("budget.Decreased", "budget.Updated")
     for name in names:
@@ -245,7 +245,7 @@ def test_records_that_define_a_shared_type_each_are_refused_or_read(url: str) ->
 
 
 @pytest.mark.parametrize("text", ['  "string"  ', '"string"\n', '{"type": "string"}', '\t"string"'])
-def test_a_bare_type_may_have_spaces_around_it(url: str, text: str) -> None:
+def test_a_schema_of_a_primitive_type_may_have_white_space_around_it(url: str, text: str) -> None:
     """confluentinc/confluent-kafka-python#1162."""
     registry, client = SchemaRegistry(url), SchemaRegistryClient({"url": url})
     written = AvroSerializer(registry, text, topic="orders")("a")
@@ -254,7 +254,7 @@ def test_a_bare_type_may_have_spaces_around_it(url: str, text: str) -> None:
     assert register(url, "orders-value", text).body["id"] == 1
 
 
-def test_a_schema_may_be_another_subjects_type_and_nothing_else(url: str) -> None:
+def test_a_schema_may_consist_of_a_referenced_type_alone(url: str) -> None:
     """fastavro/fastavro#804: ``{"type": "test.point"}``, and the name alone."""
     register_json(url, "point", record("test.point", ("x", "float")))
     reference = Reference("test.point", "point", 1)
@@ -331,7 +331,7 @@ def test_an_envelope_of_debezium_3_is_written_and_read_by_both_clients(url: str)
     assert TheirAvroDeserializer(client)(written, HERE) == CHANGE
 
 
-def test_a_renamed_envelope_is_refused_with_the_names(url: str) -> None:
+def test_a_renamed_record_is_refused_with_the_expected_name(url: str) -> None:
     """microsoft/kafka-connect-cosmosdb#538: the refusal says which name was expected."""
     register_json(url, "orders-value", DEBEZIUM)
     renamed = json.loads(json.dumps(DEBEZIUM))
@@ -387,7 +387,9 @@ def test_a_field_found_by_its_alias_is_compatible_and_read(url: str) -> None:
 
 
 @pytest.mark.parametrize("format_", ["avro", "json", "protobuf"])
-def test_a_tombstone_is_none_and_no_question_to_the_registry(broker: RunningBroker, topic: str, format_: str) -> None:
+def test_a_tombstone_is_deserialized_to_none_without_asking_the_registry(
+    broker: RunningBroker, topic: str, format_: str
+) -> None:
     """confluentinc/confluent-kafka-python#189, confluentinc/confluent-kafka-dotnet#905 and thomhurst/Dekaf#2564."""
     registry = SchemaRegistry("http://127.0.0.1:9")  # nobody listens there
     deserializers = {"avro": AvroDeserializer, "json": JsonSchemaDeserializer, "protobuf": ProtobufDeserializer}
@@ -425,7 +427,9 @@ CHANGES: list[tuple[str, Any, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("before", "after", "allowed"), [one[1:] for one in CHANGES], ids=[one[0] for one in CHANGES])
-def test_open_and_partly_open_objects_change_as_in_confluents(url: str, before: Any, after: Any, allowed: bool) -> None:
+def test_changes_of_open_and_partly_open_objects_are_judged_as_by_confluent(
+    url: str, before: Any, after: Any, allowed: bool
+) -> None:
     """confluentinc/schema-registry#1490, #1529, #2121 and #2671: with the verdicts that their maintainers explain."""
     assert register_json(url, "x", before, schemaType="JSON").status == 200
     assert is_compatible(url, "x", after, "JSON") is allowed
@@ -487,7 +491,7 @@ def many_messages() -> tuple[FileDescriptorProto, DescriptorPool]:
 
 
 @pytest.mark.parametrize("name", ["M0", "M1", "M63", "M64", "M69.First", "M69.Second", "M0.Second"])
-def test_a_message_is_named_by_the_path_that_confluents_writes(url: str, name: str) -> None:
+def test_the_message_index_path_equals_that_of_confluents_serializer(url: str, name: str) -> None:
     """confluentinc/confluent-kafka-dotnet#2505 (the path in the wrong order), confluentinc/confluent-kafka-python#1256
     and kafkajs/confluent-schema-registry#248."""
     _, pool = many_messages()
@@ -522,7 +526,9 @@ PROTOBUF_CHANGES: list[tuple[str, str, str, bool]] = [
 
 
 @pytest.mark.parametrize(("level", "before", "after", "allowed"), PROTOBUF_CHANGES)
-def test_protobuf_changes_as_in_confluents(url: str, level: str, before: str, after: str, allowed: bool) -> None:
+def test_protobuf_changes_are_judged_as_by_confluent(
+    url: str, level: str, before: str, after: str, allowed: bool
+) -> None:
     """confluentinc/schema-registry#2033, #2061 and #2970, Apicurio/apicurio-registry#1334 and #9662: other registries
     refuse an optional field, a name that changes, or messages that move."""
     call(url, "PUT", "/config/x", {"compatibility": level})
@@ -530,7 +536,7 @@ def test_protobuf_changes_as_in_confluents(url: str, level: str, before: str, af
     assert is_compatible(url, "x", PROTO + after, "PROTOBUF") is allowed
 
 
-def test_a_required_field_that_comes_is_refused(url: str) -> None:
+def test_an_added_required_protobuf_field_is_refused(url: str) -> None:
     """Apicurio/apicurio-registry#2447."""
     head, field = 'syntax = "proto2"; message P { required string message = 1; ', "required string code = 3; "
     register(url, "x", head + "}", schemaType="PROTOBUF")
@@ -538,7 +544,7 @@ def test_a_required_field_that_comes_is_refused(url: str) -> None:
     assert (answer.status, "REQUIRED_FIELD_ADDED" in answer.body["message"]) == (409, True)
 
 
-def test_text_and_descriptor_of_one_file_are_one_schema(url: str) -> None:
+def test_the_text_and_the_descriptor_of_a_proto_file_get_one_schema_id(url: str) -> None:
     """Apicurio/apicurio-registry#5790: a schema that was registered as text is found by the client that sends the
     descriptor, and the other way round."""
     file, _ = many_messages()
@@ -553,7 +559,7 @@ def test_text_and_descriptor_of_one_file_are_one_schema(url: str) -> None:
     assert FileDescriptorProto.FromString(base64.b64decode(given)).message_type == file.message_type
 
 
-def test_a_type_of_a_file_that_is_not_imported_is_refused(url: str) -> None:
+def test_a_protobuf_type_from_a_file_without_an_import_is_refused(url: str) -> None:
     """Aiven-Open/karapace#626 and #738: a reference alone imports nothing."""
     register(url, "money", PROTO + "message Money {int32 cents=1;}", schemaType="PROTOBUF")
     named = [{"name": "money.proto", "subject": "money", "version": 1}]
@@ -591,7 +597,7 @@ def chain() -> Any:
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_files_that_import_files_are_registered_by_both_clients_alike(url: str, normalize: bool) -> None:
+def test_both_clients_register_files_with_nested_imports_alike(url: str, normalize: bool) -> None:
     """confluentinc/confluent-kafka-python#2213 and confluentinc/schema-registry#1438, provectus/kafka-ui#3292,
     timeplus-io/proton#1076."""
     kind = chain()
@@ -608,7 +614,7 @@ def test_files_that_import_files_are_registered_by_both_clients_alike(url: str, 
 # --- Confluent's serializers by versions, and times
 
 
-def test_confluents_serializer_writes_with_the_latest_version_and_the_one_of_some_metadata(url: str) -> None:
+def test_confluents_serializer_finds_the_latest_version_and_a_version_by_metadata(url: str) -> None:
     """confluentinc/confluent-kafka-python#1704 and #1751: with no schema of its own."""
     old, new = avro("a"), avro("a", "b=7")
     register(url, "orders-value", old, metadata={"properties": {"major": "1"}})
@@ -650,7 +656,7 @@ print("done")
 
 @pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York", "UTC"])
 @pytest.mark.parametrize("kind", ["timestamp-millis", "timestamp-micros", "local-timestamp-micros"])
-def test_a_time_without_a_zone_is_the_one_that_confluents_serializer_writes(url: str, zone: str, kind: str) -> None:
+def test_a_time_without_a_zone_is_written_as_by_confluents_serializer(url: str, zone: str, kind: str) -> None:
     """apache/paimon#7259, fastavro/fastavro#171 and #459: the zone of the machine decides."""
     ended = subprocess.run(
         [sys.executable, "-c", ZONE, url, kind], capture_output=True, text=True, timeout=300, check=False,

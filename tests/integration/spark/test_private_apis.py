@@ -80,7 +80,7 @@ def test_a_query_writes_without_private_apis_if_its_checkpoint_is_named(
     assert sorted(record.value or b"" for record in committed(address, target)) == sorted(values)
 
 
-def test_jobs_are_found_in_a_group_where_they_are_not_by_tags(spark: SparkSession, without: set[str]) -> None:
+def test_jobs_are_found_by_job_group_if_spark_cannot_find_them_by_tag(spark: SparkSession, without: set[str]) -> None:
     context = spark.sparkContext
     with tagged(context) as tag:
         spark.range(3).count()
@@ -141,7 +141,7 @@ def test_rows_are_the_same_with_and_without_private_apis(spark: SparkSession) ->
 
 
 @pytest.mark.usefixtures("bare")
-def test_missing_reports_show_nothing_and_do_not_fail(spark: SparkSession) -> None:
+def test_reports_without_private_apis_are_empty_and_do_not_fail(spark: SparkSession) -> None:
     assert (driver.gauges(spark), driver.java_process(), driver.has_java()) == (None, None, True)
     assert (driver.submitted_master(), streams.plain_checkpoint_files(spark)) == ("", None)
 

@@ -67,7 +67,7 @@ def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_unchanged(wo
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_storage_that_may_not_be_written_is_reported_before_a_row_is_made(form: TableFormat) -> None:
+def test_storage_without_write_permission_is_reported_before_rows_are_computed(form: TableFormat) -> None:
     with tempfile.TemporaryDirectory() as name:  # all may look into it
         folder = Path(name)
         folder.chmod(0o755)
@@ -85,7 +85,7 @@ def test_storage_that_may_not_be_written_is_reported_before_a_row_is_made(form: 
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_place_that_cannot_be_made_is_reported(form: TableFormat, tmp_path: Path) -> None:
+def test_a_table_location_that_cannot_be_created_is_reported(form: TableFormat, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     world = world_of(form, tmp_path / "file", str)
     with pytest.raises(
@@ -96,7 +96,7 @@ def test_place_that_cannot_be_made_is_reported(form: TableFormat, tmp_path: Path
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_many_values_of_a_partition_column_get_their_files(world: World, count: int) -> None:
+def test_a_batch_may_have_thousands_of_partition_values(world: World, count: int) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
     rows: list[Row] = [(number, f"v{number}") for number in range(count)]
     query.run(0, rows)

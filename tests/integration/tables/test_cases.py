@@ -201,7 +201,7 @@ def test_other_writers_are_not_disturbed(world: World, query: Query) -> None:
     assert world.read() == [*BEFORE, (3, "d"), (9, "another's")]
 
 
-def test_complete_replaces_all_rows(world: World) -> None:
+def test_complete_mode_replaces_all_rows(world: World) -> None:
     query = Query(world.folder / "checkpoint", with_mode(world, Mode.COMPLETE))
     query.run(0, [(0, "a"), (1, "b")])
     query.run(1, [(5, "x")])

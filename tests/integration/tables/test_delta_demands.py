@@ -110,7 +110,7 @@ def test_a_table_is_refused_exactly_if_the_library_would_refuse_the_commit(world
         (("clustering", "domainMetadata"), r"clustering and domainMetadata, which .* AS SELECT \* FROM delta\.`"),
     ],
 )
-def test_features_are_refused_with_a_way_out_before_anything_is_made(
+def test_unsupported_table_features_are_refused_with_a_remedy_before_rows_are_computed(
     world: World, features: tuple[str, ...], says: str
 ) -> None:
     with_features(world.options, *features)

@@ -44,7 +44,7 @@ UTC = datetime.UTC
 # --- types
 
 
-def test_the_table_of_the_bug_report_is_written(existing: Existing) -> None:
+def test_a_table_with_uuid_enum_and_jsonb_columns_is_written(existing: Existing) -> None:
     existing.run("CREATE TYPE order_status AS ENUM ('new', 'sold')")
     existing.run(
         "CREATE TABLE o (id uuid PRIMARY KEY, name varchar(50), status order_status, doc jsonb, price numeric, "

@@ -83,7 +83,7 @@ def read(world: IcebergWorld) -> dict[Key, tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("partition_by", [(), ("place",), ("text",)], ids=["whole", "by key", "by another column"])
-def test_batches_of_two_key_columns_replace_and_add(world: IcebergWorld, partition_by: tuple[str, ...]) -> None:
+def test_upserts_by_two_key_columns_replace_and_insert_rows(world: IcebergWorld, partition_by: tuple[str, ...]) -> None:
     query = upserting(world, partition_by=partition_by)
     draw = random.Random(7)
     expected: dict[Key, str] = {}

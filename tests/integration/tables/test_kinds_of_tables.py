@@ -171,7 +171,7 @@ def test_trigger_changes_rows_drops_rows_and_fills_columns(existing: Existing) -
     assert existing.run("SELECT count(*) FROM o") == [(2,)]
 
 
-def test_rules_apply_to_the_rows(existing: Existing) -> None:
+def test_rewrite_rules_of_the_table_apply_to_written_rows(existing: Existing) -> None:
     """COPY passes them over, as INSERT does not."""
     existing.run(
         "CREATE TABLE o (id bigint); CREATE TABLE elsewhere (id bigint); "
@@ -234,7 +234,7 @@ def test_inherited_and_unlogged_tables_are_written(existing: Existing) -> None:
     assert existing.run("SELECT (SELECT count(*) FROM parent), (SELECT count(*) FROM u)") == [(1, 1)]
 
 
-def test_names_of_all_kinds_are_written(existing: Existing) -> None:
+def test_names_with_quotes_spaces_and_capitals_are_written(existing: Existing) -> None:
     schema, table, column = 'Sch.e"ma', "Order", "sélect %s"
     quoted = ['"' + name.replace('"', '""') + '"' for name in (schema, table, column)]
     existing.run(f"CREATE SCHEMA {quoted[0]}; CREATE TYPE {quoted[0]}.\"My Enum\" AS ENUM ('a')")
@@ -312,7 +312,7 @@ def test_row_security_applies_to_the_rows(existing: Existing) -> None:
     assert existing.run("SELECT * FROM o") == [(1, "a")]
 
 
-def test_a_statement_timeout_of_the_role_fails_the_batch_once(existing: Existing) -> None:
+def test_a_statement_timeout_fails_the_batch_without_a_retry(existing: Existing) -> None:
     existing.run("CREATE TABLE o (a text, mark int)")
     existing.run(TRIGGER.replace("IF NEW.a = 'drop' THEN RETURN NULL; END IF;", "PERFORM pg_sleep(60);"))
     with psycopg.connect(existing.url, autocommit=True) as connection:

@@ -88,7 +88,7 @@ def test_delta_adds_a_column_to_a_partitioned_table(delta: Batches) -> None:
     assert rows_of(delta) == [{"id": 1, "text": "a", "n": None}, {"id": 2, "text": "b", "n": 7}]
 
 
-def test_delta_columns_have_comments(delta: Batches) -> None:
+def test_delta_keeps_the_comments_of_columns(delta: Batches) -> None:
     """delta-io/delta-rs#2419: the comments that a catalog keeps in a column made it another one."""
     fields = [column("id", "long", {"comment": "the key"}), column("text", "string", {"comment": "free"})]
     configured(delta.world.options, fields)
@@ -122,7 +122,7 @@ def test_delta_table_of_another_library_accepts_timestamps_and_lists(delta: Batc
     assert [row["list"] for row in rows_of(delta)] == [["b", None], []]
 
 
-def test_delta_partition_column_need_not_be_the_last(delta: Batches) -> None:
+def test_delta_partition_column_may_be_between_other_columns(delta: Batches) -> None:
     """delta-io/delta#6591: a partition column in the middle of the table."""
     start = pa.table({"id": [1], "part": ["x"], "more": [1.5]})
     write_deltalake(delta.world.options.table, start, partition_by=["part"])
@@ -292,7 +292,7 @@ def test_iceberg_column_of_another_type_is_named(iceberg: Batches) -> None:
 # --- PostgreSQL
 
 
-def test_postgresql_writes_to_names_in_capitals(existing: Existing) -> None:
+def test_postgresql_columns_are_found_whatever_the_case_of_their_names(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#455, #274, #572, #786 and #1144, apache/iceberg#11091: Oracle's columns."""
     existing.run("CREATE TABLE o (UPPER_CASE_TEST varchar(10) PRIMARY KEY, mixed_CASE varchar(10), lower_case text)")
     rows = {"UPPER_CASE_TEST": texts("a", "b"), "Mixed_Case": texts("1", "2"), "LOWER_CASE": texts("x", None)}
@@ -386,7 +386,7 @@ def test_postgresql_accepts_the_strings_that_debezium_writes(existing: Existing)
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
-def test_numbers_that_count_days_or_microseconds_get_an_expression(world: World) -> None:
+def test_a_number_for_a_date_or_timestamp_column_is_refused_with_an_expression(world: World) -> None:
     """confluentinc/kafka-connect-jdbc#1190 and #674, memiiso/debezium-server-iceberg#620, risingwave#14862."""
     kinds = {"day": spark.DateType(), "at": spark.TimestampType(), "local": spark.TimestampNTZType()}
     Query(world.folder / "first", world.options, query_id="first").run(0, [], schema=_fields(kinds))
@@ -405,7 +405,7 @@ def _fields(kinds: dict[str, Any]) -> spark.StructType:
     return spark.StructType([spark.StructField(name, kind) for name, kind in kinds.items()])
 
 
-def test_postgresql_texts_with_nul_get_an_expression(existing: Existing) -> None:
+def test_postgresql_texts_with_nul_are_refused_with_an_expression(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#1271, #1216, #1264 and #1602, seatunnel#8393, airbyte#3476, EthVM#523."""
     existing.run("CREATE TABLE o (id bigint, name varchar(20), doc jsonb, address bytea)")
     for column_name in ("name", "doc"):

@@ -31,7 +31,7 @@ def arrays(kind: spark.DataType, arrow: pa.DataType, *values: Any) -> tuple[spar
 # --- PostgreSQL: constraints
 
 
-def test_partial_unique_index_is_no_key_and_the_advice_makes_one(existing: Existing) -> None:
+def test_a_partial_unique_index_is_refused_as_key_with_advice_that_works(existing: Existing) -> None:
     """supabase/postgrest-js#403, bezhai/chiwei-platform#8 and jOOQ/jOOQ#12531."""
     existing.run(
         "CREATE TYPE e_enum AS ENUM ('A', 'B'); CREATE TABLE o (id text PRIMARY KEY, nullable_column text, "
@@ -63,7 +63,7 @@ def test_key_whose_constraint_is_deferrable_is_refused_with_statements_that_work
     assert existing.run("SELECT id, n FROM o ORDER BY 1") == [(1, 2), (2, 2)]
 
 
-def test_constraint_that_is_checked_at_the_commit_refuses_the_batch_in_a_sentence(existing: Existing) -> None:
+def test_a_violated_deferred_constraint_is_reported_in_a_sentence(existing: Existing) -> None:
     """commandprompt/pgcolumnar#168 and orioledb/orioledb#244: rows that break it at the end are not there."""
     existing.run(
         "CREATE TABLE parents (id bigint PRIMARY KEY);"
@@ -80,7 +80,7 @@ def test_constraint_that_is_checked_at_the_commit_refuses_the_batch_in_a_sentenc
     assert existing.run("SELECT * FROM o") == [(1, 7)]
 
 
-def test_second_unique_constraint_refuses_rows_unless_it_waits_for_the_end(existing: Existing) -> None:
+def test_a_second_unique_constraint_refuses_swapped_values_unless_it_is_deferred(existing: Existing) -> None:
     """streamingfast/substreams-sink-sql#51 and debezium/debezium#7801: two rows that exchange their values."""
     existing.run(
         "CREATE TABLE o (signature varchar(256) PRIMARY KEY, slot varchar(256), program_id varchar(256), "
@@ -102,7 +102,7 @@ def test_second_unique_constraint_refuses_rows_unless_it_waits_for_the_end(exist
     assert existing.run("SELECT signature, slot FROM o ORDER BY 1") == [("a", "2"), ("b", "1")]
 
 
-def test_rows_that_are_there_are_refused_by_append_and_replaced_by_upsert(existing: Existing) -> None:
+def test_existing_keys_are_refused_by_append_and_replaced_by_upsert(existing: Existing) -> None:
     """ConduitIO/conduit-connector-postgres#59, risingwavelabs/risingwave#10251 and #21523."""
     existing.run("CREATE TABLE o (id bigint PRIMARY KEY, n bigint); INSERT INTO o VALUES (1, 0)")
     rows = {"id": numbers(1, 2), "n": numbers(1, 1)}
@@ -112,7 +112,7 @@ def test_rows_that_are_there_are_refused_by_append_and_replaced_by_upsert(existi
     assert existing.run("SELECT * FROM o ORDER BY 1") == [(1, 1), (2, 1)]
 
 
-def test_key_of_a_table_that_is_partitioned_by_another_column(existing: Existing) -> None:
+def test_a_key_without_the_partition_column_is_refused_with_the_columns_to_name(existing: Existing) -> None:
     """apache/seatunnel#9022: the key of the source, (id), is no unique index of the partitioned table."""
     existing.run(
         "CREATE TABLE o (id bigint, partkey text, creation_date date) PARTITION BY LIST (partkey);"
@@ -130,7 +130,7 @@ def test_key_of_a_table_that_is_partitioned_by_another_column(existing: Existing
     ]
 
 
-def test_exclusion_constraint_refuses_rows_by_name(existing: Existing) -> None:
+def test_rows_that_violate_an_exclusion_constraint_are_refused_with_its_name(existing: Existing) -> None:
     """supabase/postgrest-js#403's other half: PostgreSQL takes no exclusion constraint for the key of an upsert."""
     existing.run("CREATE TABLE o (room int4range, n bigint, EXCLUDE USING gist (room WITH &&))")
     rows = {"room": texts("[1,3)", "[3,5)"), "n": numbers(1, 2)}
@@ -156,7 +156,7 @@ def test_upsert_into_a_table_with_rules_is_refused_before_rows_are_computed(exis
 
 
 @pytest.mark.parametrize("how", ["STORED", "VIRTUAL"])
-def test_upsert_computes_generated_columns_again(existing: Existing, how: str) -> None:
+def test_an_upsert_recomputes_generated_columns(existing: Existing, how: str) -> None:
     """drizzle-team/drizzle-orm#5743: the row was inserted, and its update refused."""
     ((version,),) = existing.run("SELECT current_setting('server_version_num')::int / 10000")
     if how == "VIRTUAL" and version < 18:
@@ -171,7 +171,7 @@ def test_upsert_computes_generated_columns_again(existing: Existing, how: str) -
         assert existing.run("SELECT * FROM products") == [(1, 10, width, 10 + width)]
 
 
-def test_table_whose_trigger_sends_rows_to_its_children(existing: Existing) -> None:
+def test_a_trigger_may_insert_the_rows_into_child_tables(existing: Existing) -> None:
     """pgpartman/pg_partman#105: the trigger gets no ON CONFLICT, so an upsert ends as a plain INSERT does."""
     existing.run(
         "CREATE TABLE part_table (id bigint PRIMARY KEY, val text);"
@@ -191,7 +191,7 @@ def test_table_whose_trigger_sends_rows_to_its_children(existing: Existing) -> N
 # --- PostgreSQL: names
 
 
-def test_each_reserved_word_is_the_name_of_a_column_and_of_a_table(existing: Existing) -> None:
+def test_reserved_words_are_accepted_as_column_and_table_names(existing: Existing) -> None:
     """QGEP/datamodel#238, b00ted/serilog-sinks-postgresql#24, apache/spark#15664: `order`, `system_user`, `level`."""
     found = existing.run("SELECT word FROM pg_get_keywords() WHERE catcode <> 'U'")
     words = sorted({word for (word,) in found} | {"system_user", "level"})  # the first is one from PostgreSQL 16 on
@@ -205,7 +205,7 @@ def test_each_reserved_word_is_the_name_of_a_column_and_of_a_table(existing: Exi
         assert existing.run(f'SELECT "order", "system_user", key FROM "{word}"') == [("order", "system_user", 1)]
 
 
-def test_table_of_a_log_numbers_its_rows(existing: Existing) -> None:
+def test_an_identity_column_numbers_the_written_rows(existing: Existing) -> None:
     """b00ted/serilog-sinks-postgresql#24: COPY into an identity column ended in "invalid byte sequence"."""
     existing.run(
         'CREATE TABLE log ("id" int8 NOT NULL GENERATED ALWAYS AS IDENTITY (INCREMENT 1 START 1), '
@@ -226,7 +226,9 @@ SYSTEM = ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"]
 
 @pytest.mark.parametrize("evolve", [True, False])
 @pytest.mark.parametrize("name", SYSTEM)
-def test_name_of_a_system_column_is_refused_with_another(existing: Existing, name: str, evolve: bool) -> None:
+def test_the_name_of_a_system_column_is_refused_with_advice_to_rename(
+    existing: Existing, name: str, evolve: bool
+) -> None:
     """treasure-data/prestogres#25, VirtoCommerce/vc-module-core#224, estuary/connectors#884, xtdb/xtdb#5880,
     Valour-Software/Valour#1380 and risingwavelabs/risingwave#11242; Debezium's rows have ``xmin`` in their source.
     """
@@ -244,7 +246,7 @@ def test_name_of_a_system_column_is_refused_with_another(existing: Existing, nam
 # --- PostgreSQL: values
 
 
-def test_infinite_times_are_stored_in_any_row(existing: Existing) -> None:
+def test_infinite_timestamps_are_stored_in_any_row_of_a_batch(existing: Existing) -> None:
     """debezium/debezium#7435, #7382, #1879, debezium-connector-jdbc#85 and Altinity/clickhouse-sink-connector#1418:
     the infinite one was not the first of its batch, overflowed, or became an empty text.
     """
@@ -316,7 +318,7 @@ def test_arrays_of_each_type_are_stored(existing: Existing, kind: str) -> None:
     assert existing.run("SELECT a::text, b FROM o") == existing.run(f"SELECT %s::{kind}::text, NULL", (text,))
 
 
-def test_labels_of_a_tree_are_stored(existing: Existing) -> None:
+def test_ltree_values_are_stored(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#1181: "is of type public.ltree but expression is of type character varying"."""
     existing.run("CREATE EXTENSION ltree; CREATE TABLE o (path ltree PRIMARY KEY, paths ltree[], n bigint)")
     rows = {"path": texts("Top.Science", ""), "paths": arrays(spark.StringType(), pa.string(), ["a.b", None], None)}
@@ -326,7 +328,7 @@ def test_labels_of_a_tree_are_stored(existing: Existing) -> None:
     assert found == [("Top.Science", "{a.b,NULL}", 2), ("", None, 2)]
 
 
-def test_fraction_that_a_time_does_not_hold_is_refused(existing: Existing) -> None:
+def test_a_time_with_nanoseconds_is_refused(existing: Existing) -> None:
     """apache/spark#56904: nanoseconds of a time were cut."""
     existing.run("CREATE TABLE o (a time[], t time)")
     for rows in ({"t": texts("10:00:00.123456789")}, {"a": texts("{10:00:00.1234567}")}):
@@ -342,7 +344,7 @@ ESCAPED = [
 ]  # fmt: skip
 
 
-def test_texts_that_copy_could_take_for_something_else_are_stored(existing: Existing) -> None:
+def test_texts_with_characters_special_to_copy_are_stored_unchanged(existing: Existing) -> None:
     """psycopg/psycopg2#397 and #1372, nlextract/NLExtract#45, spotify/luigi#1212, gmr/pgdumplib#7, darold/ora2pg#1518
     and #1720: "invalid byte sequence", NULL in place of a text, the end of the data in the middle of it.
     """
@@ -352,7 +354,7 @@ def test_texts_that_copy_could_take_for_something_else_are_stored(existing: Exis
     assert found == [*ESCAPED, None]
 
 
-def test_bytes_with_zeros_are_whole(existing: Existing) -> None:
+def test_bytes_after_a_zero_byte_are_stored(existing: Existing) -> None:
     """rubyrep/rubyrep#22: the rest behind the first zero was gone."""
     existing.run("CREATE TABLE o (b bytea)")
     whole = bytes(range(256)) * 3
@@ -360,7 +362,7 @@ def test_bytes_with_zeros_are_whole(existing: Existing) -> None:
     assert [bytes(one) for (one,) in existing.run("SELECT b FROM o")] == [b"a\0b", b"\0", b"", whole]
 
 
-def test_numbers_that_are_none_or_infinite_are_stored_or_refused_by_postgresql(existing: Existing) -> None:
+def test_nan_and_infinity_are_stored_or_refused_as_by_postgresql(existing: Existing) -> None:
     """debezium/debezium#1879's sibling: NaN and Infinity in numeric, whose precision may exclude them."""
     existing.run("CREATE TABLE o (f float8, n numeric)")
     given = doubles(float("nan"), float("inf"), float("-inf"), -0.0, 1e300)
@@ -385,7 +387,7 @@ INTERVALS = [
 
 
 @pytest.mark.parametrize("digits", [0, 2, None])
-def test_text_of_an_interval_is_refused_exactly_if_the_column_would_round_it(
+def test_the_text_of_an_interval_is_refused_only_if_the_column_would_round_it(
     existing: Existing, digits: int | None
 ) -> None:
     """risingwavelabs/risingwave#16882's sibling: fractions of days are whole hours."""
@@ -414,7 +416,7 @@ DATES = [
 ]  # fmt: skip
 
 
-def test_text_of_a_day_is_refused_exactly_if_a_time_of_day_would_be_dropped(existing: Existing) -> None:
+def test_the_text_of_a_date_is_refused_only_if_its_time_of_day_would_be_dropped(existing: Existing) -> None:
     """apache/seatunnel#9590's sibling: dates with times, in each form that PostgreSQL reads."""
     existing.run("CREATE TABLE o (i date)")
     found = {text: refused_as_rounded(existing, text, "would drop its time") for text in DATES}
@@ -454,7 +456,9 @@ def stored_by_sqlite(kind: str, value: Any) -> tuple[str, Any] | None:
         ("INTEGER", doubles(1.5), 1.5),
     ],
 )
-def test_strict_columns_take_what_sqlite_takes(sqlite: ExistingSqlite, kind: str, given: Any, value: Any) -> None:
+def test_strict_columns_accept_the_values_that_sqlite_accepts(
+    sqlite: ExistingSqlite, kind: str, given: Any, value: Any
+) -> None:
     """Dicklesworthstone/frankensqlite#272, #162, #163 and #164."""
     sqlite.run(f"CREATE TABLE o (a {kind}) STRICT")
     right = stored_by_sqlite(kind, value)
@@ -467,7 +471,7 @@ def test_strict_columns_take_what_sqlite_takes(sqlite: ExistingSqlite, kind: str
 
 
 @pytest.mark.parametrize("how", ["VIRTUAL", "STORED"])
-def test_generated_column_of_a_strict_table_refuses_its_value(sqlite: ExistingSqlite, how: str) -> None:
+def test_a_value_that_a_generated_strict_column_cannot_hold_is_refused(sqlite: ExistingSqlite, how: str) -> None:
     """tursodatabase/turso#6161, #7071 and #8959."""
     columns = f"(a TEXT, b INTEGER GENERATED ALWAYS AS (a) {how}) STRICT"
     sqlite.run(f"CREATE TABLE o {columns}")
@@ -486,7 +490,7 @@ def test_generated_column_of_a_strict_table_refuses_its_value(sqlite: ExistingSq
     assert sqlite.run("SELECT * FROM o") == [("42", 42)]
 
 
-def test_sqlite_upserts_by_columns_that_are_named_as_its_words(sqlite: ExistingSqlite) -> None:
+def test_sqlite_upserts_by_columns_named_like_reserved_words(sqlite: ExistingSqlite) -> None:
     """apache/seatunnel#10852: "near VALUES: syntax error"."""
     sqlite.run('CREATE TABLE "values" (id TEXT, type TEXT, "excluded" INTEGER, "order" TEXT, PRIMARY KEY (id, type))')
     for n in (1, 2):

@@ -48,7 +48,7 @@ def partitions_of(delta: Batches) -> list[str | None]:
 
 
 @pytest.mark.parametrize("count", [8_193, 100_000])
-def test_merge_of_many_rows_replaces_each_of_them(delta: Batches, count: int) -> None:
+def test_an_upsert_of_100000_rows_replaces_each_row(delta: Batches, count: int) -> None:
     """delta-io/delta-rs#4572 and #4475: "matched a target row with multiple source rows", from 8,193 rows on."""
     ids, part = list(range(count)), ["a"] * count
     write_deltalake(
@@ -60,7 +60,7 @@ def test_merge_of_many_rows_replaces_each_of_them(delta: Batches, count: int) ->
     assert (rows.num_rows, set(rows["n"].to_pylist()), sorted(rows["id"].to_pylist()) == ids) == (count, {2}, True)
 
 
-def test_merge_into_partitions_of_dates(delta: Batches) -> None:
+def test_upserts_into_date_partitions_replace_rows(delta: Batches) -> None:
     """delta-io/delta-rs#3013 and #2344: "Missing partition column", "Unable to convert expression to string"."""
     kinds = pa.schema([("id", pa.int64()), ("d", pa.date32()), ("price", pa.decimal128(6, 4)), ("k", pa.string())])
     start = pa.table({"id": [1], "d": [DAY], "price": [Decimal("1.5000")], "k": ["a"]}, schema=kinds)
@@ -87,7 +87,7 @@ def test_merge_into_partitions_of_dates(delta: Batches) -> None:
         ("float", pa.float32(), math.inf, "Infinity"),
     ],
 )
-def test_merge_into_partitions_that_the_library_would_spoil_is_refused(
+def test_an_upsert_into_partition_values_that_the_library_would_corrupt_is_refused(
     delta: Batches, kind: str, arrow: Any, value: Any, text: str
 ) -> None:
     """ClickHouse/ClickHouse#120691's sibling: delta-rs merges -99.9999 as -99.-9999, after which nobody reads the
@@ -102,7 +102,7 @@ def test_merge_into_partitions_that_the_library_would_spoil_is_refused(
     assert partitions_of(delta)[1:] == [text]
 
 
-def test_merge_of_an_empty_text_into_a_partition_is_refused(delta: Batches) -> None:
+def test_an_upsert_of_an_empty_text_into_a_partition_column_is_refused(delta: Batches) -> None:
     """duckdb/duckdb-delta#342: an empty text in a partition is read as NULL."""
     write_deltalake(delta.world.options.table, pa.table({"id": [1], "p": ["a"]}), partition_by="p")
     with pytest.raises(OncelogError, match="has an empty text in the partition column p, which Delta reads as NULL"):
@@ -110,7 +110,7 @@ def test_merge_of_an_empty_text_into_a_partition_is_refused(delta: Batches) -> N
     assert rows_of(delta) == [{"id": 1, "p": "a"}]
 
 
-def test_merge_that_adds_a_column_to_a_partitioned_table(delta: Batches) -> None:
+def test_an_upsert_adds_a_column_to_a_partitioned_table(delta: Batches) -> None:
     """delta-io/delta-rs#4292: merge_schema failed on a partitioned table with rows."""
     write_deltalake(delta.world.options.table, pa.table({"id": [1, 2], "part": ["a", "b"]}), partition_by="part")
     rows = {"id": [2, 3], "part": ["c", "b"], "more": [7, None]}
@@ -122,7 +122,7 @@ def test_merge_that_adds_a_column_to_a_partitioned_table(delta: Batches) -> None
     ]
 
 
-def test_merges_among_checkpoints_and_compactions(delta: Batches) -> None:
+def test_upserts_between_checkpoints_and_compactions_duplicate_no_row(delta: Batches) -> None:
     """delta-io/delta-rs#3133: rows doubled after optimize and checkpoint."""
     kinds = "id string;value bigint;validity_from timestamp"
     begin = datetime.datetime(2025, 1, 16, 10, 23, 58, 301000, tzinfo=UTC)
@@ -138,7 +138,7 @@ def test_merges_among_checkpoints_and_compactions(delta: Batches) -> None:
     assert (len(rows_of(delta)), found) == (9, {"A": 7} | {f"B{value}": value for value in range(8)})
 
 
-def test_numbers_that_are_none_or_infinite_hide_no_row(delta: Batches) -> None:
+def test_nan_and_infinity_hide_no_row_from_filters(delta: Batches) -> None:
     """delta-io/delta-rs#1411, delta-io/delta#7101, apache/hudi#18754: statistics with inf and NaN skipped files."""
     numbers = [math.nan, math.inf, -math.inf, -0.0, 0.0, 300.0]
     kinds = "id bigint;d double;f float;s string"
@@ -152,7 +152,7 @@ def test_numbers_that_are_none_or_infinite_hide_no_row(delta: Batches) -> None:
     assert selected(delta, "s LIKE 'a%'") == list(range(6))
 
 
-def test_long_texts_hide_no_row(delta: Batches) -> None:
+def test_long_texts_hide_no_row_from_filters(delta: Batches) -> None:
     """apache/hudi#18755: a text beyond the statistics' length made all rows of its file NULL for readers."""
     texts = ["x" * 4096, "x" * 32, "x" * 33, "\U0010ffff" * 40, None]
     for number, text in enumerate(texts):
@@ -189,7 +189,7 @@ def test_partitions_of_each_type_are_read_back(delta: Batches, kind: str) -> Non
     assert [str(row["p"]) for row in rows] == [str(value) for value in pa.array(values, arrow).to_pylist()]
 
 
-def test_partitions_of_bytes_are_refused_before_rows_are_made(delta: Batches) -> None:
+def test_a_binary_partition_column_is_refused_before_rows_are_computed(delta: Batches) -> None:
     """delta-io/delta-kernel-rs#2315: they were written as digits, or as Python shows them."""
     start = pa.table({"id": pa.array([], pa.int64()), "p": pa.array([], pa.binary())})
     write_deltalake(delta.world.options.table, start, partition_by="p")
@@ -197,7 +197,7 @@ def test_partitions_of_bytes_are_refused_before_rows_are_made(delta: Batches) ->
         delta.write({"id": [1], "p": [b"Hello"]}, "id bigint;p binary")
 
 
-def test_nulls_of_each_type_are_partitions(delta: Batches) -> None:
+def test_null_of_each_type_is_a_valid_partition_value(delta: Batches) -> None:
     """duckdb/duckdb-delta#342: NULL in a partition was read as an empty text, or as another value."""
     kinds = "id bigint;s string;n int;d date;b boolean"
     arrow = {"s": pa.string(), "n": pa.int32(), "d": pa.date32(), "b": pa.bool_()}

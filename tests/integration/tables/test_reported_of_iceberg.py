@@ -89,7 +89,7 @@ def test_upsert_into_a_partitioned_table_leaves_its_other_rows_alone(iceberg: Ba
     assert [(row["k"], row["v"]) for row in rows_of(iceberg)] == [("a", 10), ("ab", 3), ("b", 2), ("c", 4)]
 
 
-def test_upsert_replaces_null_and_by_null(iceberg: Batches) -> None:
+def test_an_upsert_replaces_null_and_writes_null(iceberg: Batches) -> None:
     """apache/iceberg-python#1835: a NULL was never replaced."""
     create(iceberg, ("foo", StringType(), True), ("bar", IntegerType(), False), ("baz", IntegerType(), False))
     kinds = "foo string;bar int;baz int"
@@ -100,7 +100,7 @@ def test_upsert_replaces_null_and_by_null(iceberg: Batches) -> None:
         assert rows_of(iceberg) == [{"foo": "apple", "bar": bar, "baz": baz}]
 
 
-def test_upsert_with_decimals_and_nested_columns(iceberg: Batches) -> None:
+def test_an_upsert_with_decimals_and_nested_columns_replaces_rows(iceberg: Batches) -> None:
     """dlt-hub/dlt#2671: "Unexpected physical type FIXED_LEN_BYTE_ARRAY for decimal(6, 4)", structs "not supported"."""
     inner = StructType(NestedField(10, "a", LongType()), NestedField(11, "tags", ListType(12, StringType(), False)))
     create(iceberg, ("id", LongType(), True), ("price", DecimalType(6, 4), False), ("json", inner, False))
@@ -145,7 +145,7 @@ UNITS: dict[Any, Callable[[datetime.datetime], int]] = {
 
 
 @pytest.mark.parametrize("how", list(UNITS), ids=str)
-def test_partitions_of_times_before_1970_and_to_the_last_year(iceberg: Batches, how: Any) -> None:
+def test_timestamps_of_any_year_go_to_the_partition_that_iceberg_computes(iceberg: Batches, how: Any) -> None:
     """apache/iceberg#9713 and ClickHouse/ClickHouse#118583: numbers that overflowed, or never were negative."""
     create(iceberg, ("id", LongType(), False), ("x", TimestampType(), False), spec=((2, how, "part"),))
     times = [
@@ -164,7 +164,7 @@ def test_partitions_of_times_before_1970_and_to_the_last_year(iceberg: Batches, 
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/Chicago", "Europe/Warsaw"])
-def test_days_and_instants_do_not_depend_on_the_zone_of_the_rows(iceberg: Batches, zone: str) -> None:
+def test_day_partitions_and_instants_do_not_depend_on_the_time_zone_of_the_rows(iceberg: Batches, zone: str) -> None:
     """apache/iceberg#1354, ClickHouse/ClickHouse#119173 and trinodb/trino#9704: rows were in the partition of a local
     day, and instants of the hour that the clock repeats became one.
     """
@@ -184,7 +184,7 @@ def test_days_and_instants_do_not_depend_on_the_zone_of_the_rows(iceberg: Batche
     assert [row["at"] for row in rows_of(iceberg)] == times
 
 
-def test_partitions_of_timestamps_keep_their_microseconds(iceberg: Batches) -> None:
+def test_timestamp_partitions_keep_microseconds(iceberg: Batches) -> None:
     """StarRocks/starrocks#29494: they were cut to seconds."""
     create(iceberg, ("id", LongType(), False), ("at", TimestampType(), False), spec=((2, IdentityTransform(), "at"),))
     times = [datetime.datetime(2023, 8, 18, 1, 2, 3, micros) for micros in (0, 1, 999_999)]
@@ -206,7 +206,7 @@ BOUNDARY = [
 
 
 @pytest.mark.parametrize("how", [None, IdentityTransform(), TruncateTransform(20)], ids=str)
-def test_bounds_of_long_texts_are_texts_and_bounds(iceberg: Batches, how: Any) -> None:
+def test_column_bounds_of_long_texts_are_valid_utf8_and_enclose_the_values(iceberg: Batches, how: Any) -> None:
     """apache/iceberg-python#3880, duckdb/duckdb-iceberg#1136, #1334, #1418 and #1047: "surrogates not allowed", bounds
     that are no UTF-8, and upper bounds below the values.
     """
@@ -233,7 +233,7 @@ def test_bounds_of_long_texts_are_texts_and_bounds(iceberg: Batches, how: Any) -
             assert summary.upper_bound is None or summary.upper_bound >= max(one[:20] for one in values).encode()
 
 
-def test_partitions_of_numbers_that_are_none_or_infinite(iceberg: Batches) -> None:
+def test_infinity_is_a_partition_value_and_nan_is_refused_with_an_expression(iceberg: Batches) -> None:
     """apache/hudi#18754's sibling: pyiceberg finds no row of the partition NaN, and divided by zero."""
     create(iceberg, ("id", LongType(), False), ("d", DoubleType(), False), spec=((2, IdentityTransform(), "d"),))
     for number, one in enumerate([math.inf, -math.inf, -0.0, 0.0, 300.0, None]):
@@ -250,7 +250,7 @@ def test_partitions_of_numbers_that_are_none_or_infinite(iceberg: Batches) -> No
     assert sorted(str(row["d"]) for row in rows_of(iceberg))[-1] == "nan"
 
 
-def test_field_of_a_struct_that_was_renamed(iceberg: Batches) -> None:
+def test_values_of_a_renamed_struct_field_are_kept(iceberg: Batches) -> None:
     """prestodb/presto#28539, apache/iceberg#11650 and ClickHouse/ClickHouse#94335: NULL in place of the values that
     were written before, or of fields with a dot in their names.
     """
@@ -285,7 +285,7 @@ def test_field_of_a_struct_that_was_renamed(iceberg: Batches) -> None:
     ]
 
 
-def test_upsert_after_the_partitions_were_replaced(iceberg: Batches) -> None:
+def test_an_upsert_replaces_rows_of_an_earlier_partitioning(iceberg: Batches) -> None:
     """apache/iceberg-python#3758 and apache/iceberg#10102: files of an older partitioning hold rows of the key."""
     create(iceberg, ("id", LongType(), False), ("at", TimestampType(), False), spec=((2, DayTransform(), "day"),))
     day = datetime.datetime(2024, 1, 1)

@@ -111,7 +111,7 @@ def test_characters_outside_the_databases_encoding_are_refused(
             existing.start({lost: LongType()}, evolve=True)
 
 
-def test_default_read_only_is_refused_with_the_setting(existing: Existing) -> None:
+def test_default_transaction_read_only_is_refused_with_the_statement_that_ends_it(existing: Existing) -> None:
     existing.run("CREATE TABLE o (id bigint)")
     existing.write({"id": numbers(1)})
     (database,) = existing.run("SELECT current_database()")[0]
@@ -122,7 +122,7 @@ def test_default_read_only_is_refused_with_the_setting(existing: Existing) -> No
         existing.start({"id": LongType()})
 
 
-def test_statement_timeout_is_named(existing: Existing) -> None:
+def test_a_statement_timeout_is_reported_with_the_statement_that_removes_it(existing: Existing) -> None:
     existing.run(
         "CREATE TABLE o (id bigint); CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
         "$$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$; "
@@ -134,7 +134,7 @@ def test_statement_timeout_is_named(existing: Existing) -> None:
     assert existing.run("SELECT * FROM o") == []
 
 
-def test_row_security_that_hides_the_batches_is_refused(existing: Existing) -> None:
+def test_row_security_on_the_table_of_batches_is_refused(existing: Existing) -> None:
     """Hosted databases switch it on for each new table; without a policy the role would see no batch."""
     role = f"writer_{existing.way}"
     existing.run(f"CREATE ROLE {role} LOGIN; CREATE TABLE o (id bigint); GRANT ALL ON SCHEMA public TO {role}")

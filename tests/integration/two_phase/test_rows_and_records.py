@@ -64,7 +64,9 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return address
 
 
-def test_postgresql_runs_outside_pytests_folders(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_tests_postgresql_does_not_run_in_pytests_temporary_folder(
+    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Each pytest that starts on this machine closes them to all other users: initdb failed because of that."""
     assert tmp_path_factory.getbasetemp().parent not in postgres.folder.parents
 

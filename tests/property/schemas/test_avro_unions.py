@@ -49,7 +49,7 @@ def test_values_with_the_names_of_types_are_written_again_as_the_same_bytes(made
 
 
 @given(made=payloads())
-def test_plain_values_are_written_as_they_were_or_refused(made: tuple[AvroCodec, bytes]) -> None:
+def test_decoded_values_are_encoded_to_an_equal_value_or_refused_as_ambiguous(made: tuple[AvroCodec, bytes]) -> None:
     """Numbers may move into another type of a union, where they are the same number; nothing else does."""
     codec, payload = made
     value = codec.decode(payload, position=0, form=PYTHON)

@@ -191,5 +191,5 @@ class _Counter:
         return state
 
 
-def test_a_state_without_an_end_is_found() -> None:
+def test_a_state_that_cannot_reach_an_end_is_found() -> None:
     assert explore(_Counter(), limit=10) == Explored(5, 4, CANNOT_END, ("to 1", "to 2", "to -1"))

@@ -93,7 +93,7 @@ def test_check_reports_stale_missing_and_foreign_files(tmp_path: Path) -> None:
     assert differences(tmp_path) == []
 
 
-def test_command_checks_and_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_generator_command_accepts_check_and_refuses_unknown_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0
     assert main(["--chek"]) == 2
     assert "usage" in capsys.readouterr().err

@@ -198,12 +198,12 @@ def test_decompression_stops_at_the_declared_size(codec: Compression) -> None:
 
 
 @pytest.mark.parametrize("codec", [Compression.SNAPPY, Compression.LZ4, Compression.ZSTD])
-def test_a_batch_of_common_size_is_known_to_be_small(codec: Compression) -> None:
+def test_the_size_estimate_recognises_a_compressed_batch_of_100_kb_as_small(codec: Compression) -> None:
     packed = compress(codec, random.Random(1).randbytes(50_000) + bytes(50_000))
     assert not may_unpack_to_more(codec, memoryview(packed), 1 << 20)
 
 
-def test_only_some_of_many_tiny_blocks_are_read() -> None:
+def test_the_size_estimate_reads_only_some_of_many_tiny_lz4_blocks() -> None:
     blocks = b"\x01\x00\x00\x80\x00" * 40
     frame = b"\x04\x22\x4d\x18\x60\x40\x82" + blocks  # with no end mark: nobody comes so far
     assert may_unpack_to_more(Compression.LZ4, memoryview(frame), 40)

@@ -84,7 +84,7 @@ def test_a_shorter_interval_is_in_force_at_once_and_an_interval_of_0_ends() -> N
     assert fired == [150, 200, 201]
 
 
-def test_deadlines_move_with_the_wall_clock() -> None:
+def test_deadlines_move_when_the_wall_clock_is_set() -> None:
     timers = Timers()
     fired: list[int] = []
     timers.schedule(1000, fired.append)
@@ -110,7 +110,7 @@ def test_a_timer_that_notices_a_clock_set_back_makes_no_other_timer_due() -> Non
     assert timers.next_ms() == 2000 - 3_600_000
 
 
-def test_times_move_with_the_clock_for_resumed_work() -> None:
+def test_the_time_of_resumed_work_moves_when_the_clock_is_set() -> None:
     timers = Timers()
     since = timers.since(1000)
     assert since() == 1000
@@ -123,7 +123,7 @@ def test_times_move_with_the_clock_for_resumed_work() -> None:
 @pytest.mark.parametrize("events", [[], [35], [7, 300], [299, 300, 301], [5, 64, 65, 900, 990]])
 @pytest.mark.parametrize("interval_ms", [1, 10, 64, 2000])
 @pytest.mark.parametrize("first_ms", [1, 15, 500])
-def test_skipping_repetitions_has_the_same_effects_at_the_same_times(
+def test_skipping_idle_repetitions_of_a_timer_changes_no_effect_and_no_time(
     events: list[int], interval_ms: int, first_ms: int
 ) -> None:
     """An event makes something that is to be done 40 ms later by repeated work."""

@@ -218,7 +218,7 @@ def test_broker_id_is_the_old_name_of_node_id() -> None:
         ({"log.retention.minutes": "-7"}, -1),
     ],
 )
-def test_the_finest_unit_of_retention_wins(given: dict[str, str], retention_ms: int) -> None:
+def test_the_retention_setting_with_the_finest_unit_takes_precedence(given: dict[str, str], retention_ms: int) -> None:
     assert parse(BrokerConfig, given).topic_defaults.retention_ms == retention_ms
 
 

@@ -79,7 +79,7 @@ def test_a_pipeline_hands_numbers_and_booleans_to_spark_as_texts() -> None:
     assert (written["writers"], written["kafka.enable.idempotence"]) == ("2", "true")
 
 
-def test_sinks_that_write_one_value_in_two_types_agree() -> None:
+def test_sinks_whose_options_have_equal_values_of_different_types_agree() -> None:
     sinks = {"a": Sink("a", options={"writers": 2}), "b": Sink("b", options={"writers": "2"})}
     one = Pipeline("p", {ONLY: Source("in")}, sinks, lambda rows: {"a": rows, "b": rows})
     assert one.writer_options("h:1")["writers"] == "2"

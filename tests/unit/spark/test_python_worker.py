@@ -40,7 +40,7 @@ def test_a_worker_skips_modules_that_are_already_imported() -> None:
     assert 0 < first == second < third
 
 
-def test_program_that_is_not_a_worker_is_left_alone() -> None:
+def test_a_program_that_is_not_a_worker_is_unaffected() -> None:
     assert frozen({}) == [0, 0, 0]
 
 
@@ -106,7 +106,7 @@ def test_each_received_item_is_acknowledged(jvm_and_worker: Connection) -> None:
 
 
 @on_linux
-def test_input_that_is_not_a_connection_is_left_alone(jvm_and_worker: Connection) -> None:
+def test_worker_input_that_is_not_a_socket_is_unaffected(jvm_and_worker: Connection) -> None:
     _, worker = jvm_and_worker
     with open(os.devnull, "rb") as infile:
         in_worker(infile, acknowledge)

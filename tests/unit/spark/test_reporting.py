@@ -45,7 +45,7 @@ def test_end_of_a_run_that_spark_reports_after_the_next_start_does_not_end_the_n
     assert reported.states[2:] == [("copy", "ended", "")]
 
 
-def test_queries_without_a_name_are_told_apart_by_their_ids() -> None:
+def test_queries_without_a_name_are_distinguished_by_their_ids() -> None:
     reported = Reported()
     listener = ReportingListener(reported)
     listener.onQueryStarted(event("1", name=None))

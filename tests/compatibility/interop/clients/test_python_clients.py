@@ -168,7 +168,9 @@ def test_read_committed_sees_committed_transactions_only(client: Client, make_to
     assert read_values(client, topic, "read_uncommitted", 90) == committed + aborted + last
 
 
-def test_open_transaction_is_read_uncommitted_only(client: Client, make_topic: MakeTopic) -> None:
+def test_records_of_an_open_transaction_are_read_only_by_read_uncommitted(
+    client: Client, make_topic: MakeTopic
+) -> None:
     topic = make_topic(1)
     with closing(client.sender(topic)) as sender, closing(client.member(topic, topic)) as committed:
         sender.begin()

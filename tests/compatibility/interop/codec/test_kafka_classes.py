@@ -97,14 +97,14 @@ def test_kafka_writes_the_same_bytes_in_the_same_version(name: str, answers: Ans
 
 
 @every_message
-def test_kafka_reads_the_same_fields(name: str, answers: Answers) -> None:
+def test_kafka_reads_the_fields_that_we_wrote(name: str, answers: Answers) -> None:
     definition = MESSAGES[name]
     for case, answer in answers[name]:
         assert answer.json == as_kafka_json(case.message, definition.root, case.read_version), case
 
 
 @every_message
-def test_kafka_drops_or_refuses_the_same_fields_in_another_version(name: str, answers: Answers) -> None:
+def test_kafka_and_we_drop_or_refuse_the_same_fields_in_another_version(name: str, answers: Answers) -> None:
     kind = message_class(name)
     for case, answer in answers[name]:
         decoded = kind.decode(case.encoded, case.read_version)

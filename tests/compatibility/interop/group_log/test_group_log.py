@@ -815,7 +815,7 @@ def sorted_runs(rows: list[Any]) -> list[Any]:
     return [row for run in runs for row in sorted(run, key=repr)]
 
 
-def test_requests_omit_fields_that_their_version_lacks() -> None:
+def test_a_field_that_the_version_lacks_is_refused() -> None:
     """The scripts would hide a field that a version drops, so the codec must refuse it."""
     with pytest.raises(UnsupportedField):
         HeartbeatRequest("g", 1, "m", "i").encode(2)

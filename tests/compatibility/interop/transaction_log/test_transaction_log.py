@@ -490,7 +490,7 @@ SCRIPTS: dict[str, list[Step]] = {
 
 @on_each_node
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_of_requests_has_the_same_answers_and_records(node: Node, name: str) -> None:
+def test_a_script_of_requests_gets_the_answers_and_records_of_kafka(node: Node, name: str) -> None:
     compare(node, SCRIPTS[name])
 
 
@@ -513,7 +513,7 @@ def _last_epoch_case(name: str) -> Any:
 @pytest.mark.parametrize(
     ("node", "name"), [("oncelog", "new client"), *map(_last_epoch_case, LAST_EPOCH_SCRIPTS)], indirect=["node"]
 )
-def test_script_with_the_last_epoch_has_the_same_answers_and_records(node: Node, name: str) -> None:
+def test_a_script_at_the_last_epoch_gets_the_answers_and_records_of_kafka(node: Node, name: str) -> None:
     compare(node, LAST_EPOCH_SCRIPTS[name], use_up_epochs=True)
 
 
@@ -551,7 +551,7 @@ def scripts(draw: st.DrawFn) -> list[Step]:
 @on_each_node
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(script=scripts())
-def test_random_scripts_of_requests_have_the_same_answers_and_records(node: Node, script: list[Step]) -> None:
+def test_random_scripts_of_requests_get_the_answers_and_records_of_kafka(node: Node, script: list[Step]) -> None:
     compare(node, script)
 
 
@@ -593,7 +593,9 @@ AFTER_TIMEOUT: dict[str, list[Step]] = {
 
 @on_each_sweeping_node
 @pytest.mark.parametrize("name", AFTER_TIMEOUT)
-def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_node: Node, name: str) -> None:
+def test_a_producer_whose_transaction_timed_out_gets_the_answers_and_records_of_kafka(
+    sweeping_node: Node, name: str
+) -> None:
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide(SWEEPING)
     results: list[object] = []
@@ -608,7 +610,7 @@ def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_no
 
 
 @on_each_sweeping_node
-def test_idle_id_is_forgotten_with_the_same_answers_and_records(sweeping_node: Node) -> None:
+def test_an_expired_transactional_id_gets_the_answers_and_records_of_kafka(sweeping_node: Node) -> None:
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide(SWEEPING)
     results: list[object] = []
@@ -635,7 +637,7 @@ LISTS = [
 
 
 @on_each_node
-def test_listed_and_described_transactions_are_the_same(node: Node) -> None:
+def test_transactions_are_listed_and_described_as_by_kafka(node: Node) -> None:
     ours = OurSide()
     results = []
     for side in (node, ours):

@@ -142,7 +142,7 @@ def test_a_writer_buffers_no_more_batches_than_its_lanes_hold(spark: SparkSessio
 
 
 @KAFKA_IN_SOAK
-def test_rows_name_topics_that_several_writers_own(
+def test_each_of_several_writers_writes_the_rows_of_several_topics(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     names = [create_topic(broker.bootstrap_servers, f"{unique_name}-{n}", 2) for n in range(3)]
@@ -244,7 +244,7 @@ def test_older_transaction_protocol_writes_each_batch_once_too(
 
 
 @KAFKA_IN_SOAK
-def test_update_mode_writes_by_executors_and_repeats_nothing(
+def test_executors_write_each_row_of_update_mode_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

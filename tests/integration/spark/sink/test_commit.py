@@ -214,7 +214,7 @@ def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
     eventually(sink.visible, batch(0))
 
 
-def test_marker_is_found_wherever_the_group_holds_it(sink: Sink) -> None:
+def test_a_marker_is_found_although_its_partition_differs_from_the_requested_one(sink: Sink) -> None:
     sink.commit(0)
     engine = sink.cluster().transaction(f"{sink.name}-id", 60_000)
     here = TopicPartition(sink.name, 0)

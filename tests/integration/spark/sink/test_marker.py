@@ -177,7 +177,7 @@ def job(
 
 
 @KAFKA_IN_SOAK
-def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do(job: Job) -> None:
+def test_the_refusal_of_a_restored_checkpoint_names_the_batch_both_plans_and_the_remedy(job: Job) -> None:
     """Yesterday's checkpoint: batch 1 covers other offsets now, and was taken for "already written" before."""
     job.send()
     job.run()

@@ -32,7 +32,7 @@ def delete_records(address: str, topic: str, before: int, partition: int = 0) ->
         result.result(120)
 
 
-def test_twelve_partitions_are_read_on_after_a_restart(
+def test_reading_of_twelve_partitions_continues_after_a_restart(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """apache/spark#16857 (SPARK-19517) and mozilla/telemetry-streaming#14: the checkpoint of many partitions was not
@@ -48,7 +48,7 @@ def test_twelve_partitions_are_read_on_after_a_restart(
         assert drain(rows, tmp_path / "c")[0] == sorted(value.decode() for value in sent)
 
 
-def test_topic_in_capitals_begins_where_the_options_say_in_any_letters(
+def test_starting_offsets_apply_to_a_topic_in_capitals_whatever_the_case_of_option_names(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """apache/spark#17209 (SPARK-19853), #24967 and #23612: the JSON, or the options' names, were made lower case."""
@@ -62,7 +62,7 @@ def test_topic_in_capitals_begins_where_the_options_say_in_any_letters(
     assert drain(rows, tmp_path / "c")[0] == ["3:a", "4:a"]
 
 
-def test_offsets_that_name_too_few_too_many_or_no_numbers_are_refused(
+def test_offsets_with_missing_or_extra_partitions_or_without_numbers_are_refused(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     """apache/spark#15504 (SPARK-17812) and #58043 (SPARK-58774)."""
@@ -86,7 +86,7 @@ RUNS: Sequence[tuple[bool, int]] = ((False, 3), (True, 1), (False, 2), (True, 2)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 100])
-def test_ranges_without_committed_records_hold_up_nothing(
+def test_ranges_without_committed_records_delay_no_batch(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, most: int
 ) -> None:
     """apache/spark#22042 (SPARK-25005), #21917, #20836, #20572, apache/druid#5404, apache/hudi#8258 and #1598: batches
@@ -107,7 +107,7 @@ def test_ranges_without_committed_records_hold_up_nothing(
     assert drain(rows, tmp_path / "c")[0] == []
 
 
-def test_records_deleted_before_they_were_read_stop_the_read_or_are_passed_over_once(
+def test_records_deleted_before_the_read_stop_the_query_or_are_skipped_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """apache/spark#22207 (SPARK-25214), #15820, byzer-org/byzer-lang#1242 and mozilla/telemetry-streaming#25: records
@@ -132,7 +132,7 @@ def test_records_deleted_before_they_were_read_stop_the_read_or_are_passed_over_
     assert drain(rows, tmp_path / "c")[0] == ["12:v", "13:v"]
 
 
-def test_partitions_and_topics_that_appear_are_read_from_their_beginning(
+def test_new_partitions_and_topics_are_read_from_their_beginning(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """apache/spark#38911 (SPARK-41387), #38898 (SPARK-41375), #15102 and ippontech/spark-kafka-source#6: AvailableNow
@@ -155,7 +155,7 @@ def test_partitions_and_topics_that_appear_are_read_from_their_beginning(
     assert drain(rows, tmp_path / "c")[0] == []
 
 
-def test_available_now_ends_with_all_records_whatever_a_batch_should_have_at_least(
+def test_available_now_reads_all_records_despite_min_offsets_per_trigger(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """apache/spark#32653 and #33792 (SPARK-35312): the last records were too few for minOffsetsPerTrigger."""

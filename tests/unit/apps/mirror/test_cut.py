@@ -83,7 +83,7 @@ def test_a_transaction_open_on_all_its_partitions_is_a_consistent_moment() -> No
     assert cut(here, there, (3, 3), [sample((3, 3))]) == (2, 2)
 
 
-def test_a_sample_that_lacks_a_partition_gives_no_consistent_moment() -> None:
+def test_a_sample_without_one_of_the_partitions_gives_no_consistent_moment() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), None)
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
     assert cut(here, there, (3, 2), [CutSample({P: 3}, {P: 3})]) == (0, 0)

@@ -52,7 +52,7 @@ def test_records_without_a_gap_are_one_run() -> None:
     assert of([(0, 5), (1, 7)]).chapters == {0: [Run(0, 5, 1), Run(1, 7, 1)]}
 
 
-def test_only_the_last_chapter_of_the_offset_map_is_rewritten() -> None:
+def test_a_change_of_the_offset_map_rewrites_only_its_last_chapter() -> None:
     made = of([(2 * number, number) for number in range(CHAPTER)])
     made.changed.clear()
     made.add(Run(10_000, 10_000, 1))

@@ -152,7 +152,9 @@ def of_few_descriptors() -> Sequence[str]:
 
 
 @pytest.mark.parametrize("module", [*FOR_COORDINATORS, *FOR_QUOTAS, *FOR_TOPICS])
-def test_a_broker_that_may_open_no_file_later_imports(module: str, of_few_descriptors: Sequence[str]) -> None:
+def test_a_broker_with_few_descriptors_imports_its_modules_at_the_start(
+    module: str, of_few_descriptors: Sequence[str]
+) -> None:
     assert module in of_few_descriptors
 
 
@@ -241,11 +243,11 @@ def _check(found: Cost, most: Most) -> None:
 
 
 @pytest.mark.parametrize("code", FIRST_STEPS)
-def test_first_steps_call_and_import_no_more_than_they_did(code: str) -> None:
+def test_first_uses_of_a_client_call_and_import_no_more_than_recorded(code: str) -> None:
     _check(cost(code), FIRST_STEPS[code])
 
 
-def test_a_first_answer_calls_and_imports_no_more_than_it_did(of_first_answer: Cost) -> None:
+def test_a_first_answer_calls_and_imports_no_more_than_recorded(of_first_answer: Cost) -> None:
     _check(of_first_answer, Most(3200, 128, 266))
 
 

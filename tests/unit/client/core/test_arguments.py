@@ -102,7 +102,7 @@ def test_a_view_is_as_large_as_its_bytes_not_its_elements() -> None:
     assert largest_size(b"", b"", [("a", view)]) == empty + 800
 
 
-def test_headers_that_are_kept_do_not_change_with_the_program() -> None:
+def test_copied_headers_do_not_change_when_the_program_changes_its_own() -> None:
     content: Any = bytearray(b"1")
     given: list[tuple[str, bytes | None]] = [("a", b""), ("b", None)]
     given.append(("c", content))
@@ -119,7 +119,7 @@ def test_columns_may_be_arrays() -> None:
     assert (rows.values, rows.keys, rows.headers) == ([b"k1", b"k2"], [b"k1", b"k2"], [None, None])
 
 
-def test_only_iterators_are_consumed_at_once() -> None:
+def test_an_iterator_becomes_a_list_and_other_arguments_stay_unchanged() -> None:
     given = [HERE]
     assert arguments.walked(given) is given
     assert arguments.walked("text") == "text"

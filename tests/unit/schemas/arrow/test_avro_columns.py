@@ -250,7 +250,7 @@ def test_blocks_with_their_size_are_read_and_left_out(engine: Any) -> None:
     assert read(engine, writer, reader, blocks + b"\2").to_pylist() == [{"b": 1}]
 
 
-def test_moment_outside_of_sparks_range_is_refused(engine: Any) -> None:
+def test_a_timestamp_outside_sparks_range_is_refused(engine: Any) -> None:
     millis = {"type": "long", "logicalType": "timestamp-millis"}
     with pytest.raises(SchemaError, match="out of range"):
         read(engine, millis, millis, codec_of("long").encode(2**62))
@@ -291,7 +291,7 @@ def test_schema_without_columns_is_refused(reader: Any, why: str) -> None:
         AvroTypes(codec_of(reader).parsed).column()
 
 
-def test_union_of_many_types_is_read(engine: Any) -> None:
+def test_a_union_of_200_types_is_read(engine: Any) -> None:
     """More than the codes that a union of Arrow's has."""
     branches = [{"type": "record", "name": f"R{i}", "fields": [{"name": "x", "type": "int"}]} for i in range(200)]
     (found,) = read(engine, branches, branches, codec_of("int").encode(199) + b"\2").to_pylist()
@@ -317,7 +317,7 @@ FAR = 253_402_300_800_000_000
         ("date", pa.date32(), 2_932_897, 2_932_897),
     ],
 )
-def test_time_that_python_does_not_have_is_written_as_it_is(
+def test_a_timestamp_beyond_pythons_range_is_written_unchanged(
     logical_type: str, arrow_type: pa.DataType, number: int, expected: int
 ) -> None:
     kind = "int" if logical_type == "date" else "long"

@@ -65,7 +65,7 @@ def test_values_are_validated_by_translated_patterns() -> None:
         checked.check({"äö": 1})
 
 
-def test_a_value_that_looks_like_a_schema_is_left_alone() -> None:
+def test_a_constant_that_looks_like_a_schema_is_not_translated() -> None:
     odd = {"patternProperties": {r"\p{L}": 1}, "pattern": "("}
     codec({"const": odd}).check(odd)
     codec({"properties": {"pattern": {"const": "("}, "patternProperties": {}}}).check({"pattern": "("})

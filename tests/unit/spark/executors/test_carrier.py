@@ -23,7 +23,7 @@ ONE = RankReport(0, rows=10)
 TWO = replace(ONE, rank=1, rows=5)
 
 
-def test_a_report_is_the_same_after_its_transport_through_spark() -> None:
+def test_a_report_is_unchanged_after_encoding_and_decoding() -> None:
     assert RankReport.decode(ONE.encode()) == ONE
 
 

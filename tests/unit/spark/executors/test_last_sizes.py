@@ -34,12 +34,12 @@ def test_rows_that_compress_well_return_no_more_than_others() -> None:
     assert share_after(BatchSize(200, 4000, 4_000_000, 40_000)) == Share(ALL_BYTES // (256 * 1024), 16 * 1024)
 
 
-def test_batches_that_differ_little_have_one_share() -> None:
+def test_batches_of_similar_size_get_the_same_share() -> None:
     """Spark compiles a query again if a constant in it is another one."""
     assert len({share_after(BatchSize(2, rows, rows * 90, rows * 50)) for rows in range(150, 250, 7)}) == 1
 
 
-def test_an_empty_batch_and_a_batch_of_huge_rows_have_a_share() -> None:
+def test_an_empty_batch_and_a_batch_of_huge_rows_get_a_share() -> None:
     assert share_after(BatchSize(0, 0, 0, 0)) == Share(1 << 17, 1024)
     huge = share_after(BatchSize(4000, 1, EXPECTED_BYTES, EXPECTED_BYTES))
     assert huge == Share(1, 16 * EXPECTED_BYTES)

@@ -213,7 +213,7 @@ def test_zombie_overtaken_by_a_new_run_writes_nothing(step: BatchStep) -> None:
     assert broker.visible == EXPECTED
 
 
-def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
+def test_a_zombie_overtaken_before_it_reads_the_marker_skips_the_batch() -> None:
     broker = ModelBroker()
 
     def observe(reached: BatchStep, batch_id: int | None) -> None:

@@ -107,14 +107,14 @@ def test_earlier_refreshes_that_wrote_nothing_are_skipped(flow: Flow) -> None:
         ("-", "has no offset"),
     ],
 )
-def test_option_after_refuses_a_batch_that_does_not_continue(flow: Flow, first: str, why: str) -> None:
+def test_on_full_refresh_after_refuses_a_batch_that_does_not_continue(flow: Flow, first: str, why: str) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, first, ended=False, wrote=False)
     with pytest.raises(SinkRefused, match=r'startingOffsets \{"in": \{"0": 10\}\}'):
         flow.check(1, "after", flow.marker(0, 0))
 
 
-def test_option_after_accepts_a_batch_without_new_records(flow: Flow) -> None:
+def test_on_full_refresh_after_accepts_a_batch_without_new_records(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, line(10), ended=False, wrote=False)
     flow.check(1, "after", flow.marker(0, 0))
@@ -135,7 +135,7 @@ def test_without_a_marker_only_an_ended_batch_is_known_to_be_written(flow: Flow)
         flow.check(1, "after", None)
 
 
-def test_option_starting_after_is_the_end_of_the_last_ended_batch(flow: Flow) -> None:
+def test_starting_after_returns_the_end_of_the_last_ended_batch(flow: Flow) -> None:
     assert starting_after(str(flow.folder)) == "earliest"
     flow.plan(0, 0, line(10, 0))
     flow.plan(0, 1, line(20), ended=False)

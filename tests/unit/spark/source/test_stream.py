@@ -368,7 +368,7 @@ def test_topic_that_is_gone_for_long_is_forgotten() -> None:
     assert stream.latestOffset(start, ReadAllAvailable()) == {"b": {"0": 5, "id": "y"}}
 
 
-def test_partition_that_is_assigned_no_longer_does_not_hold_up_the_others_of_its_topic() -> None:
+def test_a_partition_that_is_no_longer_assigned_does_not_delay_the_others_of_its_topic() -> None:
     cluster = FakeCluster(a=[10, 10])
     cluster.ids = {"a": "x"}
     stream, _ = reader(cluster, subscribe="", assign='{"a": [0]}', failOnDataLoss="false")
@@ -820,7 +820,7 @@ def test_an_unchanged_topic_without_id_is_read_on_and_checked_only_for_new_recor
     assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 100, 130)]
 
 
-def test_log_of_a_topic_without_id_whose_read_part_was_deleted_is_read_on() -> None:
+def test_reading_continues_after_retention_deleted_the_read_part_of_a_topic_without_id() -> None:
     cluster, stream, clock, end = without_ids()
     cluster.first[TopicPartition("a", 0)], cluster.end[TopicPartition("a", 0)] = 100, 130
     clock.pass_caches()

@@ -403,7 +403,7 @@ def test_epoch_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
 # --- timeout, expiry
 
 
-def test_timeout_fences_and_aborts_after_start_and_timeout() -> None:
+def test_a_transaction_is_fenced_and_aborted_once_its_timeout_has_passed() -> None:
     ongoing = txn(S.ONGOING)
     assert decide(ongoing, Timeout(), 69_000) == Decision()
     value = written(decide(ongoing, Timeout(), 69_001))

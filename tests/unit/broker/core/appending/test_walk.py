@@ -30,7 +30,9 @@ def named() -> list[list[str]]:
     return walks
 
 
-def test_the_page_names_the_functions_between_socket_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_names_each_function_that_a_produce_request_passes_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stacks: list[list[str]] = []
     append = OsFile.append
 

@@ -190,7 +190,7 @@ def test_a_partition_on_nodes_that_are_down_has_no_leader(cluster: Cluster) -> N
     assert replicas.leader == 2
 
 
-def test_a_partition_is_not_affected_by_other_nodes(cluster: Cluster, logs: Logs) -> None:
+def test_a_partition_is_not_affected_by_nodes_without_its_replica(cluster: Cluster, logs: Logs) -> None:
     elsewhere = TopicPartition("t", 1)
     replicas = cluster.add(elsewhere, [2])
     for node_id in (1, 3):

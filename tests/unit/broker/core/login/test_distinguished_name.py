@@ -121,6 +121,6 @@ def test_a_truncated_certificate_is_refused() -> None:
     ("replacement", "name"),
     [("$1", "alice"), ("$1$1", "alicealice"), ("$12", "alice2"), ("$9", "$9"), (r"\$1", "$1"), (r"a\\b", "a\\b")],
 )
-def test_a_replacement_is_read_as_java_reads_it(replacement: str, name: str) -> None:
+def test_group_references_in_a_replacement_are_read_as_in_java(replacement: str, name: str) -> None:
     """``$12`` is group 1 and a 2 if there is one group, as in ``Matcher.replaceAll``."""
     assert PrincipalMapper(f"RULE:^CN=(.*)$/{replacement}/").name("CN=alice") == name

@@ -159,7 +159,7 @@ def test_dead_letters_say_which_records_were_rejected_and_which_were_released_to
     assert (len(reasons), were_rejected) == (5, {b"0", b"1", b"4"})
 
 
-def test_records_that_one_request_rejects_have_one_batch_of_letters_and_one_change_of_the_state(queue: Queue) -> None:
+def test_records_rejected_by_one_request_share_one_batch_of_dead_letters_and_one_state_change(queue: Queue) -> None:
     held = queue.opened()
     queue.acquire(held, "m")
     singles = [AckBatch(offset, offset, [AcknowledgeType.REJECT]) for offset in (0, 2, 4)]
@@ -171,7 +171,9 @@ def test_records_that_one_request_rejects_have_one_batch_of_letters_and_one_chan
     assert [event.batches for event, _ in queue.states.writes[1:]] == [archived]
 
 
-def test_a_batch_is_unpacked_once_for_all_of_its_letters(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_decompressed_once_for_all_of_its_dead_letters(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue.configure(
         **{"errors.deadletterqueue.topic.name": "dlq.t", "errors.deadletterqueue.copy.record.enable": "true"}
     )

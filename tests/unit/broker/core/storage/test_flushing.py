@@ -69,7 +69,7 @@ def test_a_partition_with_much_to_sync_is_synced_alone_before_the_interval() -> 
 
 
 @pytest.mark.parametrize("policy", ["none", "commit"])
-def test_only_interval_syncs_are_brought_forward(policy: str) -> None:
+def test_with_flush_policy_none_much_unsynced_data_causes_no_early_sync(policy: str) -> None:
     admin = Admin(**{"oncelog.flush.policy": policy})
     partition, flushing = partitions_of(admin)[0], admin.broker.flushing
     for _ in range(EARLY_BYTES // 1_000_000 + 1):
@@ -215,7 +215,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def test_a_partition_whose_log_has_failed_meanwhile_releases_its_waiters() -> None:
+def test_a_partition_whose_log_fails_before_the_sync_ends_its_waiters_with_an_error() -> None:
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     partition, flushing = admin.broker.partitions()[TopicPartition("t", 0)], admin.broker.flushing

@@ -38,7 +38,7 @@ def append(logs: LogManager, topic_id: bytes) -> int:
     return log.writer.append_client(batch, leader_epoch=0, now_ms=0).base_offset
 
 
-def test_folder_of_a_deleted_topic_does_not_become_the_new_topics() -> None:
+def test_a_recreated_topic_does_not_take_over_the_folder_of_the_deleted_one() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     assert append(logs, OLD_ID) == 0
@@ -47,7 +47,7 @@ def test_folder_of_a_deleted_topic_does_not_become_the_new_topics() -> None:
     assert any(name.endswith("-stray") for name in disk.list(""))
 
 
-def test_folder_of_the_same_topic_continues() -> None:
+def test_the_log_of_an_existing_topic_continues_at_its_end() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     assert append(logs, OLD_ID) == 0

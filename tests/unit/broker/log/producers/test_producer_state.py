@@ -392,7 +392,7 @@ def test_expired_producers_are_not_loaded_from_a_snapshot() -> None:
     assert not state.entries
 
 
-def test_an_entry_of_an_older_protocol_lets_a_newer_one_start_at_any_sequence() -> None:
+def test_a_verification_begun_with_the_older_protocol_allows_any_first_sequence() -> None:
     """After verification, Apache Kafka only remembers whether the first request bumped epochs, whoever appends in
     the end.
     """

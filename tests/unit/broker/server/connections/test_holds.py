@@ -71,7 +71,7 @@ class Client:
         return number, answer, body
 
 
-def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_written(tmp_path: Path) -> None:
+def test_a_batch_under_validation_is_not_overtaken_after_an_earlier_batch_was_written(tmp_path: Path) -> None:
     """The one before it waits for its transaction's coordinator when the other is begun, so it is written later."""
     resume = threading.Event()
 

@@ -92,7 +92,7 @@ def test_a_position_without_an_epoch_is_not_validated() -> None:
     assert reader.asked_to_fetch() == 10
 
 
-def test_a_position_that_the_new_leader_has_is_fetched_from_and_not_checked_again() -> None:
+def test_a_position_that_the_new_leader_confirms_is_fetched_from_without_another_check() -> None:
     reader = Reader()
     reader.new_leader()
     assert not reader.wire.count(FETCH)

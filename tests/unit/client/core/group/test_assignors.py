@@ -130,6 +130,6 @@ def test_a_claim_from_an_earlier_generation_gets_no_partition_before_its_owner_g
     assert assign_cooperative({"t": 2}, [owner, zombie]) == {"m": t("t", 0), "z": []}
 
 
-def test_both_owners_of_a_partition_revoke_it_first() -> None:
+def test_a_partition_that_two_members_claim_is_revoked_from_both_first() -> None:
     members = [AssignedMember("a", ("t",), tuple(t("t", 0)), 5), AssignedMember("b", ("t",), tuple(t("t", 0)), 5)]
     assert assign_cooperative({"t": 1}, members) == {"a": [], "b": []}

@@ -77,7 +77,7 @@ def test_uniform_leaves_the_extra_partition_with_the_member_that_has_it() -> Non
     assert plain(uniform_assignor(members, {A: 3})) == {"a": {A: [0]}, "b": {A: [1, 2]}}
 
 
-def test_uniform_gives_away_what_a_member_left_behind() -> None:
+def test_uniform_assigns_a_partition_without_an_owner() -> None:
     members = {"a": spec(A, current={A: {0, 1}}), "b": spec(A, current={A: {2}})}
     assert plain(uniform_assignor(members, {A: 4})) == {"a": {A: [0, 1]}, "b": {A: [2, 3]}}
 
@@ -157,7 +157,7 @@ def test_every_partition_is_assigned_to_one_subscriber(
 
 @settings(max_examples=60)
 @given(group=groups())
-def test_range_is_what_a_naive_division_gives(group: tuple[dict[str, MemberSpec], dict[bytes, int]]) -> None:
+def test_range_assigns_as_a_naive_division_does(group: tuple[dict[str, MemberSpec], dict[bytes, int]]) -> None:
     members, topics = group
     expected: dict[str, dict[bytes, list[int]]] = {name: {} for name in members}
     ranked = sorted(members, key=lambda n: (members[n].instance_id is None, members[n].instance_id or n))

@@ -607,7 +607,7 @@ def test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assi
     assert {(t, p) for mine in owned.values() for t, ps in mine.items() for p in ps} == everything
 
 
-def test_generated_member_ids_of_the_test_differ() -> None:
+def test_the_fake_random_source_generates_different_member_ids() -> None:
     random = CountingRandom()
     assert random.token(16) != random.token(16)
 

@@ -157,7 +157,7 @@ def test_records_are_deleted_up_to_the_high_watermark(ports: PartitionFakes) -> 
     assert ports.delete_records(-1) == (Error.NONE, 4)
 
 
-def test_records_of_undeletable_topics_are_refused(ports: PartitionFakes) -> None:
+def test_deleting_records_of_missing_internal_and_compacted_topics_is_refused(ports: PartitionFakes) -> None:
     assert ports.delete_records(1, topic="u") == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert ports.delete_records(1, partition=1) == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert PartitionFakes(internal=True).delete_records(1) == (Error.INVALID_TOPIC_EXCEPTION, -1)

@@ -180,7 +180,7 @@ def test_a_transactional_commit_stores_offsets_of_existing_partitions_and_refuse
     assert txn_commit(broker, {"gone": [3]}, version) == {gone: [missing]}
 
 
-def test_a_transactional_commit_by_names_in_version_6_names_no_topic(broker: FakeBroker) -> None:
+def test_a_transactional_commit_of_version_6_without_topic_ids_is_refused(broker: FakeBroker) -> None:
     rows = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 5)])]
     answer = broker.ask(TxnOffsetCommitRequest("x", "g", 1, 0, topics=rows), 6)
     assert [(t.topic_id, [p.error_code for p in t.partitions]) for t in answer.topics] == [

@@ -1,7 +1,7 @@
-"""The small files next to the segments, in Kafka's formats.
+"""Reads and writes the small files next to the segments, in Kafka's formats.
 
 Called by ``files`` and ``recovery`` (leader epochs), the broker's log manager (offset checkpoints, partition metadata,
-clean-shutdown marker, node identity) and ``dump``. Files are replaced whole and atomically. Sources:
+clean-shutdown marker, node identity) and ``dump``. A file is always replaced as a whole, atomically. Sources:
 ``CheckpointFile``, ``PartitionMetadataFile``, ``MetaProperties``, ``CleanShutdownFileHandler`` of Kafka.
 """
 
@@ -43,18 +43,19 @@ def _is_number(word: str, most: int) -> bool:
 
 
 def encode_lines(lines: list[str]) -> bytes:
-    """A checkpoint file: version, number of lines, lines."""
+    """Encode a checkpoint file: version, number of lines, lines."""
     return "".join(f"{line}\n" for line in [str(_VERSION), str(len(lines)), *lines]).encode()
 
 
 def decode_lines(data: bytes, path: str) -> list[str]:
     """The lines of a checkpoint file.
 
-    An empty file has none: Apache Kafka creates it empty and writes it later, and a kill in between leaves it so.
-    The last line must end like the others: leader epochs are renamed into place before they are synced, so a power loss
-    may leave only the first part of a file, and the first digits of a number are also a number.
+    An empty file has no lines: Apache Kafka creates the file empty and writes it later, and may be killed in between.
+    The last line must end with a newline, too: the file of leader epochs is renamed into place before it is synced, so
+    a power loss may leave only its first part, and the first digits of a number are also a number.
 
-    :raises CorruptLogError: another version, a number of lines other than declared, or an incomplete last line.
+    :raises CorruptLogError: the version is unknown, the number of lines is not the declared one, or the last line is
+        incomplete.
     """
     if not data:
         return []
@@ -70,7 +71,7 @@ def decode_lines(data: bytes, path: str) -> list[str]:
 
 
 def read_offset_checkpoint(disk: Disk, name: str) -> dict[TopicPartition, int]:
-    """Offsets by partition; empty if the file does not exist.
+    """The offsets in a checkpoint file, by partition; empty if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -78,7 +79,7 @@ def read_offset_checkpoint(disk: Disk, name: str) -> dict[TopicPartition, int]:
 
 
 def decode_offset_checkpoint(data: bytes, path: str) -> dict[TopicPartition, int]:
-    """:raises CorruptLogError: the file is damaged."""
+    """The offsets in the bytes of a checkpoint file, by partition. :raises CorruptLogError: the file is damaged."""
     offsets = {}
     for line in decode_lines(data, path):
         words = line.split()
@@ -105,7 +106,7 @@ def encode_leader_epochs(entries: tuple[EpochEntry, ...]) -> bytes:
 
 
 def decode_leader_epochs(data: bytes, path: str) -> list[EpochEntry]:
-    """:raises CorruptLogError: the file is damaged."""
+    """The leader epochs in the bytes of a checkpoint file. :raises CorruptLogError: the file is damaged."""
     entries = []
     for line in decode_lines(data, path):
         words = line.split()
@@ -116,7 +117,7 @@ def decode_leader_epochs(data: bytes, path: str) -> list[EpochEntry]:
 
 
 def decode_uuid(text: str) -> bytes:
-    """:raises CorruptLogError: not the 22 characters of an identity."""
+    """The 16 bytes of a UUID in Kafka's text form. :raises CorruptLogError: the text is not 22 base64 characters."""
     try:
         uuid = urlsafe_b64decode(text + "==")
     except ValueError:
@@ -127,7 +128,7 @@ def decode_uuid(text: str) -> bytes:
 
 
 def read_partition_metadata(disk: Disk, folder: str) -> bytes | None:
-    """The topic id for which a partition's folder was made; None if the file does not exist.
+    """The topic id for which a partition's folder was created; None if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -154,7 +155,7 @@ def write_partition_metadata(disk: Disk, folder: str, topic_id: bytes, *, sync: 
 
 
 class MetaProperties(NamedTuple):
-    """The owner of a data folder (``meta.properties`` version 1); ids as 22 characters."""
+    """The cluster and node that a data folder belongs to (``meta.properties`` version 1); ids have 22 characters."""
 
     cluster_id: str
     node_id: int
@@ -204,7 +205,7 @@ def read_clean_shutdown(disk: Disk) -> bool:
 
 
 def clean_shutdown_epoch(data: bytes) -> int:
-    """The broker epoch in the marker, -1 if it is not known."""
+    """The broker epoch in a clean-shutdown marker; -1 if the marker has none."""
     try:
         epoch = json.loads(data)["brokerEpoch"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -213,13 +214,14 @@ def clean_shutdown_epoch(data: bytes) -> int:
 
 
 def write_clean_shutdown(disk: Disk, broker_epoch: int = -1) -> None:
-    """Write the marker; the last step of a clean shutdown."""
+    """Write the clean-shutdown marker, as the last step of a stop."""
     data = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     disk.write_atomic(CLEAN_SHUTDOWN, data.encode())
 
 
 def remove_clean_shutdown(disk: Disk) -> None:
-    """Remove the marker, as the first step of a start; the removal is on stable storage when this returns."""
+    """Remove the clean-shutdown marker, as the first step of a start; the removal is on stable storage when this
+    returns."""
     if disk.exists(CLEAN_SHUTDOWN):
         disk.remove(CLEAN_SHUTDOWN)
         disk.sync_folder("")

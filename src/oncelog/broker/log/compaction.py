@@ -1,15 +1,15 @@
 """Compaction: keeps only the newest record of each key; removes aborted transactions, later also markers and
 tombstones.
 
-Called by the broker's log manager in three steps, so that the reading and writing may run in another thread:
+Called by the broker's log manager in three steps, so that files may be read and written in another thread:
 
     job = compaction.plan(log, first_dirty_offset, now_ms)    # on the thread that owns the log; None: nothing to do
     job.run()                                                 # in any thread: reads closed segments, writes new files
     first_dirty_offset = job.finish(log, now_ms)              # on the owner's thread again
 
 Only batches below the last stable offset and outside the active segment are touched, so every transaction in them is
-decided. Offsets never change, and the batch or marker against which a producer's next append is checked is never
-removed. Source: KIP-534, Kafka's ``LogCleaner``, ``Cleaner``, ``CleanedTransactionMetadata``.
+decided. Offsets never change, and a batch or marker is kept as long as a producer's next append is checked against it.
+Source: KIP-534, Kafka's ``LogCleaner``, ``Cleaner``, ``CleanedTransactionMetadata``.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _KEY_OVERHEAD_BYTES = 120
 
 
 class LatestOfProducer(NamedTuple):
-    """What must be kept for a producer: its newest batch or, if it has none, the marker of its epoch."""
+    """What must be kept for a producer: its newest batch or, if the producer has no batch, the marker of its epoch."""
 
     last_offset: int
     producer_epoch: int
 
 
 class _Part(NamedTuple):
-    """A closed segment as it was when the job was planned; ``file`` is the job's own handle."""
+    """A closed segment as it was when the compaction was planned; ``file`` is opened only for this compaction."""
 
     segment: Segment
     file: File
@@ -67,8 +67,8 @@ def plan(
 ) -> Compaction | None:
     """A compaction of ``log``, or None if it is not due.
 
-    :param first_dirty_offset: the cleaner's checkpoint: below it each key occurs once.
-    :param max_key_bytes: memory for keys; keys that do not fit wait for the next compaction.
+    :param first_dirty_offset: the cleaner's checkpoint: below this offset each key occurs once.
+    :param max_key_bytes: the memory for keys in bytes; keys that do not fit wait for the next compaction.
     :param force: compact even if ``min.cleanable.dirty.ratio`` is not reached.
     """
     config = log.config
@@ -91,14 +91,14 @@ def plan(
 
 
 def _overdue(dirty: Sequence[Segment], config: TopicConfig, now_ms: int) -> bool:
-    """Whether a record has waited longer than ``max.compaction.lag.ms``, judged by each segment's first batch."""
+    """Whether a record has waited longer than ``max.compaction.lag.ms``; the first batch of each segment decides."""
     before_ms = now_ms - config.max_compaction_lag_ms
     return before_ms > 0 and any(0 < segment.earliest_ms() < before_ms for segment in dirty)
 
 
 def _cleanable(log: PartitionLog, now_ms: int) -> list[tuple[Segment, int]]:
-    """Closed segments, with their ends, whose transactions are decided and that have reached
-    ``min.compaction.lag.ms``."""
+    """Closed segments, with the offsets at which they end, that may be compacted: their transactions are decided, and
+    they have reached ``min.compaction.lag.ms``."""
     closed = log.closed_segments
     ends = [*(segment.base_offset for segment in closed[1:]), log.active_base_offset]
     found = []
@@ -111,9 +111,9 @@ def _cleanable(log: PartitionLog, now_ms: int) -> list[tuple[Segment, int]]:
 
 
 class Compaction:
-    """One compaction of one log; made by :func:`plan`.
+    """One compaction of one log; created by :func:`plan`.
 
-    ``bytes_before`` and ``bytes_after`` are the sizes of the segments that were rewritten.
+    ``bytes_before`` and ``bytes_after`` are the total sizes of the rewritten segments.
     """
 
     def __init__(
@@ -148,8 +148,8 @@ class Compaction:
     def run(self) -> None:
         """Read the segments and write the compacted ones.
 
-        :raises CorruptLogError: a closed segment holds bytes that are not a batch; nothing is replaced then.
-        :raises StorageError: the disk refused.
+        :raises CorruptLogError: a closed segment contains bytes that are no batch; then nothing is replaced.
+        :raises StorageError: the disk failed.
         """
         try:
             newest, latest_offset = self._newest_offsets()
@@ -165,9 +165,8 @@ class Compaction:
     def finish(self, log: PartitionLog, now_ms: int) -> int:
         """Replace the old segments with the new ones; returns the new first dirty offset.
 
-        If a segment was dropped meanwhile (retention, truncation), everything stays as it was.
-
-        :raises StorageError: the log is offline; new segments in place, or being put there, must not be discarded.
+        If a segment was dropped meanwhile (retention, truncation), the log stays as it was. :raises StorageError: the
+        log is offline; new segments that have replaced others, or are doing so, must not be discarded.
         """
         present = {id(segment) for segment in log.closed_segments}
         if not all(id(segment) in present for old, _ in self._results for segment in old):
@@ -179,7 +178,7 @@ class Compaction:
         return self._end
 
     def discard(self) -> None:
-        """Remove what :meth:`run` wrote."""
+        """Remove the files that :meth:`run` wrote."""
         for _, new in self._results:
             new.close()
             for kind in SEGMENT_SUFFIXES:
@@ -193,7 +192,7 @@ class Compaction:
             yield header, batch
 
     def _newest_offsets(self) -> tuple[dict[bytes, int], int]:
-        """The newest committed offset of each key in the dirty part, and the last offset examined."""
+        """The newest committed offset of each key in the dirty part of the log, and the last offset examined."""
         newest: dict[bytes, int] = {}
         used_bytes, latest_offset = 0, self._dirty_from - 1
         transactions = CleanedTransactionMetadata([a for a in self._aborted if a.last_offset >= self._dirty_from])
@@ -214,7 +213,8 @@ class Compaction:
         return newest, max(latest_offset, self._end - 1)
 
     def _groups(self) -> Iterator[list[_Part]]:
-        """Adjacent segments whose records fit into one segment, up to the offset below which the keys are known."""
+        """Groups of adjacent segments whose remaining records fit into one segment, up to the offset below which the
+        keys are known."""
         group: list[_Part] = []
         size_bytes = 0
         for part, following in zip(self._parts, [*self._parts[1:], None], strict=True):
@@ -274,7 +274,7 @@ class Compaction:
     def _kept(
         self, header: BatchHeader, batch: memoryview, newest: dict[bytes, int], transactions: CleanedTransactionMetadata
     ) -> Buffer | None:
-        """What remains of a batch: itself, a smaller one, one without records, or nothing."""
+        """What remains of a batch: the batch itself, one with fewer or no records, or None."""
         horizon = header.delete_horizon_ms
         past_horizon = horizon is not None and horizon <= self._now_ms
         if header.is_control:
@@ -319,7 +319,7 @@ class Compaction:
         )
 
     def _empty(self, header: BatchHeader) -> bytes | None:
-        """A batch without records if its offsets or sequences are still needed, else nothing."""
+        """A batch without records if its offsets or sequences are still needed, else None."""
         last = self._last_of_producer.get(header.producer_id)
         if last is not None and header.has_producer_id:
             newest = header.last_offset == last.last_offset
@@ -330,7 +330,8 @@ class Compaction:
 
 
 class CleanedTransactionMetadata:
-    """Which transactional batches were aborted, and which markers end an empty transaction; fed in offset order."""
+    """Determines which transactional batches were aborted, and which markers end an empty transaction; batches are
+    passed in offset order."""
 
     def __init__(self, aborted: Sequence[AbortedTxn]) -> None:
         self._pending = [(entry.first_offset, entry) for entry in aborted]
@@ -343,7 +344,8 @@ class CleanedTransactionMetadata:
     def take_needed(self) -> list[AbortedTxn]:
         """The aborted transactions that have ended since the last call and still had records.
 
-        A reader may have seen those records but not the marker yet: marker and index entry stay for one more round.
+        A reader may have read these records but not yet the marker: marker and index entry stay until the next
+        compaction.
         """
         needed, self._needed = self._needed, []
         return needed
@@ -365,7 +367,7 @@ class CleanedTransactionMetadata:
         return False
 
     def ends_empty(self, header: BatchHeader, batch: memoryview) -> bool:
-        """Whether a control batch ends a transaction of which no record is left."""
+        """Whether a control batch ends a transaction that has no records left."""
         self._advance(header.last_offset)
         marker = parse_control(batch, 0, header)
         if marker is None:

@@ -1,7 +1,8 @@
 """Decodes the files of a data folder into entries, one by one, damage included.
 
 Called by ``oncelog dump-log``, which formats the entries; reads only. Every entry is a NamedTuple; bytes that cannot be
-read become a :class:`Damage` with the reason, which ends the file. For formats see each file's module.
+read become a :class:`Damage` with the reason, which is the last entry of the file. The formats are described in the
+module of each file.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class ControlEntry(NamedTuple):
 
 
 class BatchEntry(NamedTuple):
-    """A batch of a ``.log`` file; ``records`` is None if they were not asked for."""
+    """A batch of a ``.log`` file; ``records`` is None if the caller did not request them."""
 
     position: int
     header: BatchHeader
@@ -59,14 +60,14 @@ class BatchEntry(NamedTuple):
 
 
 class OffsetIndexEntry(NamedTuple):
-    """A line of an ``.index`` file."""
+    """An entry of an ``.index`` file."""
 
     offset: int
     position: int
 
 
 class TimeIndexEntry(NamedTuple):
-    """A line of a ``.timeindex`` file; ms."""
+    """An entry of a ``.timeindex`` file; ``timestamp`` is in ms."""
 
     timestamp: int
     offset: int
@@ -80,14 +81,14 @@ class CheckpointEntry(NamedTuple):
 
 
 class PropertyEntry(NamedTuple):
-    """A setting in ``meta.properties``, ``partition.metadata`` or the clean-shutdown marker."""
+    """A property in ``meta.properties``, ``partition.metadata`` or the clean-shutdown marker."""
 
     name: str
     value: str
 
 
 class Damage(NamedTuple):
-    """Bytes that the format does not allow, from ``position`` on."""
+    """Bytes from ``position`` on that do not have the file's format."""
 
     position: int
     reason: str
@@ -107,10 +108,10 @@ Entry = (
 
 
 def dump_file(disk: Disk, path: str, *, records: bool = False, start: int = 0) -> Iterator[Entry]:
-    """The entries of the file at ``path``; its name decides the format.
+    """The entries of the file at ``path``; the file's name determines the format.
 
     :param records: decode the records of a ``.log`` file.
-    :param start: position in a ``.log`` file to begin at, the start of a batch.
+    :param start: where to begin in a ``.log`` file: the position of a batch.
     :raises CorruptLogError: the name is not that of a file in a data folder.
     :raises StorageError: the file cannot be read.
     """
@@ -133,7 +134,7 @@ def dump_file(disk: Disk, path: str, *, records: bool = False, start: int = 0) -
 
 
 def _guarded(read: Callable[[], Iterator[Entry]]) -> Iterator[Entry]:
-    """The entries, or a single :class:`Damage` in place of all."""
+    """The entries that ``read`` returns or, if it fails, a single :class:`Damage`."""
     try:
         yield from list(read())
     except CorruptLogError as error:
@@ -141,7 +142,7 @@ def _guarded(read: Callable[[], Iterator[Entry]]) -> Iterator[Entry]:
 
 
 def dump_log(disk: Disk, path: str, *, records: bool = False, start: int = 0) -> Iterator[Entry]:
-    """The batches of a ``.log`` file; a batch with a wrong CRC is shown and ends the file."""
+    """The batches of a ``.log`` file; a batch with a wrong CRC is the last entry."""
     file = disk.open(path)
     try:
         size_bytes, position = file.size(), start
@@ -206,7 +207,7 @@ def _leader_epochs(data: bytes, path: str) -> Iterator[Entry]:
 
 
 def _properties(data: bytes, path: str) -> Iterator[Entry]:
-    """``name=value`` and ``name: value`` lines."""
+    """The properties in lines of the form ``name=value`` or ``name: value``."""
     try:
         lines = data.decode().splitlines()
     except UnicodeDecodeError:

@@ -1,4 +1,5 @@
-"""The files of one partition's log: a new segment begun, old ones removed, and what must be synced to be safe.
+"""Manages the files of one partition's log: begins segments, removes old ones, and determines which files have to be
+synced.
 
 Called by the log's writer and trimmer, by the flush job and the log manager. Everything below ``flushed_offset`` is on
 stable storage. Source: Kafka's ``LocalLog.roll``, ``LogManager.flushDirtyLogs``.
@@ -17,7 +18,7 @@ from oncelog.runtime.ports import File
 
 
 class LogFiles(LogPart):
-    """Which of a log's files still have to be synced, and which have to be removed."""
+    """The files of a log that have to be synced, and those that have to be removed."""
 
     def __init__(self, log: LogState, unsynced: Sequence[File]) -> None:
         super().__init__(log)
@@ -27,12 +28,13 @@ class LogFiles(LogPart):
         self._folder_unsynced = True
         self._name_unsynced = True
         self.flush_begun_bytes = 0
-        """How much of ``activity.bytes_in`` the last flush included."""
+        """The value of ``activity.bytes_in`` when the last flush began."""
         self._removals: list[tuple[int, list[str]]] = []
         self._closed = False
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a new segment. All steps before it can be repeated: a failure in between leaves the old one active."""
+        """Begin a new segment. The last step makes it active and all earlier ones can be repeated: after a failure the
+        old segment is still active."""
         log = self._log
         active = log.segment_list.active
         if active.base_offset == base_offset:
@@ -64,9 +66,9 @@ class LogFiles(LogPart):
             self.sync_later(path)
 
     def begin_flush(self) -> FlushTicket | None:
-        """What to sync to make everything appended so far safe; None if it already is.
+        """The files to sync so that everything appended so far is on stable storage; None if it already is.
 
-        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; or, if the disk failed, the log's ``fail``; or
+        Call the ticket's ``sync`` in any thread, and then :meth:`flushed`; the log's ``fail`` if the disk failed; or
         :meth:`not_flushed` if no sync was tried.
         """
         log = self._log
@@ -91,18 +93,19 @@ class LogFiles(LogPart):
         self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
 
     def not_flushed(self, ticket: FlushTicket) -> None:
-        """The files in ``ticket`` could not be synced for lack of a descriptor: the next flush syncs them."""
+        """Called when the files in ``ticket`` could not be synced because no file descriptor was free: the next flush
+        syncs them."""
         self._unsynced_files = {file.path: file for file in ticket.files} | self._unsynced_files
         self._folder_unsynced = self._name_unsynced = True
         self.flush_begun_bytes -= ticket.size_bytes
 
     def sync_later(self, path: str) -> None:
-        """Have the next flush sync a file of the folder that was written."""
+        """Let the next flush sync a file in the log's folder that was written."""
         self._unsynced_files[path] = self._log.disk.open(path)
         self._folder_unsynced = True
 
     def write_indexes(self) -> None:
-        """Update the index files, for tools that read them while the log is open."""
+        """Write the index files, for tools that read them while the log is open."""
         for segment in self._log.segment_list:
             self._write_indexes_of(segment)
 
@@ -118,9 +121,10 @@ class LogFiles(LogPart):
 
     @property
     def recovery_point(self) -> int:
-        """The offset for the checkpoint of this name: segments that end below it are not examined after a crash.
+        """The offset for the recovery point checkpoint: segments that end below it are not examined after a crash.
 
-        It does not pass the last segment, whose indexes are in memory and will not be synced when it is closed.
+        It is never beyond the start of the last segment, whose indexes are in memory and are not synced when it is
+        closed.
         """
         log = self._log
         if self._closed:
@@ -128,7 +132,8 @@ class LogFiles(LogPart):
         return min([log.flushed_offset, log.segment_list.active.base_offset, *self._closed_since_flush])
 
     def remove_deleted_files(self, now_ms: int) -> StorageError | None:
-        """Remove files that are due; returns why a file could not be removed, which the next call tries again."""
+        """Remove files that are due; returns the error if a file could not be removed, which the next call tries
+        again."""
         refused: StorageError | None = None
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]
@@ -145,7 +150,7 @@ class LogFiles(LogPart):
         return refused
 
     def has_deleted_files(self, now_ms: int) -> bool:
-        """Whether :meth:`remove_deleted_files` would remove any."""
+        """Whether :meth:`remove_deleted_files` would remove any file."""
         return any(at_ms <= now_ms for at_ms, _ in self._removals)
 
     def drop(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
@@ -162,7 +167,8 @@ class LogFiles(LogPart):
         self._removals.append((now_ms + log.config.file_delete_delay_ms, paths))
 
     def begin_close(self) -> FlushTicket | None:
-        """Write everything that a close has to sync."""
+        """Write everything that has to be synced before the log is closed; returns the files to sync, None if there are
+        none."""
         for segment in self._log.segment_list:
             self._write_indexes_of(segment, final=True)
         self.take_snapshot()
@@ -170,13 +176,13 @@ class LogFiles(LogPart):
         return self.begin_flush()
 
     def closed(self) -> None:
-        """The log was closed cleanly: the next opening need not examine it."""
+        """Called when the log was closed cleanly, so that the next opening need not examine it."""
         self._closed = True
 
     def folder_changed(self) -> None:
-        """Files were made, renamed or removed: the next flush syncs the folder."""
+        """Called when files were created, renamed or removed: the next flush syncs the folder."""
         self._folder_unsynced = True
 
     def remove_at(self, at_ms: int, paths: list[str]) -> None:
-        """Have :meth:`remove_deleted_files` remove ``paths`` from ``at_ms`` on."""
+        """Let :meth:`remove_deleted_files` remove ``paths`` from ``at_ms`` on."""
         self._removals.append((at_ms, paths))

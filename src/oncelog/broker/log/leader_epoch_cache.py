@@ -1,7 +1,7 @@
 """Which leader epoch began at which offset of a partition.
 
 Part of ``state``: the writer begins epochs, ``partition_log`` answers where they end, the trimmer and recovery cut
-them. Epochs and start offsets both rise. Nothing here touches a file: the owner writes what
+them. Epochs and start offsets both increase from entry to entry. This module does no I/O: the log writes what
 :meth:`LeaderEpochCache.unsaved` returns. Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
 """
 
@@ -22,12 +22,12 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochCache:
-    """Epochs of one partition, oldest first."""
+    """The leader epochs of one partition, oldest first."""
 
     __slots__ = ("_entries", "_saved", "dirty", "latest_epoch")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
-        """:param entries: what the file holds."""
+        """:param entries: the contents of the file."""
         self._entries: list[EpochEntry] = list(entries)
         self._saved = tuple(self._entries)
         self.dirty = False
@@ -36,16 +36,16 @@ class LeaderEpochCache:
 
     def _set_latest(self) -> None:
         self.latest_epoch = self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
-        """-1 without entries; kept up to date because every append reads it."""
+        """Set the latest epoch, -1 without entries; it is stored because every append reads it."""
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
         return tuple(self._entries)
 
     def unsaved(self, log_end_offset: int) -> tuple[EpochEntry, ...] | None:
-        """The entries to write to the file, None if it has them already; then call :meth:`saved`.
+        """The entries to write to the file, None if it has them already; after writing call :meth:`saved`.
 
-        An epoch without a batch below ``log_end_offset`` is not written: it is over when the process ends.
+        An epoch that begins at ``log_end_offset`` has no batch and is not written: it ends with the process.
         """
         if not self.dirty:
             return None
@@ -53,12 +53,12 @@ class LeaderEpochCache:
         return entries if entries != self._saved else None
 
     def saved(self, entries: tuple[EpochEntry, ...]) -> None:
-        """The file holds these entries now."""
+        """Called when the file has been written with these entries."""
         self._saved = entries
         self.dirty = len(entries) < len(self._entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Epoch ``epoch`` begins at ``start_offset``; entries that contradict it are dropped."""
+        """Begin ``epoch`` at ``start_offset``; entries with a later epoch or start offset are dropped."""
         entries = self._entries
         if entries and entries[-1].epoch == epoch and start_offset >= entries[-1].start_offset:
             return
@@ -69,9 +69,10 @@ class LeaderEpochCache:
         self.dirty = True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The greatest known epoch at or below ``epoch`` and the offset where it ended.
+        """The greatest known epoch that is at most ``epoch``, and the offset at which it ended.
 
-        An epoch above all known ones gives (-1, -1); one below all gives itself and the first known start.
+        For an epoch greater than all known ones (-1, -1); for an epoch less than all known ones that epoch and the
+        first known start offset.
         """
         if epoch == UNDEFINED_EPOCH:
             return UNDEFINED_EPOCH, UNDEFINED_OFFSET
@@ -94,14 +95,15 @@ class LeaderEpochCache:
         return found
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget epochs that began at or after ``end_offset``."""
+        """Remove the epochs that began at or after ``end_offset``."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
             self.dirty = True
         self._set_latest()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that ended before ``start_offset``; the epoch that contains it then begins there."""
+        """Remove the epochs that ended before ``start_offset``; the epoch that contains this offset then begins
+        there."""
         entries = self._entries
         covered = sum(1 for entry in entries if entry.start_offset <= start_offset)
         if (covered and entries[covered - 1].start_offset < start_offset) or covered > 1:

@@ -1,8 +1,8 @@
-"""One partition's log: reads, searches and opens it, and provides the objects that change it.
+"""One partition's log: opens, reads and searches it, and provides the objects that change it.
 
 Called by ``broker.core.storage.partition`` and the broker's log manager; nothing else writes into a partition's folder.
-Changes are made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` says what to sync. Source: Kafka's
-``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
+Changes are made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` determines what to sync. Source:
+Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oncelog.types import TopicPartition, new_tuple
 
 
 class PartitionLog(LogState):
-    """The log of one partition; make it with :meth:`open`. Timestamps and clocks are in ms."""
+    """The log of one partition, created with :meth:`open`. Timestamps and clocks are in ms."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class PartitionLog(LogState):
         """Create the partition's folder or load an existing one; after a crash, recover it.
 
         :param folder: path below the disk's root.
-        :param clean_shutdown: the data folder was closed cleanly: nothing is scanned.
-        :param recovery_point: checkpoint: everything below it was on stable storage.
-        :param log_start_offset: checkpoint: the first offset, because the log may begin inside a segment.
+        :param clean_shutdown: whether the data folder was closed cleanly, so that nothing need be scanned.
+        :param recovery_point: from the checkpoint: everything below this offset was on stable storage.
+        :param log_start_offset: from the checkpoint: the first offset, because the log may begin inside a segment.
         :param verify_transactions: ``transaction.partition.verification.enable``.
 
-        The high watermark is set to the start of the log; the owner advances it.
+        The high watermark is set to the start of the log; the caller advances it.
         """
         producers = ProducerStateManager(
             topic_partition, producer_id_expiration_ms, verify_transactions=verify_transactions
@@ -93,7 +93,7 @@ class PartitionLog(LogState):
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """First offset of the earliest transaction without a marker."""
+        """The first offset of the earliest transaction that has no marker yet."""
         return self.producers.first_undecided_offset
 
     @property
@@ -106,7 +106,8 @@ class PartitionLog(LogState):
         return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self.segment_list]
 
     def maybe_advance_high_watermark(self, offset: int) -> bool:
-        """Advance the high watermark to ``offset``, never back, never past the end; returns whether it moved."""
+        """Advance the high watermark to ``offset``, but never back, and not past the log end offset; returns whether it
+        moved."""
         if offset > self.log_end_offset:
             offset = self.log_end_offset
         if offset <= self.high_watermark:
@@ -118,7 +119,7 @@ class PartitionLog(LogState):
 
     @property
     def producer_count(self) -> int:
-        """The number of known producers."""
+        """The number of producers in the producer state."""
         return len(self.producers.entries)
 
     @property
@@ -126,7 +127,7 @@ class PartitionLog(LogState):
         return len(self.segment_list)
 
     def active_producers(self) -> list[ProducerStateEntry]:
-        """Every known producer, by id; the entries are live and must not be changed."""
+        """The state of every known producer, by producer id; callers must not change these entries."""
         return [self.producers.entries[producer_id] for producer_id in sorted(self.producers.entries)]
 
     def read(
@@ -134,7 +135,8 @@ class PartitionLog(LogState):
     ) -> LogRead | Error:
         """Read whole batches of one segment from ``offset`` on, at most ``max_bytes``, below ``upper_bound_offset``.
 
-        :param upper_bound_offset: high watermark, last stable offset or log end: the start of a batch.
+        :param upper_bound_offset: the high watermark, last stable offset or log end offset, which is where a batch
+            starts.
         :param at_least_one_batch: return the first batch even if it is larger than ``max_bytes``.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -147,24 +149,24 @@ class PartitionLog(LogState):
         )
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
-        """The disk failed to read some of these bytes of the segment: until the next
-        :meth:`LogTrimmer.apply_retention`, reads end before the batch that contains them, and reads that begin with
-        that batch are refused."""
+        """Mark bytes of a segment that the disk failed to read: until the next :meth:`LogTrimmer.apply_retention`,
+        reads end before the batch with these bytes, and reads that begin with this batch are refused."""
         self.segment_list.find_unreadable(base_offset, position, size_bytes)
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
-        """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
+        """Producer id and first offset of the aborted transactions with records in ``[offset, upper_bound_offset)``, in
+        the order of their markers, as in Kafka's responses.
 
-        In the order of their markers, as in Kafka's responses; too many are harmless, too few are not.
+        The list may contain too many transactions, but never too few.
         """
         return [(entry.producer_id, entry.first_offset) for entry in self.aborted_entries(offset, upper_bound_offset)]
 
     def aborted_entries(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
-        """The aborted transactions that touch the range, as entries of the transaction indexes."""
+        """The aborted transactions with records in the range, as entries of the transaction indexes."""
         return self.segment_list.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record at or after ``timestamp``; None if there is none.
+        """The first record whose timestamp is at least ``timestamp``; None if there is none.
 
         The caller discards results at or past the high watermark or the last stable offset.
         """
@@ -175,13 +177,14 @@ class PartitionLog(LogState):
         return self.segment_list.offset_of_max_timestamp(self.log_start_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) if nothing is known."""
+        """The greatest known epoch that is at most ``epoch``, and the offset at which it ended; (-1, -1) if ``epoch``
+        is greater than all known ones."""
         return self.leader_epoch_cache.end_offset_for(epoch, self.log_end_offset)
 
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``, to the end of the log.
 
-        :raises CorruptLogError: bytes that are not a batch.
+        :raises CorruptLogError: the log contains bytes that are no batch.
         """
         return self.segment_list.batches(start)
 
@@ -196,14 +199,14 @@ class PartitionLog(LogState):
         return self.segment_list.active.base_offset
 
     def has_expired_producers(self, now_ms: int) -> bool:
-        """Whether :meth:`LogWriter.expire_producers` would forget any."""
+        """Whether :meth:`LogWriter.expire_producers` would remove any producer."""
         return self.producers.has_expired(now_ms)
 
     def close(self, synced: set[str] | None = None, *, clean: bool = True) -> None:
         """Close the files; may be called on any thread, if no other thread uses this log.
 
-        :param synced: folders that need no sync; logs that are closed together share it.
-        :param clean: write and sync everything first, so that the next opening reads little.
+        :param synced: folders that need no further sync; logs that are closed together share this set.
+        :param clean: write and sync everything first, so that the next opening has little to read.
         :raises StorageError: the disk failed; the log must then be opened as after a crash.
         """
         try:

@@ -1,8 +1,8 @@
 """Opens a partition's folder: repairs it after a crash, and trusts its files after a clean close.
 
-Called only by ``PartitionLog.open``. After an unclean end every segment that reaches past the recovery point is read
+Called only by ``PartitionLog.open``. After an unclean end every segment that extends beyond the recovery point is read
 completely: each batch's CRC is checked, indexes, leader epochs and producer state are rebuilt, and the first bad batch
-ends the log. Nothing valid before it is lost. Source: Kafka's ``LogLoader``, ``LogSegment.recover``.
+ends the log. No valid batch before that is lost. Source: Kafka's ``LogLoader``, ``LogSegment.recover``.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ logger = logging.getLogger(__name__)
 
 _COPY_BYTES = 1 << 20
 _RECALL_BYTES = 4 << 20
-"""The number of bytes at a log's end that are read for the last batches of its producers."""
+"""The number of bytes at a log's end that are read to find the last batches of its producers."""
 
 
 class LoadedLog(NamedTuple):
-    """A folder's contents after loading; all of it below ``log_end_offset``.
+    """The contents of a folder after loading, with nothing at or after ``log_end_offset``.
 
-    ``unsynced``: rebuilt files, which must be synced before a recovery point covers their segments.
+    ``unsynced``: rebuilt files, which must be synced before the recovery point may pass their segments.
     """
 
     segments: list[Segment]
@@ -66,7 +66,7 @@ def apply_batch(
 ) -> None:
     """Replay one batch into ``state``; an abort marker also goes into the transaction index of ``aborted``.
 
-    :raises CorruptBatch: a control batch that is not well formed.
+    :raises CorruptBatch: a control batch is malformed.
     """
     if header.producer_id < 0 or not header.is_control:
         state.apply_data(header, header.base_offset)
@@ -94,7 +94,7 @@ def _apply_marker(
 
 
 class _Loader:
-    """Opens one folder once."""
+    """Loads and repairs one partition's folder, once."""
 
     def __init__(
         self, disk: Disk, folder: str, config: TopicConfig, state: ProducerStateManager, now_ms: int, log_start: int
@@ -117,7 +117,8 @@ class _Loader:
     # --- files
 
     def finish_swaps(self, names: Sequence[str]) -> Sequence[str]:
-        """Remove temporary files; a compaction that had reached ``.swap`` is completed."""
+        """Remove temporary files, and complete a compaction that had reached ``.swap`` files; returns the names of the
+        remaining files."""
         files = [(name, *parsed) for name in names if (parsed := parse_file_name(name)) is not None]
         leftovers = [(name, offset, kind, extra) for name, offset, kind, extra in files if extra]
         if not leftovers:
@@ -149,7 +150,7 @@ class _Loader:
                 self.disk.remove(self.path(name))
 
     def list_segments(self, names: Sequence[str]) -> list[Segment]:
-        """List the segments; returns those whose indexes must be rebuilt."""
+        """List the segments in the folder; returns those whose indexes must be rebuilt."""
         present = set(names)
         damaged = []
         for name in names:
@@ -201,7 +202,8 @@ class _Loader:
     # --- segments and state
 
     def load_state(self, offset: int) -> None:
-        """Bring the producer state to ``offset``: load the newest snapshot at or below it, then replay the batches."""
+        """Load the producer state as of ``offset``: load the newest snapshot at or below it, then replay the batches
+        that follow."""
         if self.state_loaded and self.state.map_end_offset == offset:
             return
         low = min(offset, max(self.log_start, self.segments[0].base_offset) if self.segments else self.log_start)
@@ -220,9 +222,9 @@ class _Loader:
     def _recall_batches(self, offset: int) -> None:
         """Restore up to five batches of each producer in the state, from the end of the log before ``offset``.
 
-        A snapshot holds only the last one. A client whose batches were not answered before a restart sends the oldest
-        of them first: if that was refused as out of order, the client would write it again under its next epoch.
-        (Apache Kafka leaves that to the other replicas.)
+        A snapshot has only the last batch of a producer. A client whose batches were not answered before a restart
+        sends the oldest of them first: if this batch were refused as out of order, the client would write it again
+        under its next epoch. (Apache Kafka relies on the other replicas for that.)
         """
         if not self.state.entries:
             return
@@ -243,7 +245,7 @@ class _Loader:
         self.state.recall(header for header in headers if header.base_offset < offset)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
-        """The segments, each with the offset after its end."""
+        """The segments, each with the base offset of the next one, or ``MAX_OFFSET``."""
         ends = [segment.base_offset for segment in self.segments[1:]]
         return list(zip(self.segments, [*ends, MAX_OFFSET], strict=False))
 
@@ -261,9 +263,9 @@ class _Loader:
         """Read a whole segment, rebuild its indexes and the producer state, truncate it at the first bad batch; returns
         the number of bytes removed.
 
-        :param synced_to: everything below this offset was on stable storage once: bytes cut there were acknowledged,
-            and are kept in a separate file.
-        :param is_active: more will be appended, so indexes and producer state stay in memory until the segment is
+        :param synced_to: everything below this offset was on stable storage before: bytes cut off there were
+            acknowledged, and are copied to a separate file.
+        :param is_active: the segment will be appended to, so its indexes and producer state stay in memory until it is
             closed.
         """
         self.load_state(segment.base_offset)
@@ -290,9 +292,8 @@ class _Loader:
         )
 
     def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int, *, is_active: bool) -> int:
-        """Truncate a scanned segment to ``end`` bytes, and write its indexes unless more will be appended; returns the
-        number of bytes removed.
-        """
+        """Truncate a scanned segment to ``end`` bytes, and write its indexes unless it will be appended to; returns the
+        number of bytes removed."""
         cut = segment.size_bytes - end
         if cut:
             if next_offset < synced_to:
@@ -318,7 +319,8 @@ class _Loader:
             self.epochs.assign(epoch, start_offset)
 
     def keep_aside(self, segment: Segment, position: int) -> None:
-        """Copy the bytes after ``position`` to a file that nothing reads: a disk lost them, not a crash."""
+        """Copy the bytes after ``position`` to a file that nothing reads: they were damaged on the disk, not by a
+        crash."""
         kept = f"{segment.path(LOG_SUFFIX)}.{position}{DAMAGED_SUFFIX}"
         copy = self.disk.open(kept, create=True)
         copy.truncate(0)
@@ -344,11 +346,11 @@ class _Loader:
             self.segments.remove(segment)
 
     def recover_past(self, recovery_point: int) -> None:
-        """After a crash, recover every segment that reaches past ``recovery_point``, until one turns out damaged.
+        """After a crash, recover every segment that extends beyond ``recovery_point``, until one is found damaged.
 
         A segment that ends before the next begins has lost its end, even if the rest is intact: the segments after it
-        are removed, too, because a power failure may cost a log its newest batches but never some in the middle. Only
-        compaction leaves such gaps legitimately.
+        are removed, too, because after a power failure a log may lack its newest batches, but never batches in the
+        middle. Only in compacted logs are such gaps allowed.
         """
         pending = [(segment, end) for segment, end in self.with_ends() if end > recovery_point]
         for number, (segment, end) in enumerate(pending, 1):
@@ -379,7 +381,8 @@ def load(
     recovery_point: int,
     log_start_offset: int,
 ) -> LoadedLog:
-    """Read or create the folder and fill ``state``. ``recovery_point`` and ``log_start_offset`` are checkpoints."""
+    """Read the folder, or create it, and load the producer state into ``state``. ``recovery_point`` and
+    ``log_start_offset`` are from the checkpoints."""
     names = disk.list(folder)
     if not names:
         disk.make_folder(folder)
@@ -447,7 +450,7 @@ def reload_state(
     log_end_offset: int,
     now_ms: int,
 ) -> None:
-    """Producer state as of ``log_end_offset``, after a truncation."""
+    """Load the producer state as of ``log_end_offset`` again, after a truncation."""
     loader = _Loader(disk, folder, config, state, now_ms, log_start_offset)
     loader.segments, loader.snapshots = list(segments), snapshots
     loader.load_state(log_end_offset)

@@ -1,4 +1,4 @@
-"""Results of a partition's log, made by its parts; read by the broker and the server. Times are in ms."""
+"""Results that a partition's log returns to the broker and the server. Times are in ms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from oncelog.runtime.ports import Disk, File
 class AppendResult(NamedTuple):
     """Outcome of an append. If the error is not NONE, nothing was written, and ``message`` says why.
 
-    ``log_append_time_ms`` is -1 unless the topic uses LogAppendTime. ``duplicate``: the batch was
-    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: pairs
-    of index in the batch and message.
+    ``log_append_time_ms`` is -1 unless the topic uses LogAppendTime. ``duplicate``: the batch was in the log already,
+    at these offsets and with this largest timestamp; nothing was written. ``record_errors``: for each invalid record
+    its index in the batch and a message.
     """
 
     error: Error
@@ -28,7 +28,7 @@ class AppendResult(NamedTuple):
 
 @final
 class FileSlice(NamedTuple):
-    """A range of a file, to be sent with ``sendfile`` or read."""
+    """A range of a file, which is sent with ``sendfile`` or read."""
 
     file: File
     position: int
@@ -41,7 +41,7 @@ class FileSlice(NamedTuple):
 class LogRead(NamedTuple):
     """Whole batches, the first of which ends at or after ``first_offset``; empty if there is nothing to read.
 
-    ``upper_bound_offset`` is not below the end of what was read; it limits the search for aborted transactions.
+    ``upper_bound_offset`` is at or after the end of the batches; it limits the search for aborted transactions.
     """
 
     slices: tuple[FileSlice, ...]
@@ -51,10 +51,9 @@ class LogRead(NamedTuple):
 
 
 class FlushTicket(NamedTuple):
-    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``.
-
-    ``size_bytes`` was appended since the previous ticket; ``closed`` are the base offsets of segments closed since.
-    """
+    """The files and folders to sync, in this order, so that everything below ``end_offset`` is on stable storage.
+    ``size_bytes`` were appended since the previous ticket; ``closed`` are the base offsets of segments closed since
+    then."""
 
     files: tuple[File, ...]
     folders: tuple[str, ...]
@@ -63,10 +62,10 @@ class FlushTicket(NamedTuple):
     closed: tuple[int, ...] = ()
 
     def sync(self, disk: Disk, synced: set[str]) -> None:
-        """Return when everything is on stable storage (any thread).
+        """Sync the files and folders; may be called on any thread.
 
-        :param synced: folders that need no further sync; those of this ticket are added. Tickets may share it if
-            nothing is created in, or removed from, the folders that they share after the first one is synced.
+        :param synced: folders that need no further sync; the folders of this ticket are added. Tickets may share this
+            set if no file is created in, or removed from, a folder after its first sync.
         :raises StorageError: the disk failed.
         """
         for file in self.files:
@@ -86,7 +85,7 @@ class TimestampOffset(NamedTuple):
 
 
 class SegmentInfo(NamedTuple):
-    """A segment as shown by tools."""
+    """A segment as the log reports it to tools."""
 
     base_offset: int
     size_bytes: int

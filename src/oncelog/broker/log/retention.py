@@ -1,6 +1,7 @@
-"""Which segments a topic's settings no longer retain. Called by ``LogTrimmer.apply_retention``.
+"""Decides which segments a topic's settings no longer retain: the oldest ones, up to the first that must stay. Called
+by ``LogTrimmer.apply_retention``.
 
-Oldest first, up to the first that must stay. Source: Kafka's ``UnifiedLog.deleteOldSegments``.
+Source: Kafka's ``UnifiedLog.deleteOldSegments``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Bounds(Protocol):
 
 
 def segments_to_drop(segments: Sequence[Segment], config: TopicConfig, log: Bounds, now_ms: int) -> int:
-    """How many segments, from the oldest on, to drop; this may include the last one if it is not empty."""
+    """The number of segments to drop, from the oldest on; the last one may be included if it is not empty."""
     excess_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
     if config.retention_bytes < 0 or "delete" not in config.cleanup_policy:
         excess_bytes = -1

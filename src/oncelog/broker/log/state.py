@@ -1,8 +1,8 @@
 """The state of one partition's log: its offsets, segments, producers and settings.
 
-Read by ``PartitionLog``; changed by its writer, its trimmer and its files, which share it.
-``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; everything below ``flushed_offset`` is
-on stable storage. After a failed write or sync ``failed`` says why.
+``PartitionLog`` reads the state; its writer, its trimmer and its files, which share it, change it. ``log_start_offset
+<= last_stable_offset <= high_watermark <= log_end_offset``; everything below ``flushed_offset`` is on stable storage.
+After a failed write or sync ``failed`` has the error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class LogState:
-    """One log's offsets, segments, producers and settings. Timestamps and clocks are in ms."""
+    """The offsets, segments, producers and settings of one log. Timestamps and clocks are in ms."""
 
     def __init__(
         self,
@@ -55,22 +55,23 @@ class LogState:
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
         self.written_ms = now_ms
-        """Time of the last append, or of the opening."""
+        """The time in ms of the last append, or of the opening if there was none."""
         self.activity = Activity(loaded.log_end_offset)
         self.update_config(config)
 
     @property
     def needs_sync(self) -> bool:
-        """Whether ``flush.messages`` records await a sync: the latest records are committed only after it."""
+        """Whether ``flush.messages`` or more records wait for a sync: new records are committed only after that."""
         return self.log_end_offset - self.flushed_offset >= self.config.flush_messages
 
     @property
     def takes_batches_unchanged(self) -> bool:
-        """Whether the topic's settings leave a valid batch unchanged: the producer chooses codec and timestamps."""
+        """Whether the topic's settings leave valid batches unchanged, because the producer chooses codec and
+        timestamps."""
         return self.compression is None and self.timestamp_type is TimestampType.CREATE_TIME
 
     def update_config(self, config: TopicConfig) -> None:
-        """Apply new topic settings to appends from now on."""
+        """Apply new topic settings to all later appends."""
         self.config = config
         codec = config.compression_type
         level = {
@@ -86,14 +87,16 @@ class LogState:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed readers stop: before the first transaction that is open or not yet replicated."""
+        """The offset up to which read_committed consumers may read: the first offset of the first transaction that is
+        open or whose marker is not replicated yet, or the high watermark."""
         unstable = self.producers.first_unstable_offset if self.producers.unstable else None  # most often None
         if unstable is None:
             return self.high_watermark
         return min(max(unstable, self.log_start_offset), self.high_watermark)
 
     def validation(self, batch: Buffer, now_ms: int, max_unpacked_bytes: int | None = None) -> Callable[[], Checked]:
-        """A function that validates a producer's batch with the current settings; may be called on any thread.
+        """A function that validates a producer's batch with the current settings; the function may be called on any
+        thread.
 
         :param max_unpacked_bytes: as in :func:`~oncelog.records.validation.validate_append`.
         """
@@ -114,25 +117,25 @@ class LogState:
         )
 
     def keeps_codec(self, codec: int) -> bool:
-        """Whether the topic stores batches of this codec without recompressing them."""
+        """Whether the topic stores batches with this codec without recompressing them."""
         return self.compression is None or self.compression == codec
 
     def fail(self, reason: str) -> None:
-        """The disk failed a write or a sync: from now on every append is refused with KAFKA_STORAGE_ERROR."""
+        """Called when the disk failed a write or a sync: from now on every append is refused with
+        KAFKA_STORAGE_ERROR."""
         if self.failed is None:
             self.failed = reason
             logger.error("%s is offline until a restart: %s", self.topic_partition, reason)
 
     def update_producer_settings(self, config: BrokerConfig) -> None:
-        """Apply new broker settings for producers from now on."""
+        """Apply new broker settings that concern producers."""
         self.producers.expiration_ms = config.producer_id_expiration_ms
         self.producers.verify_transactions = config.transaction_partition_verification_enable
 
 
 class LogPart:
-    """A part of one log, which owns it. It refers back weakly, so that a deleted log and its producer states are freed
-    at once, and not in the next full garbage collection.
-    """
+    """A part of one log, which owns the part. The part has only a weak reference to the log, so that a deleted log and
+    its producer states are freed at once, and not only by the next full garbage collection."""
 
     def __init__(self, log: LogState) -> None:
         self._owner = weakref.ref(log)

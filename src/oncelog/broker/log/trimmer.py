@@ -1,7 +1,7 @@
-"""Removes records from one partition's log: retention, DeleteRecords, truncation, compaction's new segments.
+"""Removes records from one partition's log: retention, DeleteRecords, truncation, and segments replaced by compaction.
 
-:meth:`PartitionLog.trimmer` returns it when no append is under way. Keeps ``log_start_offset <= high_watermark <=
-log_end_offset``. Source: Kafka's ``UnifiedLog`` (KIP-101, KIP-107).
+It is ``PartitionLog.trimmer``. Invariant: ``log_start_offset <= high_watermark <= log_end_offset``. Source: Kafka's
+``UnifiedLog`` (KIP-101, KIP-107).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oncelog.broker.log.state import LogPart, LogState
 from oncelog.errors import NONE, Error, StorageError
 
 RESTING_MS = 60_000
-"""A log without an append for this long keeps no disk space reserved."""
+"""The time in ms without an append after which a log releases the disk space reserved for appends."""
 
 
 class LogTrimmer(LogPart):
@@ -29,8 +29,8 @@ class LogTrimmer(LogPart):
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer retain; returns how many.
 
-        Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets reads retry what the disk failed to
-        read.
+        Also removes files dropped at least ``file.delete.delay.ms`` ago, and lets batches be read again that the disk
+        failed to read.
 
         :raises StorageError: some files could not be removed; the next call tries again.
         """
@@ -50,7 +50,7 @@ class LogTrimmer(LogPart):
         return count
 
     def has_expired(self, now_ms: int) -> bool:
-        """Whether :meth:`apply_retention` would remove something."""
+        """Whether :meth:`apply_retention` would remove any segment or file."""
         log = self._log
         segments = list(log.segment_list)
         return (
@@ -58,14 +58,15 @@ class LogTrimmer(LogPart):
         )
 
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
-        """Replace the neighbours ``old`` with a compacted segment, whose files have the suffix ``.cleaned``.
+        """Replace the neighbouring segments ``old`` with a compacted segment, whose files have the suffix ``.cleaned``.
 
-        After a crash before the first rename the old ones remain; after a crash later the next start completes the
+        After a crash before the first rename the old segments remain; after a later crash the next start completes the
         replacement. Snapshots below the end of ``old`` are removed first: they may contain an open transaction whose
         marker was compacted away. A start that needs producer state below that end replays the compacted batches, in
         which no such transaction appears.
 
-        :raises StorageError: as after a crash; once a file has been renamed, the log is offline until that start.
+        :raises StorageError: the same applies as after a crash; once a file has been renamed, the log is offline until
+            the next start.
         """
         end = old[-1].next_offset()
         try:
@@ -79,7 +80,8 @@ class LogTrimmer(LogPart):
     def delete_records_before(self, offset: int) -> Error:
         """Advance the start of the log to ``offset`` (-1: the high watermark), as DeleteRecords does.
 
-        Whole segments below it are removed by the next :meth:`apply_retention`. Producer state stays (KIP-360).
+        Whole segments below that offset are removed by the next :meth:`apply_retention`. Producer state stays
+        (KIP-360).
         """
         if offset == -1:
             offset = self._log.high_watermark
@@ -99,9 +101,8 @@ class LogTrimmer(LogPart):
         log.producers.replicated_to(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the batch that holds ``offset`` and everything after it (for a follower whose log is longer than its
-        leader's).
-        """
+        """Remove the batch that contains ``offset`` and everything after it (for a follower whose log is longer than
+        its leader's)."""
         log = self._log
         if offset >= log.log_end_offset:
             log.leader_epoch_cache.truncate_from_end(log.log_end_offset)
@@ -117,7 +118,7 @@ class LogTrimmer(LogPart):
         self._after_truncation()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything; the log continues at ``offset``."""
+        """Remove the whole log; it continues, empty, at ``offset``."""
         log = self._log
         old = list(log.segment_list)
         paths = [path for segment in old for path in segment.mark_deleted()]

@@ -1,8 +1,8 @@
-"""Appends to one partition's log. It is ``PartitionLog.writer``; nothing else appends.
+"""Appends to one partition's log. The writer is ``PartitionLog.writer``; nothing else appends.
 
-Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are written. After a
-failed write every append is refused with KAFKA_STORAGE_ERROR until the folder is opened again.
-Source: Kafka's ``UnifiedLog.append`` (KIP-98, KIP-360, KIP-890).
+Invariants: the offsets of appended records increase without gaps; the state in memory changes only after the bytes are
+written. After a failed write every append is refused with KAFKA_STORAGE_ERROR until the folder is opened again. Source:
+Kafka's ``UnifiedLog.append`` (KIP-98, KIP-360, KIP-890).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
 MIN_PAIR_BYTES = 12
-"""Minimum size of a coordinator's record in its batch."""
+"""The minimum size in bytes of a coordinator's record in its batch."""
 
 
 class LogWriter(LogPart):
@@ -49,7 +49,7 @@ class LogWriter(LogPart):
         super().__init__(log)
         self._files = files
         self._found_full_at = -1
-        """The log end offset when a full disk was last logged."""
+        """The log end offset when it was last logged that the disk is full."""
 
     def append_client(
         self,
@@ -62,7 +62,7 @@ class LogWriter(LogPart):
     ) -> AppendResult:
         """Append one batch from a producer, after Kafka's checks in Kafka's order.
 
-        :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
+        :param guard: from :meth:`begin_verification`, once the coordinator has verified the transaction (KIP-890).
         :param checked: the result of :meth:`LogState.validation`, or of a check that takes its place.
         """
         log = self._log
@@ -75,7 +75,7 @@ class LogWriter(LogPart):
     def _admit(
         self, log: LogState, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
     ) -> ValidatedBatch | AppendResult:
-        """The valid batch, or why it is not appended."""
+        """The validated batch, or the result with which it is refused or recognized as a duplicate."""
         if log.failed is not None:
             return self._storage_error(log.failed)
         if checked is None:
@@ -97,10 +97,10 @@ class LogWriter(LogPart):
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], leader_epoch: int, now_ms: int
     ) -> list[int]:
-        """Append batches from one producer's connection with one write; returns the base offsets of those appended.
+        """Append batches from one producer's connection with one write; returns the base offsets of the appended ones.
 
-        Each must be writable, and ``validate_append`` must leave it unchanged under this topic's settings. The run ends
-        before the first batch that needs a check of its producer or a new segment; pass that one to
+        Each batch must be writable, and ``validate_append`` must leave it unchanged under this topic's settings. The
+        run ends before the first batch that needs a check of its producer or a new segment; pass this batch to
         :meth:`append_client`.
         """
         log = self._owner()
@@ -145,9 +145,8 @@ class LogWriter(LogPart):
         producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """Append keys and values of a coordinator of this broker as one batch; if a producer is given, as part of its
-        transaction, and only its epoch and verification are checked.
-        """
+        """Append keys and values of a coordinator of this broker as one batch. With a producer the batch belongs to its
+        transaction, and only the producer's epoch and verification are checked."""
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
@@ -208,7 +207,8 @@ class LogWriter(LogPart):
         leader_epoch: int,
         now_ms: int,
     ) -> AppendResult:
-        """Append the marker that ends a producer's transaction; written even if none is open here, as in Kafka."""
+        """Append the marker that ends a producer's transaction; the marker is written even if no transaction is open
+        here, as in Kafka."""
         log = self._log
         if log.failed is not None:
             return self._storage_error(log.failed)
@@ -244,10 +244,7 @@ class LogWriter(LogPart):
         leader_epoch: int,
         now_ms: int,
     ) -> None:
-        """Append one batch, to a new segment if one is due.
-
-        :raises StorageError: nothing changed.
-        """
+        """Append one batch, to a new segment if necessary. :raises StorageError: nothing changed."""
         config, segment = log.config, log.segment_list.active
         if not segment.fits_without_roll(size_bytes, max_timestamp, last_offset, config) and segment.should_roll(
             size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
@@ -258,7 +255,7 @@ class LogWriter(LogPart):
 
     @staticmethod
     def _wrote(log: LogState, batches: int, size_bytes: int, end_offset: int, leader_epoch: int, now_ms: int) -> None:
-        """Count batches that are now in the segment as part of the log."""
+        """Update the log's state and counters for batches that are now in the segment."""
         activity = log.activity
         log.written_ms = now_ms
         activity.appends += batches
@@ -268,7 +265,7 @@ class LogWriter(LogPart):
         log.log_end_offset = end_offset
 
     def _jitter_ms(self) -> int:
-        """A part of ``segment.jitter.ms`` that differs between segments but not between runs."""
+        """A part of ``segment.jitter.ms`` that depends on the segment, but is the same in every run."""
         log = self._log
         limit = min(log.config.segment_jitter_ms, log.config.segment_ms)
         if not limit:
@@ -298,10 +295,10 @@ class LogWriter(LogPart):
         return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
 
     def _append_failed(self, error: StorageError) -> AppendResult:
-        """The disk failed: as in Apache Kafka, the partition is offline until a restart recovers it.
+        """Called when the disk failed: as in Apache Kafka, the partition is offline until a restart recovers it.
 
-        Unlike there, it stays online if only disk space or a descriptor is lacking: nothing was written, and the next
-        append is tried.
+        Unlike in Kafka, it stays online if only disk space or a file descriptor is missing: nothing was written, and
+        the next append tries again.
         """
         log = self._log
         if not isinstance(error, RefusedForNow):
@@ -315,7 +312,8 @@ class LogWriter(LogPart):
     def begin_verification(
         self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
     ) -> VerificationGuard | Error | None:
-        """The guard that the first append of a transaction must carry once its coordinator has verified it (KIP-890).
+        """The guard that the first append of a transaction must have, once the coordinator has verified the transaction
+        (KIP-890).
 
         None if there is nothing to verify, an error if the append is refused without asking the coordinator.
         """
@@ -324,24 +322,25 @@ class LogWriter(LogPart):
         )
 
     def expire_producers(self, now_ms: int) -> None:
-        """Forget producers idle for ``producer.id.expiration.ms``."""
+        """Remove the state of producers idle for ``producer.id.expiration.ms``."""
         log = self._log
         log.written_ms = max(log.written_ms, now_ms)
         log.producers.expire(now_ms)
 
     def forget_producers(self, producer_id: int | None = None) -> list[int]:
-        """Forget one producer, or all without an open transaction, as if they had expired; returns their ids."""
+        """Remove the state of one producer, or of all without an open transaction, as if it had expired; returns their
+        ids."""
         return self._log.producers.forget(producer_id)
 
     def forget_verifications(self) -> None:
-        """Another leader has taken over: appends being verified with the old one must be verified again."""
+        """Called when another leader has taken over: appends being verified for the old one must be verified again."""
         self._log.producers.forget_verifications()
 
 
 def _with_base_offset_and_epoch(
     batch: Buffer, header: BatchHeader, base_offset: int, leader_epoch: int
 ) -> list[Buffer]:
-    """A batch as it is written."""
+    """The batch as it is written: with its base offset and leader epoch."""
     if isinstance(batch, bytearray):  # a bytearray belongs to the log alone, so it may be changed in place
         _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
         return [batch]

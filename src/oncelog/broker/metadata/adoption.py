@@ -1,8 +1,8 @@
 """Adopts a data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it allocated.
 
-Called once, when a store is new. Everything comes from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631), so
-that a compacted topic stays compacted and no producer id is allocated twice; only for a folder without that log, topics
-are the partition folders with their ``partition.metadata``. Nothing here writes.
+Called once, when a store is new. The metadata come from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631),
+so that a compacted topic stays compacted and no producer id is allocated twice; only in a folder without that log,
+topics are derived from the partition folders and their ``partition.metadata``. This module only reads.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class AdoptedTopic:
 
 @dataclass(slots=True)
 class AdoptedCluster:
-    """The relevant contents of Kafka's metadata log."""
+    """The contents of Kafka's metadata log that this broker uses."""
 
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     partitions: dict[bytes, dict[int, tuple[int, ...]]] = field(default_factory=dict)
-    """Each partition's replicas, by topic id."""
+    """The node ids of each partition's replicas, by topic id."""
     overrides: dict[str, dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
 
@@ -68,10 +68,11 @@ class AdoptedCluster:
 def topics_in(disk: Disk, node_id: int, metadata: AdoptedCluster | None) -> list[AdoptedTopic]:
     """Topics of a data folder, sorted by name.
 
-    They are those in Kafka's metadata log; a folder with another topic id was left by a deletion. A partition may
+    These are the topics in Kafka's metadata log; a folder with another topic id was left by a deletion. A partition may
     lack its folder if Kafka had not created it yet. Without the log, topics are derived from the partition folders.
 
-    :raises MetadataError: partitions are on other nodes, are missing, or name several topic ids.
+    :raises MetadataError: partitions are on other nodes or missing, or the folders of one topic have different topic
+        ids.
     """
     folders = _partition_folders(disk)
     if metadata is None:
@@ -96,7 +97,7 @@ def topics_in(disk: Disk, node_id: int, metadata: AdoptedCluster | None) -> list
 
 
 def _partition_folders(disk: Disk) -> dict[str, dict[int, str]]:
-    """Folders by topic name and partition."""
+    """The partition folders of a data folder, by topic name and partition."""
     folders: dict[str, dict[int, str]] = {}
     for folder in disk.list(""):
         match = _PARTITION_FOLDER.fullmatch(folder)
@@ -128,9 +129,9 @@ def _last_epoch(disk: Disk, folder: str) -> int:
 
 
 def read_cluster_metadata(disk: Disk) -> AdoptedCluster | None:
-    """Read Kafka's metadata log, starting from its newest snapshot; a torn end is ignored, as in Kafka.
+    """Read Kafka's metadata log, starting from its newest snapshot; an incomplete end is ignored, as in Kafka.
 
-    None if the folder has none.
+    None if the folder has no such log.
 
     :raises MetadataError: the log cannot be read.
     """
@@ -161,7 +162,7 @@ def _replay(disk: Disk, name: str, start: int, found: AdoptedCluster) -> None:
 
 
 def _apply(value: bytes, found: AdoptedCluster) -> None:
-    """Apply one record of the metadata log; irrelevant kinds are skipped."""
+    """Apply one record of the metadata log to ``found``; record types that this broker does not use are skipped."""
     _, position = read_uvarint(value, 0)
     kind, position = read_uvarint(value, position)
     _, position = read_uvarint(value, position)

@@ -1,6 +1,6 @@
 """Settings as DescribeConfigs returns them: the value in force, its source, and the values that it overrides.
 
-Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper``, its order of sources included.
+Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper``, with the same order of sources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_IN_SYNC = "min.insync.replicas"
 
 
 class ConfigSource(IntEnum):
-    """Kafka's ``DescribeConfigsResponse.ConfigSource``."""
+    """The source of a value (Kafka's ``DescribeConfigsResponse.ConfigSource``)."""
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -43,7 +43,7 @@ class ConfigSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """A property that could supply the value, with its own value; None for a secret."""
+    """A property that can supply a setting's value, with the value it has; None for a secret."""
 
     name: str
     value: str | None
@@ -52,7 +52,7 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True)
 class DescribedConfig:
-    """One setting of one resource."""
+    """One setting of a resource, as DescribeConfigs returns it."""
 
     name: str
     value: str | None
@@ -65,25 +65,25 @@ class DescribedConfig:
 
 
 def for_every_broker(config: BrokerConfig, altered: Mapping[str, str]) -> Mapping[str, str]:
-    """Everything set for all brokers: what AlterConfigs has set, and ``MIN_IN_SYNC`` in any case.
+    """All settings for all brokers: those set by AlterConfigs, and ``MIN_IN_SYNC`` in any case.
 
-    Kafka's controller sets it to its startup value as soon as eligible leader replicas are enabled.
+    Kafka's controller sets ``MIN_IN_SYNC`` to its startup value as soon as eligible leader replicas are enabled.
     """
     return {MIN_IN_SYNC: render((config.started or config).topic_defaults.min_insync_replicas), **altered}
 
 
 @dataclass(frozen=True)
 class BrokerLayers:
-    """The possible sources of a broker's property, strongest first."""
+    """The possible sources of a broker's property, from the one that takes precedence to the default."""
 
     config: BrokerConfig
     own: Mapping[str, str]
     every: Mapping[str, str]
     found: Mapping[str, str] = field(default_factory=dict)
-    """Values that the broker determined at its start because none were given: addresses, folder."""
+    """Values that the broker determined at its start because no value was given: addresses, data folder."""
 
     def static(self, name: str) -> str | None:
-        """The value given at the broker's start; None if it is the default."""
+        """The value given at the broker's start; None if none was given."""
         started = self.config.started or self.config
         if name in started.static:
             known = broker_properties().get(name)
@@ -96,7 +96,7 @@ class BrokerLayers:
         return render(getattr(started, f.name))
 
     def text(self, name: str) -> str | None:
-        """The value in force."""
+        """The value of a property that is in force."""
         if name in self.found and name not in (self.config.started or self.config).static:
             return self.found[name]
         return self.config.text(name)
@@ -111,7 +111,7 @@ class BrokerLayers:
         return render(default_of(f))
 
     def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
-        """The values of ``names`` in each layer, from the first value of ``name`` itself on."""
+        """The values of ``names`` in each source, from the first value of ``name`` itself on."""
         hidden = _is_hidden(name)
         layers = (
             (self.own.get, ConfigSource.DYNAMIC_BROKER),
@@ -140,7 +140,7 @@ _FAMILIES = (
 
 
 def _family(name: str) -> tuple[str, ...]:
-    """All names of a broker property, strongest first (``brokerConfigSynonyms``)."""
+    """All names of a broker property, in order of precedence (``brokerConfigSynonyms``)."""
     for family in _FAMILIES:
         if name in family and (name != "log.flush.scheduler.interval.ms"):
             return family
@@ -164,10 +164,9 @@ def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
 
 
 def broker_entries(layers: BrokerLayers) -> Iterator[DescribedConfig]:
-    """Every setting of this broker, including our own, sorted by name.
+    """Every setting of this broker, including those that Apache Kafka does not have, sorted by name.
 
-    The authorizer's properties do not belong to the broker: they are returned, without a value, only if they were
-    given.
+    Properties of the authorizer are not the broker's: they are returned, without a value, only if they were set.
     """
     ours = {name: f for name, f in properties(BrokerConfig).items() if name not in broker_properties()}
     foreign = {name for name in (*layers.own, *layers.every) if not is_broker_setting(name)}
@@ -203,7 +202,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[DescribedConfig]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether to hide a value: that of a secret, or of an unknown setting, which may be a secret."""
+    """Whether the value of a setting is hidden: a secret, or an unknown setting, which may be a secret."""
     known = broker_properties().get(LISTENER_PREFIX.sub("", name))
     return known.sensitive if known is not None else not name.startswith(OURS)
 
@@ -222,8 +221,8 @@ def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Sy
 
 
 def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
-    """The settings of a group, sorted by name, internal ones only if they are set; the broker's ``group.*`` are the
-    defaults."""
+    """The settings of a group, sorted by name; internal ones only if they are set. The broker's ``group.*`` settings
+    are the defaults."""
     for name, known in group_properties().items():
         if known.internal and name not in overrides:
             continue

@@ -1,7 +1,7 @@
 """Features of the cluster (KIP-584): their levels, and which updates are allowed.
 
-Called by the store, which keeps the finalized levels, and by the APIs UpdateFeatures and ApiVersions. Pure.
-Source: Kafka's ``FeatureControlManager``, including the wording of its refusals.
+Called by the store, which stores the finalized levels, and by the APIs UpdateFeatures and ApiVersions. Pure. Source:
+Kafka's ``FeatureControlManager``, including the wording of its refusals.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 GROUP_VERSION: Final = "group.version"
-"""From 1 on there are groups of the consumer protocol (KIP-848)."""
+"""The feature for the consumer protocol: groups can use it from level 1 on (KIP-848)."""
 TRANSACTION_VERSION: Final = "transaction.version"
-"""From 1 on values of ``__transaction_state`` are flexible, from 2 on each transaction has its own epoch (KIP-890)."""
+"""The feature for transactions: from level 1 on values of ``__transaction_state`` are flexible, from level 2 on each
+transaction has its own epoch (KIP-890)."""
 
 SHARE_VERSION: Final = "share.version"
-"""From 1 on there are share groups (KIP-932), from 2 on their dead letters (KIP-1191)."""
+"""The feature for share groups, which exist from level 1 on (KIP-932); from level 2 on they have dead letters
+(KIP-1191)."""
 
 SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {
     GROUP_VERSION: (0, 1),
     SHARE_VERSION: (0, 2),
     TRANSACTION_VERSION: (0, 2),
 }
-"""Lowest and highest level of each feature."""
+"""The lowest and the highest supported level of each feature."""
 
 
 class FinalizedFeatures(NamedTuple):
-    """The levels in force. ``epoch`` rises with every change, across restarts too."""
+    """The feature levels in force. ``epoch`` increases with every change, also across restarts."""
 
     epoch: int
     levels: Mapping[str, int]
@@ -38,11 +40,12 @@ class FinalizedFeatures(NamedTuple):
 
 
 HIGHEST: Final = FinalizedFeatures(0, {name: high for name, (_, high) in SUPPORTED.items()})
-"""The levels of a new cluster, as formatted by Apache Kafka's storage tool."""
+"""The levels of a new cluster, the same as those that Apache Kafka's storage tool sets."""
 
 
 class UpgradeType(IntEnum):
-    """Kafka's ``FeatureUpdate.UpgradeType``; both kinds of downgrade have the same effect on these features."""
+    """How a level may change (Kafka's ``FeatureUpdate.UpgradeType``); both kinds of downgrade have the same effect on
+    these features."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -50,14 +53,14 @@ class UpgradeType(IntEnum):
 
 
 class FeatureUpdate(NamedTuple):
-    """The level requested for one feature; ``upgrade_type`` as received, so it may be invalid."""
+    """The level requested for one feature; ``upgrade_type`` is as received, and may be invalid."""
 
     level: int
     upgrade_type: int = UpgradeType.UPGRADE
 
 
 class FeatureRefusal(NamedTuple):
-    """Why no feature in the request is changed (INVALID_UPDATE_VERSION)."""
+    """The message for refusing all updates of a request (INVALID_UPDATE_VERSION)."""
 
     message: str
 
@@ -65,8 +68,8 @@ class FeatureRefusal(NamedTuple):
 def updated(
     levels: Mapping[str, int], updates: Mapping[str, FeatureUpdate], node_id: int
 ) -> dict[str, int] | FeatureRefusal:
-    """All levels after the updates. One update that cannot be made refuses all of them; the message is that of the
-    first such feature by name."""
+    """All levels after the updates. If one update is not allowed, all are refused; the message is about the first such
+    feature in order of names."""
     after = dict(levels)
     for feature, update in sorted(updates.items()):
         reason = _fault(feature, update, levels.get(feature, 0), node_id)

@@ -1,7 +1,7 @@
-"""SCRAM credentials for a new data folder, in the syntax of Apache Kafka's ``kafka-storage --add-scram``.
+"""Parses SCRAM credentials for a new data folder, in the syntax of Apache Kafka's ``kafka-storage --add-scram``.
 
-``SCRAM-SHA-256=[name=alice,password=alice-secret]``, also ``iterations=`` and, base64, ``salt=``, and
-``saltedpassword=`` in place of the password. Errors name the user and never the rest of the text.
+``SCRAM-SHA-256=[name=alice,password=alice-secret]``, optionally with ``iterations=``, ``salt=`` (base64), and
+``saltedpassword=`` (base64) instead of the password. Error messages name the user, but never the rest of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SALT_BYTES = 26
 
 
 class FirstUser(NamedTuple):
-    """A user, Kafka's number of the mechanism, and the credential."""
+    """A user with a SCRAM credential and Kafka's number of its mechanism."""
 
     user: str
     mechanism: int
@@ -30,10 +30,10 @@ class FirstUser(NamedTuple):
 
 
 def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
-    """The credential described by a text.
+    """The user and credential that a text describes.
 
     :param token: returns random bytes for a salt.
-    :raises ConfigError: the text has another form, or iterations that are not allowed.
+    :raises ConfigError: the text does not have this form, or the number of iterations is not allowed.
     """
     form = "--add-scram takes SCRAM-SHA-256=[name=USER,password=PASSWORD] or SCRAM-SHA-512, and iterations=N if wanted"
     whole = _FORM.fullmatch(text.strip())

@@ -9,7 +9,7 @@ ZERO_ID = bytes(16)
 
 
 def new_topic_id(random: Random) -> bytes:
-    """A version 4 UUID (RFC 9562) whose text does not start with a dash, which command lines would read as an
+    """A version 4 UUID (RFC 9562) whose text does not begin with a dash, because command lines would take it for an
     option."""
     while True:
         token = bytearray(random.token(16))

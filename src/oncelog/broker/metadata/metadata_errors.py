@@ -1,4 +1,4 @@
-"""Exceptions of the metadata layer, besides the rows of the error table."""
+"""Exceptions of the metadata layer that are not Kafka errors."""
 
 from __future__ import annotations
 
@@ -6,4 +6,5 @@ from oncelog.errors import OncelogError
 
 
 class MetadataError(OncelogError):
-    """The metadata cannot be used: another cluster's or node's, damaged, in use, or of a newer format."""
+    """The metadata cannot be used: they belong to another cluster or node, are damaged or in use, or have a newer
+    format."""

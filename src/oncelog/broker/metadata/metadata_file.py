@@ -1,7 +1,7 @@
-"""The SQLite file of the metadata: its tables, transactions, syncs and lock. The store defines its contents.
+"""The SQLite file of the metadata: its tables, transactions, syncs and lock. The store defines what the tables contain.
 
 Called by :class:`oncelog.broker.metadata.store.MetadataStore`, on the broker's one thread. Only
-:meth:`MetadataFile.move_log` may run on another.
+:meth:`MetadataFile.move_log` may run on another thread.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x6F6E636C
-"""Marks the file as ours in SQLite's header ("oncl")."""
+"""The application id in SQLite's header that marks the file as this broker's ("oncl")."""
 SQLITES_LOG_PAGES = 1000
-"""After this many pages SQLite checkpoints its write-ahead log itself, with three syncs in the iteration of the request
-that makes the change."""
+"""The number of pages after which SQLite itself moves its write-ahead log into the file, with three syncs, during the
+request that makes the change."""
 LONGEST_PATH = 504
-"""SQLite's limit in bytes: 512, less what it appends to a file's name."""
+"""SQLite's limit in bytes on a path: 512, minus the suffixes that it appends to the file's name."""
 LOG_ROWS = 4000
-"""Rows changed (about a page of 4 KB each) after which the write-ahead log is moved into the file."""
+"""The number of changed rows (about a page of 4 KB each) after which the write-ahead log is moved into the file."""
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -50,15 +50,15 @@ CREATE TABLE deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 """
-"""``replicas``: with several nodes, which of them hold each partition. ``deleted_topics``: those whose folders may
-still exist under their names."""
+"""The tables. ``replicas``: with several nodes, the nodes of each partition. ``deleted_topics``: topics whose folders
+may still exist under their names."""
 
 
 class MetadataFile:
-    """One open metadata file, or one in memory.
+    """One open metadata file, or a database in memory.
 
     :param path: the file, or ``:memory:``.
-    :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
+    :param sync: False means that changes may be lost in a power failure (not by kill -9), for short-lived brokers.
     :param undone: called after the changes of a batch were undone: data read from the file must be read again.
     :raises MetadataError: SQLite cannot open it.
     """
@@ -66,15 +66,15 @@ class MetadataFile:
     def __init__(self, path: str, *, sync: bool, undone: Callable[[], None]) -> None:
         self.path = path
         self.has_log = False
-        """Whether changes go to a write-ahead log; not in memory, nor on a file system that does not support it."""
+        """Whether changes go to a write-ahead log; False in memory, and on a file system that does not support it."""
         self.changes = 0
-        """How many changes have been made, including those of earlier starts; each start counts as one change."""
+        """The number of changes ever made, including those of earlier starts; each start counts as one change."""
         self._syncs = sync
         self._undone = undone
         self._in_batch = False
         self._failure: str | None = None
         self._changed: Callable[[], None] | None = None
-        """Called after changes, if the caller syncs them."""
+        """Called after each change, if the caller does the syncs."""
         self._alone: AbstractContextManager[object] = nullcontext()
         """The lock that is held while the file is used."""
         self._log_began = 0
@@ -85,7 +85,7 @@ class MetadataFile:
             raise _opening_error(path, error) from error
 
     def close(self) -> None:
-        """Release the file; nothing is lost if this is not called."""
+        """Close the file; nothing is lost if this is not called."""
         with self._alone:
             self._db.close()
 
@@ -100,11 +100,10 @@ class MetadataFile:
 
     @contextmanager
     def start(self) -> Iterator[bool]:
-        """Lock the file; the block makes the first change of a start. An error closes the file.
+        """Lock the file; changes in the ``with`` block are the first ones of a start. An error closes the file.
 
-        Yields whether the file is new: its tables exist and are empty.
-
-        :raises MetadataError: it is not a metadata file, is damaged or in use, or the disk is full.
+        Yields whether the file is new, with empty tables. :raises MetadataError: the file is no metadata file, is
+        damaged or in use, or the disk is full.
         """
         try:
             is_new = self._begin()
@@ -154,7 +153,7 @@ class MetadataFile:
     def meta(self) -> dict[str, str]:
         """The table ``meta``; :attr:`changes` is set from it.
 
-        :raises KeyError, ValueError: it has no valid number of changes.
+        :raises KeyError, ValueError: the table has no valid number of changes.
         """
         rows = dict(self._db.execute("SELECT key, value FROM meta"))
         self.changes = int(rows["changes"])
@@ -164,20 +163,21 @@ class MetadataFile:
         self.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def execute(self, statement: str, *values: object) -> None:
-        """Change the file; outside of a batch, the change is a batch by itself."""
+        """Execute a statement that changes the file; outside of a batch, it is a batch by itself."""
         with self.batch():
             self._db.execute(statement, values)
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Change the file once for each row; outside of a batch, these changes are a batch by themselves."""
+        """Execute a statement that changes the file once for each row; outside of a batch, these changes are one
+        batch."""
         with self.batch():
             self._db.executemany(statement, rows)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Changes made inside become durable together at the end; an exception undoes all of them.
+        """Changes made in the ``with`` block become durable together at its end; an exception undoes all of them.
 
-        :raises StorageError: they cannot be written, and are undone.
+        :raises StorageError: the changes cannot be written, and were undone.
         """
         if self._failure is not None:
             raise StorageError(self._failure)
@@ -215,7 +215,7 @@ class MetadataFile:
             raise StorageError(self._failure) from error
 
     def fail(self, reason: str) -> None:
-        """Accept no more changes."""
+        """Accept no more changes, for this reason."""
         self._failure = reason
 
     # --- syncing
@@ -224,9 +224,9 @@ class MetadataFile:
         """Leave syncing to the caller: ``changed`` is called after each change, after which the caller must sync the
         write-ahead log, and call :meth:`move_log` when that has become long.
 
-        :param alone: a lock, if that is done on another thread.
+        :param alone: a lock, if another thread does that.
 
-        Without ``sync`` nothing changes, because no durability was requested.
+        For a file opened with ``sync=False`` nothing changes, because no durability was requested.
         """
         if self._syncs:
             if alone is not None:
@@ -236,7 +236,7 @@ class MetadataFile:
             self._changed = changed
 
     def sync_each_change(self) -> None:
-        """Sync each change again, as before :meth:`leave_sync_to`. This does not sync changes made meanwhile."""
+        """Sync each change again, as before :meth:`leave_sync_to`. Changes made in between are not synced by this."""
         if self._syncs:
             self._changed = None
             self._execute_pragma("synchronous = FULL")
@@ -252,11 +252,11 @@ class MetadataFile:
         return self.is_synced_by_caller and self._db.total_changes - self._log_began >= LOG_ROWS
 
     def move_log(self) -> None:
-        """Move the write-ahead log into the file, syncing both, and begin a new one, with another sync, so that no
-        change waits for that. May run on any thread; changes made meanwhile wait.
+        """Move the write-ahead log into the file, syncing both, and begin a new log, with another sync, so that no
+        later change has to wait for that. May run on any thread; changes requested meanwhile wait.
 
-        :raises StorageError: a sync failed, so the contents of the disk are unknown. If the disk is only full, the log
-            stays as it is, and keeps growing.
+        :raises StorageError: a sync failed, so the contents of the disk are unknown. If the disk is merely full, the
+            log stays as it is, and continues to grow.
         """
         with self._alone:
             self._log_began = self._db.total_changes

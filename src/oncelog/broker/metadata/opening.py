@@ -1,4 +1,4 @@
-"""Opens a data folder's metadata and determines the settings in force.
+"""Opens the metadata of a data folder and determines the settings in force.
 
 Called once by the server, before the broker core is created.
 """
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 _SQLITE = b"SQLite format 3\0"
 _PAGE_BYTES = 4096
 _EMPTY_PAGE_BYTES = 106
-"""The length of the header of SQLite's first page; until a table exists, only zeroes follow."""
+"""The length in bytes of the header of SQLite's first page; until a table exists, only zeroes follow."""
 
 
 def open_metadata(
@@ -38,12 +38,13 @@ def open_metadata(
     sync: bool = True,
     first_users: Collection[FirstUser] = (),
 ) -> tuple[MetadataStore, BrokerConfig]:
-    """The store of a data folder, and the settings in force: the given ones, overlaid with those from AlterConfigs.
+    """Open the metadata store of a data folder; also returns the settings in force: ``config``, overlaid with the
+    settings from AlterConfigs.
 
     A folder that Apache Kafka wrote is taken over: cluster id, topics with ids and overrides, producer ids.
 
     :param path: the store's file, or ``:memory:``.
-    :param first_users: credentials that a new file begins with.
+    :param first_users: the credentials in a new file.
     :raises MetadataError: the folder belongs to another cluster or node, or its metadata cannot be read.
     :raises ConfigError: a stored setting is no longer allowed.
     """
@@ -89,7 +90,7 @@ def _remove_cut_beginning(disk: Disk) -> None:
 
 
 def _has_partitions(disk: Disk) -> bool:
-    """Whether the folder has what may be a partition's folder, Kafka's ``__cluster_metadata-0`` among them."""
+    """Whether a folder may be a partition's, Kafka's ``__cluster_metadata-0`` included."""
     return any(name.rpartition("-")[2].isdecimal() for name in disk.list(""))
 
 
@@ -109,8 +110,8 @@ def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
 
 
 def effective_config(store: MetadataStore, config: BrokerConfig) -> BrokerConfig:
-    """``config`` overlaid with the dynamic settings of all brokers and of this one; topics use the resulting
-    defaults."""
+    """``config`` overlaid with the settings from AlterConfigs, for all brokers and for this one; topics use the
+    resulting defaults."""
     dynamic = {
         **store.dynamic_config(ResourceType.BROKER, ""),
         **store.dynamic_config(ResourceType.BROKER, str(store.node_id)),

@@ -1,4 +1,5 @@
-"""Blocks of producer ids, which no other start allocates again (Kafka's ``ProducerIdControlManager``).
+"""Allocates producer ids in blocks, so that no id is allocated again after a restart (Kafka's
+``ProducerIdControlManager``).
 
 Called by :class:`oncelog.broker.metadata.store.MetadataStore` and by the allocators of ids, on the broker's one thread.
 """
@@ -11,24 +12,25 @@ from oncelog.broker.metadata.metadata_file import MetadataFile
 from oncelog.errors import StorageError
 
 BLOCK_SIZE = 1000
-"""Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+"""The number of ids in a block (Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``)."""
 RESERVED_AGAIN_AFTER = 100
-"""How many more producer ids are allocated before a block is requested again that the disk refused."""
+"""The number of ids that are allocated before the next attempt to reserve a block, if the disk has refused it."""
 
 
 class ProducerIds:
-    """The producer ids of one metadata file: blocks are in the file before the first id of them is allocated."""
+    """Allocates the producer ids of one metadata file: a block is stored in the file before its first id is
+    allocated."""
 
     def __init__(self, file: MetadataFile) -> None:
         self._file = file
         self.end = 0
-        """The first producer id beyond all blocks: neither it nor any higher one has been allocated."""
+        """The first producer id after all blocks: neither this id nor a higher one has been allocated."""
         self._block = self._next_block = range(0)
         self.reserved_by = self._next_reserved_by = 0
-        """The change that reserved the current block, and the one that reserved the next."""
+        """The number of the metadata change that reserved the current block, and of the one that reserved the next."""
 
     def allocate_block(self) -> range:
-        """A thousand producer ids that are never allocated again, after any restart."""
+        """A block of 1,000 producer ids that are never allocated again, not even after a restart."""
         first, after = self.end, self.end + BLOCK_SIZE
         self._file.set_meta("next_producer_id", str(after))
         self.end = after
@@ -45,7 +47,7 @@ class ProducerIds:
         )
 
     def allocate(self) -> int:
-        """The next producer id of the current block; ids left over in a block at a stop are never allocated.
+        """The next producer id of the current block; ids of a block that are left at a stop are never allocated.
 
         If the caller syncs, the next block is reserved when half of the current one is used, so that no request waits
         for it (:meth:`reserve_next_block`).
@@ -62,7 +64,8 @@ class ProducerIds:
     def reserve_next_block(self) -> None:
         """If the caller syncs the file, reserve the next block once half of the current one is used.
 
-        After a failure the whole file is read again, so the next attempt is made only after some more ids.
+        A failure makes the store read the whole file again, so the next attempt is made only after
+        ``RESERVED_AGAIN_AFTER`` more ids.
         """
         left = len(self._block)
         if not self._file.is_synced_by_caller or self._next_block or left > BLOCK_SIZE // 2:

@@ -1,7 +1,7 @@
 """The effects of broker properties that are neither fields of ``BrokerConfig`` nor defaults of topics.
 
-They are read as strings: before the configuration exists, for one listener, or for a single purpose. Every other
-property of Kafka has no effect here. Used by DescribeConfigs and for the reference pages.
+Such properties are read as strings: before the configuration exists, for one listener, or for a single purpose. Every
+other property of Kafka has no effect here. Used by DescribeConfigs and for the reference pages.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
         "allow.everyone.if.no.acl.found": "Whether a resource without an ACL is everybody's.",
     },
 }
-"""The effects of security properties, by heading of the reference page."""
+"""The effects of security properties, by the headings of the reference page."""
 
 OTHERS: Mapping[str, str] = {
     "broker.id": "Older name of node.id; -1: node.id counts.",

@@ -14,10 +14,11 @@ from oncelog.records.record import decrement_sequence
 from oncelog.types import NO_SEQUENCE
 
 BATCHES_KEPT = 5
-"""How many batches of a producer are cached to recognise duplicates: as many as it may have in flight."""
+"""The number of batches of a producer that are cached to recognize duplicates: as many as a producer may have in
+flight."""
 
 NONE_OPEN = -1
-"""``current_txn_first_offset`` of a producer without an open transaction."""
+"""The value of ``current_txn_first_offset`` for a producer without an open transaction."""
 
 
 class BatchMetadata(NamedTuple):
@@ -38,7 +39,8 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """State of one producer in this partition. ``batches`` holds the newest last, at most :data:`BATCHES_KEPT`."""
+    """State of one producer in this partition. ``batches`` are at most :data:`BATCHES_KEPT` batches, the newest
+    last."""
 
     __slots__ = (
         "batches",

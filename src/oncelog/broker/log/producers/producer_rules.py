@@ -1,7 +1,7 @@
 """When an append is refused because of its producer: the rules of idempotence and transactions, as tables.
 
-Called by ``producer_state``; ``broker.core.appending.verification`` asks :func:`refused_by_coordinator`. This is the
-only place that answers a Produce with error 45, 47 or 48. The rules change nothing. Source: KIP-98, KIP-360, KIP-890,
+Called by ``producer_state``; ``broker.core.appending.verification`` asks :func:`refused_by_coordinator`. Only these
+rules refuse a Produce request with error 45, 47 or 48. The rules change nothing. Source: KIP-98, KIP-360, KIP-890,
 KIP-1228; Kafka's ``ProducerAppendInfo``.
 """
 
@@ -22,7 +22,7 @@ from oncelog.types import MAX_SEQUENCE
 
 
 class Attempt(NamedTuple):
-    """A data batch to be appended, with what is known of its producer (None: nothing)."""
+    """A data batch to be appended, with the state of its producer (None if there is none) and of its verification."""
 
     header: BatchHeader
     entry: ProducerStateEntry | None
@@ -42,7 +42,7 @@ class MarkerAttempt(NamedTuple):
 
 
 class ProducerRule(NamedTuple):
-    """One reason to refuse: if ``broken`` holds, and no earlier rule applied, the answer is ``error``."""
+    """A rule that refuses a batch with ``error`` if ``broken`` is true and no earlier rule has refused it."""
 
     name: str
     error: Error
@@ -50,7 +50,7 @@ class ProducerRule(NamedTuple):
 
 
 class MarkerRule(NamedTuple):
-    """One reason to refuse a marker."""
+    """A rule that refuses a transaction marker."""
 
     name: str
     error: Error
@@ -58,7 +58,7 @@ class MarkerRule(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The rule that refused, and a sentence with the values it compared."""
+    """The error of the rule that refused, and a message with the values that the rule compared."""
 
     error: Error
     message: str
@@ -148,7 +148,8 @@ def _marker_epoch_older(m: MarkerAttempt) -> bool:
 
 
 def _marker_epoch_not_bumped(m: MarkerAttempt) -> bool:
-    """Transaction version 2 bumps the epoch with each marker; the same epoch again is the retry of a marker."""
+    """Whether a marker of transaction version 2, which bumps the epoch, has the same epoch as the open transaction;
+    without an open transaction it is the retry of a marker."""
     if m.entry is None or m.transaction_version < 2 or m.entry.current_txn_first_offset == NONE_OPEN:
         return False
     return m.producer_epoch == m.entry.producer_epoch
@@ -173,12 +174,14 @@ MARKER_RULES: Final = (
 
 
 def refused_unasked(producer_epoch: int, entry: ProducerStateEntry | None) -> Error | None:
-    """The error if a first append is refused without asking the transaction coordinator: its epoch is too old."""
+    """The error of a producer's first append that is refused without asking the transaction coordinator, because its
+    epoch is too old; else None."""
     return _EPOCH.error if _is_older(producer_epoch, entry) else None
 
 
 def refused_by_coordinator(error: Error, operation: TransactionSupportedOperation) -> Error:
-    """Translate the transaction coordinator's error into a partition leader's, for the request's version."""
+    """The error that a partition leader returns for an error of the transaction coordinator, depending on the request's
+    version."""
     match error:
         case Error.PRODUCER_FENCED:
             return _EPOCH.error

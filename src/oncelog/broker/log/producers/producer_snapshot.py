@@ -1,4 +1,4 @@
-"""The bytes of ``.snapshot`` files: the producers of a partition as of the offset in the file's name.
+"""The format of ``.snapshot`` files: the producer state of a partition as of the offset in the file's name.
 
 Called by ``snapshots`` and ``broker.log.dump``. Source: Kafka's ``ProducerSnapshot.json``.
 """
@@ -19,7 +19,7 @@ _SNAPSHOT_ENTRY = Struct(">qhiqiqiq")
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
-    """A ``.snapshot`` file: version, CRC-32C of the rest, and of each producer only the newest batch."""
+    """Encode a ``.snapshot`` file: version, CRC-32C of the rest, and the producers, each with only its newest batch."""
     rows = [
         _SNAPSHOT_ENTRY.pack(
             entry.producer_id,
@@ -40,7 +40,7 @@ def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
 def decode_snapshot(data: bytes, path: str = "") -> list[ProducerStateEntry]:
     """The producers in a ``.snapshot`` file.
 
-    :raises CorruptLogError: cut off, another version, or the CRC differs.
+    :raises CorruptLogError: the file is incomplete, has another version or a wrong CRC.
     """
     if len(data) < _SNAPSHOT_HEADER.size:
         raise CorruptLogError(f"the producer snapshot {path} has only {len(data)} bytes")

@@ -2,7 +2,7 @@
 
 Called by ``broker.log.partition_log`` (checks, live appends) and ``broker.log.recovery`` (replay). ``producer_rules``
 decides whether an append is refused because of its producer. ``apply_data`` and ``apply_marker`` are the only
-mutations, both live and during replay, which never refuses. Source: KIP-98, KIP-360, KIP-890; Kafka's
+mutations, for new appends and during replay; replay never refuses a batch. Source: KIP-98, KIP-360, KIP-890; Kafka's
 ``ProducerStateManager``.
 """
 
@@ -30,7 +30,8 @@ from oncelog.types import TopicPartition, new_tuple
 
 
 class CompletedTxn(NamedTuple):
-    """A transaction whose marker, at ``last_offset``, was appended; ``last_stable_offset`` as in the index."""
+    """A transaction whose marker, at ``last_offset``, was appended; ``last_stable_offset`` is the value for the
+    transaction index."""
 
     producer_id: int
     first_offset: int
@@ -40,10 +41,10 @@ class CompletedTxn(NamedTuple):
 
 
 class ProducerStateManager:
-    """All producers of one partition, and the transactions that hold readers back.
+    """All producers of one partition, and the transactions that hold back the last stable offset.
 
-    ``map_end_offset``: the state reflects all batches below it. A transaction holds back the last stable offset from
-    its first offset on until its marker is below the high watermark, not only until the marker is written.
+    ``map_end_offset``: the state includes all batches below this offset. A transaction holds back the last stable
+    offset from its first offset on until its marker is below the high watermark, not only until the marker is written.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class ProducerStateManager:
     def check_client(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> BatchMetadata | Refusal | None:
-        """Whether a producer's batch may be appended: None, the cached batch of which it is a duplicate, or a
+        """Check a producer's batch: None if it may be appended, the cached batch of which it is a duplicate, or a
         refusal."""
         entry = self.entries.get(header.producer_id)
         if entry is not None:
@@ -82,7 +83,7 @@ class ProducerStateManager:
         return self._check(CLIENT_RULES, header, guard, log_end_offset)
 
     def admit_at_once(self, headers: Sequence[BatchHeader]) -> int:
-        """How many batches, from the first on, are admitted without further checks of their producers."""
+        """The number of batches, from the first on, that are admitted without further checks of their producers."""
         last: dict[int, BatchHeader] | None = None
         count = 0
         for header in headers:
@@ -98,11 +99,11 @@ class ProducerStateManager:
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:
         """Whether a client's batch is admitted without a guard, a verification or an evaluation of the rules.
 
-        :param before: this producer's last batch that was admitted but not yet applied.
+        :param before: the last batch of this producer that was admitted but is not applied yet.
 
-        True: :meth:`check_client` and :meth:`begin_verification` would both admit it, because the batch continues
-        exactly where the producer's last one ended, in its epoch and, if there is one, in its open transaction. False
-        decides nothing: call those two. A property test compares them.
+        True means that :meth:`check_client` and :meth:`begin_verification` would both admit the batch, because it
+        continues exactly where the producer's last batch ended, in the same epoch and, if one is open, in the same
+        transaction. False decides nothing: call those two methods. A property test compares the results.
         """
         producer_id = header.producer_id
         entry = self.entries.get(producer_id)
@@ -116,7 +117,7 @@ class ProducerStateManager:
     def check_coordinator(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> Refusal | None:
-        """Whether a coordinator's transactional batch may be appended: None or a refusal."""
+        """Check a coordinator's transactional batch: None if it may be appended, or a refusal."""
         return self._check(COORDINATOR_RULES, header, guard, log_end_offset)
 
     def _check(
@@ -150,7 +151,7 @@ class ProducerStateManager:
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int
     ) -> Refusal | None:
-        """Whether a transaction marker may be appended: None or a refusal."""
+        """Check a transaction marker: None if it may be appended, or a refusal."""
         if producer_id < 0:
             return Refusal(Error.UNKNOWN_SERVER_ERROR, f"a marker in {self.topic_partition} has no producer id")
         entry = self.entries.get(producer_id)
@@ -175,7 +176,8 @@ class ProducerStateManager:
         )
 
     def forget(self, producer_id: int | None = None) -> list[int]:
-        """Forget a producer, or all of them, unless they have an open transaction."""
+        """Remove the state of one producer, or of all, except of those with an open transaction; returns the ids of the
+        producers removed."""
         forgotten = [
             known
             for known, entry in self.entries.items()
@@ -186,13 +188,13 @@ class ProducerStateManager:
         return forgotten
 
     def forget_verifications(self) -> None:
-        """Discard all verifications: appends under way must be verified again."""
+        """Discard all verifications: appends in progress must be verified again."""
         self._verifications.clear()
 
     def begin_verification(
         self, producer_id: int, producer_epoch: int, first_sequence: int, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | Error | None:
-        """The guard that the append must carry, or why it is refused; None if there is nothing to verify.
+        """The guard that the append must have, or the error if it is refused; None if there is nothing to verify.
 
         Nothing is verified while a transaction of this epoch is open, nor if verification is switched off and the
         producer has added the partition itself.
@@ -249,7 +251,7 @@ class ProducerStateManager:
         offset: int,
         timestamp: int,
     ) -> CompletedTxn | None:
-        """A marker is in the log at ``offset``; returns the transaction that it ended, if one was open.
+        """Called when a marker is in the log at ``offset``; returns the transaction that it ended, if one was open.
 
         The verification of a later transaction is kept: a marker of transaction version 2 has the epoch of the next
         transaction (KAFKA-18654; Apache Kafka keeps only the verification of that next one).
@@ -289,7 +291,7 @@ class ProducerStateManager:
             self.map_end_offset = end
 
     def skip_to(self, offset: int) -> None:
-        """Called when the log continues at ``offset``, without batches of any producer in between."""
+        """Called when the log continues at ``offset``, with no batches of producers in between."""
         if offset > self.map_end_offset:
             self.map_end_offset = offset
 
@@ -297,22 +299,24 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """First offset of the earliest transaction that is open or whose marker is not replicated yet."""
+        """The first offset of the earliest transaction that is open, or whose marker is not below the high watermark
+        yet."""
         return next(iter(self.unstable)) if self.unstable else None
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """First offset of the earliest transaction without a marker."""
+        """The first offset of the earliest transaction that has no marker yet."""
         return next(iter(self._ongoing), None)
 
     def replicated_to(self, high_watermark: int) -> None:
-        """Markers below ``high_watermark`` no longer hold back readers."""
+        """Called when the high watermark has advanced: markers below it no longer hold back readers."""
         unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][0] < high_watermark:
             del self.unstable[unreplicated.popleft()[1]]
 
     def unreplicated_before(self, offset: int) -> list[tuple[int, int]]:
-        """Markers below ``offset`` that are not replicated, each with its transaction's first offset."""
+        """Markers below ``offset`` that the high watermark has not passed, each with the first offset of its
+        transaction."""
         return [entry for entry in self.unreplicated if entry[0] < offset]
 
     def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
@@ -323,8 +327,8 @@ class ProducerStateManager:
     # --- expiry, loading
 
     def expire(self, now_ms: int) -> None:
-        """Forget producers, and verifications, idle for the expiration time, unless the producer has an open
-        transaction."""
+        """Remove producers, and verifications, that were idle for the expiration time; producers with an open
+        transaction stay."""
         for producer_id in [p for p, entry in self.entries.items() if self._expired(entry, now_ms)]:
             del self.entries[producer_id]
         cutoff = now_ms - self.expiration_ms
@@ -332,7 +336,7 @@ class ProducerStateManager:
             del self._verifications[producer_id]
 
     def has_expired(self, now_ms: int) -> bool:
-        """Whether :meth:`expire` would forget any."""
+        """Whether :meth:`expire` would remove any producer or verification."""
         cutoff = now_ms - self.expiration_ms
         return any(self._expired(entry, now_ms) for entry in self.entries.values()) or any(
             entry.created_ms <= cutoff for entry in self._verifications.values()
@@ -342,7 +346,7 @@ class ProducerStateManager:
         return entry.current_txn_first_offset == NONE_OPEN and now_ms - entry.last_timestamp >= self.expiration_ms
 
     def clear(self, map_end_offset: int) -> None:
-        """Forget everything except verifications, which do not depend on the log's contents."""
+        """Remove the whole state except verifications, which do not depend on the log's contents."""
         self.entries.clear()
         self._ongoing.clear()
         self.unstable.clear()
@@ -350,7 +354,7 @@ class ProducerStateManager:
         self.map_end_offset = map_end_offset
 
     def load(self, entries: Iterable[ProducerStateEntry], map_end_offset: int, now_ms: int) -> None:
-        """Start from a snapshot; expired producers are left out."""
+        """Replace the state by that of a snapshot, without expired producers."""
         self.clear(map_end_offset)
         for entry in entries:
             if not self._expired(entry, now_ms):
@@ -364,10 +368,10 @@ class ProducerStateManager:
         self.unstable = dict.fromkeys(self._ongoing)
 
     def recall(self, headers: Iterable[BatchHeader]) -> None:
-        """Complete the cached batches of producers, of which a snapshot has only the last one.
+        """Restore the cached batches of each producer, of which a snapshot has only the last.
 
-        :param headers: data batches at the end of the log up to the snapshot's offset, in order; of many batches of a
-            producer the last ones are enough.
+        :param headers: data batches at the end of the log up to the snapshot's offset, in order; for each producer the
+            last few are enough.
         """
         found: dict[int, deque[BatchMetadata]] = {}
         for header in headers:

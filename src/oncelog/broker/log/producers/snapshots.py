@@ -1,4 +1,4 @@
-"""The ``.snapshot`` files of one partition: its producer state as of the offset in the file's name.
+"""The ``.snapshot`` files of one partition, each with the producer state as of the offset in its name.
 
 Opened by ``broker.log.recovery``, and part of ``broker.log.state``. Source: Kafka's ``ProducerStateManager``.
 """
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class SnapshotFiles:
-    """Existing snapshots, by offset in rising order."""
+    """The existing snapshots of a partition; ``offsets`` are in ascending order."""
 
     def __init__(self, disk: Disk, folder: str, offsets: Collection[int] = ()) -> None:
         self._disk = disk
@@ -28,7 +28,7 @@ class SnapshotFiles:
 
     @classmethod
     def listed(cls, disk: Disk, folder: str, names: Collection[str]) -> SnapshotFiles:
-        """The snapshots among ``names``."""
+        """The snapshots among the file names ``names``."""
         parsed = filter(None, map(parse_file_name, names))
         return cls(disk, folder, [offset for offset, kind, extra in parsed if kind == SNAPSHOT_SUFFIX and not extra])
 
@@ -40,9 +40,10 @@ class SnapshotFiles:
         return self.offsets[-1] if self.offsets else None
 
     def take(self, state: ProducerStateManager) -> File | None:
-        """Write the state as of its end offset; returns the file, or None if that snapshot exists already.
+        """Write a snapshot of the state as of its end offset; returns the file, or None if this snapshot exists
+        already.
 
-        As in Apache Kafka, it is not renamed into place: its checksum shows whether all of it was written.
+        As in Apache Kafka, the file is not renamed into place: its checksum shows whether it was written completely.
         """
         offset = state.map_end_offset
         if offset <= (self.offsets[-1] if self.offsets else 0):
@@ -55,7 +56,8 @@ class SnapshotFiles:
         return file
 
     def load_newest(self, low: int, high: int) -> tuple[int, list[ProducerStateEntry]] | None:
-        """The newest intact snapshot from ``low`` to ``high``; damaged ones are removed on the way."""
+        """The newest intact snapshot with an offset from ``low`` to ``high``; damaged ones found before it are
+        removed."""
         for offset in reversed([offset for offset in self.offsets if low <= offset <= high]):
             path = self.path(offset)
             try:
@@ -86,7 +88,8 @@ class SnapshotFiles:
             self.remove(offset)
 
     def remove_strays(self, base_offsets: Collection[int]) -> None:
-        """Keep the snapshots of segments, and the newest of all, which a clean shutdown leaves at the log's end."""
+        """Remove snapshots except those at the start of a segment, and the newest one, which a clean shutdown leaves at
+        the log's end."""
         newest_base = max(base_offsets, default=0)
         for offset in [offset for offset in self.offsets if offset not in base_offsets]:
             if offset != self.latest or offset < newest_base:

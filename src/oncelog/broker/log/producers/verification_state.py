@@ -1,8 +1,8 @@
 """Verification of an append by the transaction coordinator (KIP-890): the state while the answer is pending, and the
 proof.
 
-``producer_state`` hands out the guard before the coordinator is asked; ``broker.core.appending.verification`` asks;
-the append carries the guard, and the rules in ``producer_rules`` check it.
+``producer_state`` creates the guard before the coordinator is asked; ``broker.core.appending.verification`` asks the
+coordinator; the append has the guard with it, and ``producer_rules`` check it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from oncelog.errors import Error
 
 
 class TransactionSupportedOperation(Enum):
-    """What the sender of a Produce or TxnOffsetCommit supports, by its version (Kafka's enum of this name)."""
+    """What the sender of a Produce or TxnOffsetCommit request supports, according to the request's version (Kafka's
+    enum of this name)."""
 
     DEFAULT_ERROR = "default"
     GENERIC_ERROR_SUPPORTED = "generic"
@@ -28,14 +29,14 @@ class TransactionSupportedOperation(Enum):
 
 
 class VerificationGuard:
-    """Proof that the transaction coordinator verified an append (KIP-890), valid while this guard is the current
-    one."""
+    """Proof that the transaction coordinator verified an append (KIP-890), valid as long as it is the producer's
+    current guard."""
 
     __slots__ = ()
 
 
 class VerificationEntry:
-    """A producer whose transaction is being verified, and the lowest sequence it has tried to append meanwhile."""
+    """A producer whose transaction is being verified, and the lowest sequence of its appends that wait for that."""
 
     __slots__ = ("created_ms", "epoch", "guard", "lowest_sequence", "supports_epoch_bump")
 
@@ -47,18 +48,18 @@ class VerificationEntry:
         self.guard = VerificationGuard()
 
     def seen(self, epoch: int, first_sequence: int) -> None:
-        """Another append needs verification: record a lower sequence, or start again for a newer epoch."""
+        """Called when another append needs verification: store a lower sequence, or begin again for a newer epoch."""
         if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
             self.epoch = epoch
             self.lowest_sequence = first_sequence
 
     def is_of_later_transaction(self, marker_epoch: int) -> bool:
-        """Whether the guard belongs to a later transaction than the one that a marker of this epoch ends."""
+        """Whether the guard belongs to a later transaction than the one that a marker with this epoch ends."""
         return self.supports_epoch_bump and self.epoch >= marker_epoch
 
 
 class Verification(NamedTuple):
-    """Result of a verification: ``error`` as for a partition leader, and the guard for the append.
+    """Result of a verification: ``error`` is a partition leader's, and the guard for the append.
 
     With neither an error nor a guard, there was nothing to verify.
     """

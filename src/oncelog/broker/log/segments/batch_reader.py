@@ -32,9 +32,9 @@ _SCAN_BYTES = 1 << 20
 def read_batches(
     file: File, position: int, end: int, *, check_crc: bool = False
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Position, header and bytes of the batches in ``[position, end)``, with large reads.
+    """Position, header and bytes of the batches in ``[position, end)`` of a file, read in large chunks.
 
-    :raises CorruptBatch: at the first bytes that are not a complete batch, or whose CRC differs.
+    :raises CorruptBatch: at the first bytes that are no complete batch, or whose CRC is wrong.
     """
     while position < end:
         chunk = memoryview(file.read_at(position, min(_CHUNK_BYTES, end - position)))
@@ -63,8 +63,8 @@ def read_batches(
 
 
 def scan_batches(file: File, scanner: BatchScanner, end: int, *, position: int = 0) -> Iterator[tuple[int, Scanned]]:
-    """Feed the batches in ``[position, end)`` to ``scanner``; yields, after each read, the scanner's results and the
-    position up to which batches were read.
+    """Pass the batches in ``[position, end)`` to ``scanner``; yields, after each read, the position up to which batches
+    were read, and the scanner's results.
 
     :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; everything before them was
         yielded.
@@ -87,9 +87,10 @@ def scan_batches(file: File, scanner: BatchScanner, end: int, *, position: int =
 
 
 def records_at_rest(data: bytes) -> Iterator[Record]:
-    """The records of a file without a writer; everything from the first wrong CRC on is a torn end, left out.
+    """The records of a file that is no longer written; from the first wrong CRC on, the end of the file is incomplete
+    and left out.
 
-    :raises CorruptBatch: bytes that are not a batch.
+    :raises CorruptBatch: the file contains bytes that are no batch.
     """
     for position, header in iter_headers(data):
         if not verify_crc(data, position):

@@ -1,9 +1,9 @@
-"""Sparse index of one segment: the file position of some of its batches.
+"""The sparse offset index of one segment: the file positions of some of its batches.
 
-Called by ``segment``. An entry is the last offset of an appended batch and the position where that batch starts;
-both rise strictly. Held in memory and written when the segment is rolled or closed; a segment whose
-index was never written is scanned again at the next start, as after any crash.
-File format (``OffsetIndex`` of Kafka): entries of two int32, offset relative to the base offset, position.
+Called by ``segment``. An entry is the last offset of an appended batch and the position where that batch starts; both
+increase strictly. The index is in memory, and is written when the segment is rolled or closed; a segment whose index
+was not written is scanned at the next start, as after a crash. File format (``OffsetIndex`` of Kafka): entries of two
+int32, offset relative to the base offset, position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COLUMNS = "ii"
 
 
 class OffsetIndex:
-    """Entries of one segment; ``base_offset`` is the segment's."""
+    """The entries of one segment's offset index; ``base_offset`` is the segment's."""
 
     __slots__ = ("_offsets", "_positions", "base_offset")
 
@@ -33,12 +33,12 @@ class OffsetIndex:
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last entry; the base offset if there is none."""
+        """The offset of the last entry; the base offset without entries."""
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     @property
     def last_position(self) -> int:
-        """Position of the last entry; 0 if there is none."""
+        """The position of the last entry; 0 without entries."""
         return self._positions[-1] if self._positions else 0
 
     def append(self, last_offset: int, position: int) -> None:
@@ -51,38 +51,39 @@ class OffsetIndex:
         self._positions.frombytes(positions)
 
     def position_for(self, offset: int) -> int:
-        """A position from which a scan finds ``offset``: that of the last entry at or below it, or 0."""
+        """A position from which a scan finds ``offset``: that of the last entry whose offset is at most ``offset``, or
+        0."""
         entry = bisect_right(self._offsets, offset - self.base_offset)
         return self._positions[entry - 1] if entry else 0
 
     def boundary_at_or_before(self, position: int) -> int:
-        """The greatest known start of a batch that is not after ``position``; 0 if none is known."""
+        """The start of a batch, as late as known, that is not after ``position``; 0 if none is known."""
         entry = bisect_right(self._positions, position)
         return self._positions[entry - 1] if entry else 0
 
     def offset_at_or_after(self, position: int) -> int | None:
-        """An upper bound for the offsets stored before ``position``; None past the last entry."""
+        """An upper bound for the offsets stored before ``position``; None if ``position`` is beyond the last entry."""
         entry = bisect_left(self._positions, position)
         return self.base_offset + self._offsets[entry] if entry < len(self._positions) else None
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries at or above ``offset``."""
+        """Remove the entries at or above ``offset``."""
         entry = bisect_left(self._offsets, offset - self.base_offset)
         del self._offsets[entry:], self._positions[entry:]
 
     def entries(self) -> list[tuple[int, int]]:
-        """Pairs of offset and position."""
+        """The entries as pairs of offset and position."""
         return [(self.base_offset + offset, p) for offset, p in zip(self._offsets, self._positions, strict=True)]
 
     def encode(self, start: int = 0) -> bytes:
-        """The file's bytes from entry ``start`` on."""
+        """Encode the entries from number ``start`` on, as in the file."""
         return pack_columns(_COLUMNS, self._offsets[start:], self._positions[start:])
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes, log_size_bytes: int, path: str = "") -> OffsetIndex:
         """The index in ``data``; trailing zeros left by a crash are dropped.
 
-        :raises CorruptLogError: the entries do not rise, or point past the log's end.
+        :raises CorruptLogError: the entries do not increase, or a position is beyond the end of the log file.
         """
         if len(data) % ENTRY_SIZE_BYTES:
             raise CorruptLogError(f"the offset index {path} ends inside an entry")

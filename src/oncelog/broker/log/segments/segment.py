@@ -1,9 +1,9 @@
 """One segment of a partition: a ``.log`` file, its three indexes, and the positions of its newest batches.
 
 Called by ``broker.log.partition_log``, ``broker.log.recovery``, ``broker.log.retention`` and ``broker.log.compaction``.
-The indexes live in memory and are loaded at first use; :meth:`Segment.write_indexes` writes what is new to their files
-(when rolling, closing, or whenever the owner wants). Positions are bytes in the ``.log`` file, always starts of
-batches. This is a single long file, because appends, searches and truncations all use the same few positions in memory.
+The indexes are in memory and are loaded at first use; :meth:`Segment.write_indexes` writes new entries to their files
+(when the segment is rolled or closed, or on request). Positions are bytes in the ``.log`` file, always starts of
+batches. This module is long, because appends, searches and truncations all use the same few positions in memory.
 Source: Kafka's ``LogSegment``.
 """
 
@@ -48,11 +48,11 @@ _UNREADABLE_KEPT = 100
 _REBUILT_INTERVAL_BYTES = 4096
 """Kafka's default of ``index.interval.bytes``."""
 MAX_OFFSET = 2**63 - 1
-"""An offset above all offsets: as the low end of the tail it means that no position is cached."""
+"""An offset above all offsets; as the start of the cached tail it means that no position is cached."""
 
 
 class Located(NamedTuple):
-    """A batch found by an offset. ``header`` is None if the position came from memory."""
+    """A batch found by an offset. ``header`` is None if the position was cached and no header was read."""
 
     position: int
     header: BatchHeader | None
@@ -61,9 +61,9 @@ class Located(NamedTuple):
 class Segment:
     """A segment whose batches have offsets from ``base_offset`` on.
 
-    ``first_timestamp``: largest timestamp of the first batch, from which ``segment.ms`` counts; None: not read yet.
-    ``last_append_ms``: wall clock of the newest append (of the opening, before any append), for records without
-    timestamps.
+    ``first_timestamp``: the largest timestamp of the first batch, from which ``segment.ms`` counts; None if it was not
+    read yet. ``last_append_ms``: the wall clock at the newest append, or at the opening if there was no append since,
+    for records without timestamps.
     """
 
     __slots__ = (
@@ -122,11 +122,11 @@ class Segment:
         self._tail_next = array("q")
         self._tail_low = base_offset
         self._unreadable: dict[int, str] = {}
-        """Positions of batches that the disk failed to read, and why."""
+        """Positions of the batches that the disk failed to read, each with the error."""
 
     @classmethod
     def create(cls, disk: Disk, folder: str, base_offset: int, now_ms: int, suffix: str = "") -> Segment:
-        """A new, empty segment; left-over files with its name are replaced."""
+        """Create an empty segment; files of that name from earlier runs are replaced."""
         segment = cls(disk, folder, base_offset, now_ms, suffix=suffix)
         for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
             disk.remove(segment.path(kind))
@@ -139,7 +139,7 @@ class Segment:
 
     @classmethod
     def existing(cls, disk: Disk, folder: str, base_offset: int, now_ms: int) -> Segment:
-        """A segment that exists on disk; only its size is read now."""
+        """A segment that exists on disk, of which only the size is read now."""
         segment = cls(disk, folder, base_offset, now_ms)
         segment.size_bytes = disk.size(segment.path(LOG_SUFFIX))
         segment._tail_low = MAX_OFFSET
@@ -160,7 +160,7 @@ class Segment:
     # --- indexes
 
     def start_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Start with empty indexes; their files, if any, are replaced at the next write."""
+        """Begin with empty indexes; their files, if they exist, are replaced at the next write."""
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
         self._transaction_index = TransactionIndex()
@@ -179,7 +179,8 @@ class Segment:
 
     @property
     def transaction_index(self) -> TransactionIndex:
-        """:raises CorruptLogError: its file is damaged (recovery rebuilds it at the next start)."""
+        """The index of aborted transactions, read at first use. :raises CorruptLogError: its file is damaged (recovery
+        rebuilds it at the next start)."""
         if self._transaction_index is None:
             path = self.path(TRANSACTION_INDEX_SUFFIX)
             data = self._disk.read(path) if self._disk.exists(path) else b""
@@ -188,7 +189,7 @@ class Segment:
         return self._transaction_index
 
     def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Read the offset and time index; rebuild them from the batches' headers if they are damaged."""
+        """Read the offset index and the time index; rebuild them from the batches' headers if they are damaged."""
         offset_path, time_path = self.path(OFFSET_INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
         try:
             offset_data = self._disk.read(offset_path) if self._disk.exists(offset_path) else b""
@@ -218,7 +219,7 @@ class Segment:
         return indexes
 
     def index_batch(self, position: int, header: BatchHeader, interval_bytes: int) -> None:
-        """Index one batch at ``position``, the next in the file."""
+        """Add the batch at ``position``, the next one in the file, to the indexes."""
         last_offset = header.base_offset + header.last_offset_delta
         self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
 
@@ -249,24 +250,24 @@ class Segment:
         self._bytes_since_index_entry += size_bytes
 
     def load_max_timestamp(self) -> int:
-        """Largest timestamp in ms, -1 if no record has one."""
+        """The largest timestamp in the segment in ms, -1 if no record has one."""
         if self._time_index is None:
             self._load_indexes()
         return self.max_timestamp
 
     def earliest_ms(self) -> int:
-        """Largest timestamp of the first batch, -1 if it has none."""
+        """The largest timestamp of the first batch in ms, -1 if it has none."""
         return self.read_first_timestamp() if self.first_timestamp is None else self.first_timestamp
 
     def latest_ms(self) -> int:
-        """Largest timestamp; for a segment without timestamps, the wall clock of its last append."""
+        """The largest timestamp in ms; for a segment without timestamps, the wall clock at its last append."""
         latest = self.load_max_timestamp()
         return latest if latest >= 0 else self.last_append_ms
 
     def write_indexes(self, *, final: bool = False) -> list[File]:
         """Write new entries to the index files; returns the files that changed.
 
-        :param final: the segment takes no more batches: add an entry for its largest timestamp.
+        :param final: the segment is complete: add an entry for its largest timestamp.
         """
         if final:
             self.release_reserved_space()
@@ -304,7 +305,7 @@ class Segment:
     # --- appending
 
     def fits_without_roll(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
-        """A cheap check that is True for most batches: :meth:`should_roll` would certainly return False."""
+        """A quick check, True for most batches: if it is True, :meth:`should_roll` would certainly return False."""
         return (
             config is self._fit_config
             and self.size_bytes + size_bytes <= self._fit_size_bytes
@@ -335,9 +336,8 @@ class Segment:
         return False
 
     def _update_fit_limits(self, config: TopicConfig, timestamp: int) -> None:
-        """Store the file size up to which no index can be full: each batch, at least as large as its header, adds one
-        entry.
-        """
+        """Store the file size up to which no index can be full: each batch takes at least a header's size and adds at
+        most one entry."""
         used = max(len(self.offset_index), len(self.time_index))
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1 - used
         self._fit_config, self._fit_timestamp = config, timestamp
@@ -353,8 +353,8 @@ class Segment:
         config: TopicConfig,
         jitter_ms: Callable[[], int],
     ) -> bool:
-        """Whether none of ``count`` batches needs a new segment, for batches that :meth:`fits_without_roll` does not
-        admit. May return False for batches that would fit.
+        """Whether the segment can take ``count`` batches that :meth:`fits_without_roll` did not admit. May return False
+        for batches that would fit.
 
         :param size_bytes: the total size of the batches.
         """
@@ -368,7 +368,7 @@ class Segment:
         )
 
     def read_first_timestamp(self) -> int:
-        """Largest timestamp of the first batch, -1 in an empty segment."""
+        """Read the largest timestamp of the first batch in ms; -1 in an empty segment."""
         for _, header in self.scan(0, 1):
             self.first_timestamp = header.max_timestamp
             return header.max_timestamp
@@ -383,7 +383,7 @@ class Segment:
         now_ms: int,
         index_interval_bytes: int,
     ) -> None:
-        """Append one batch to the file. A failure leaves file and segment as they were."""
+        """Append one batch to the file. If that fails, file and segment are unchanged."""
         (self._file or self.file).append(buffers)
         position = self.size_bytes
         if not position:
@@ -407,9 +407,10 @@ class Segment:
         now_ms: int,
         interval_bytes: int,
     ) -> None:
-        """Append several batches with one write, as if by ``append`` one by one. A failure leaves all as it was.
+        """Append several batches with one write, with the same result as :meth:`append` for each. If that fails, file
+        and segment are unchanged.
 
-        :param next_offsets: the offset after each of them.
+        :param next_offsets: the offset after each batch.
         """
         position, since_entry, newest = self.size_bytes, self._bytes_since_index_entry, self.max_timestamp
         (self._file or self.file).append(run)
@@ -434,24 +435,23 @@ class Segment:
         del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
 
     def start_tail(self, next_offset: int) -> None:
-        """Start without cached positions; ``next_offset`` is the lowest that the next batch may have."""
+        """Begin without cached positions; the next batch begins at ``next_offset`` or later."""
         del self._tail_positions[:], self._tail_next[:]
         self._tail_low = next_offset
 
     # --- finding
 
     def scan(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """Positions and headers of at most ``limit`` batches from ``position`` on; ends at bytes that are not a
-        batch."""
+        """Positions and headers of at most ``limit`` batches from ``position`` on; ends at bytes that are no batch."""
         try:
             yield from self.scan_all(position, limit)
         except CorruptLogError as error:
             logger.warning("%s", error)
 
     def scan_all(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """Like :meth:`scan`, but raises an error for damage, so that a search does not continue in the next segment.
+        """Like :meth:`scan`, but damage raises an error, so that a search does not continue in the next segment.
 
-        :raises CorruptLogError: what follows is not a complete batch.
+        :raises CorruptLogError: the next bytes are no complete batch.
         """
         chunk, start, read_bytes = b"", position, _HEADER_READ_BYTES if limit > 1 else HEADER_SIZE_BYTES
         while limit and position < self.size_bytes:
@@ -479,14 +479,15 @@ class Segment:
             limit -= 1
 
     def _without_unreadable(self, position: int, size: int) -> int:
-        """How much of ``size`` can be read: up to the header of the next batch known to be unreadable."""
+        """The number of bytes, of ``size``, that can be read: up to the header of the next batch known to be
+        unreadable."""
         ends = [at - position + HEADER_SIZE_BYTES for at in self._unreadable if at >= position]
         return min([size, *ends])
 
     def locate(self, offset: int) -> Located | None:
         """The first batch that ends at or after ``offset``; None if all end before.
 
-        :raises CorruptLogError: what lies after damaged bytes is unknown.
+        :raises CorruptLogError: damaged bytes come before the batch, so that it cannot be found.
         """
         if offset >= self._tail_low:
             entry = bisect_right(self._tail_next, offset)
@@ -499,13 +500,13 @@ class Segment:
         return None
 
     def position_of(self, offset: int) -> int:
-        """Where the first batch that ends at or after ``offset`` starts; the end of the file if there is none."""
+        """The position of the first batch that ends at or after ``offset``; the end of the file if there is none."""
         located = self.locate(offset)
         return self.size_bytes if located is None else located.position
 
     def end_of_read(self, start: int, upper: int) -> int:
-        """The latest end of a read that starts with the batch at ``start``: before the batch that holds ``upper``, or
-        before damaged or unreadable bytes on the way there.
+        """The latest end of a read that starts with the batch at ``start``: before the batch that contains ``upper``,
+        or before damaged or unreadable bytes between them.
 
         :raises CorruptLogError, StorageError: the batch at ``start`` itself is damaged or unreadable.
         """
@@ -524,7 +525,7 @@ class Segment:
         return position
 
     def readable_end(self, start: int) -> int:
-        """The end of the file, or the next batch known to be unreadable.
+        """The position of the next batch after ``start`` known to be unreadable, or the end of the file.
 
         :raises StorageError: the batch at ``start`` itself is unreadable.
         """
@@ -535,9 +536,11 @@ class Segment:
         return min((at for at in self._unreadable if at > start), default=self.size_bytes)
 
     def find_unreadable(self, position: int, end: int) -> None:
-        """The disk failed to read a part of ``[position, end)``: find the batch, so that those around it can be read.
+        """Called when the disk failed to read a part of ``[position, end)``: find the unreadable batch, so that the
+        batches around it can be read.
 
-        That batch is not read again before :meth:`forgive`, because a failing disk may take seconds to report an error.
+        The unreadable one is not read again before :meth:`forgive`, because a failing disk may take seconds to report
+        an error.
         """
         at = self.offset_index.boundary_at_or_before(position)
         try:
@@ -563,13 +566,12 @@ class Segment:
             position += size
 
     def forgive(self) -> None:
-        """Allow reads of the batches that the disk failed to read before."""
+        """Let batches be read again that the disk failed to read before."""
         self._unreadable.clear()
 
     def end_of_limited_read(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
-        """Where a read of whole batches in ``[start, end)`` with at most ``limit`` bytes ends, and the end of its first
-        batch. ``header`` is that of the batch at ``start``, if known.
-        """
+        """The end of a read of whole batches in ``[start, end)`` with at most ``limit`` bytes, and the end of its first
+        batch. ``header`` is the header of the batch at ``start``, if known."""
         tail = self._tail_positions
         if tail and start >= tail[0]:
             first = bisect_right(tail, start)
@@ -592,14 +594,16 @@ class Segment:
         return position, first_end
 
     def upper_bound_offset(self, position: int) -> int | None:
-        """An upper bound on the offsets of batches before ``position``; None if only the segment's end is known."""
+        """An upper bound on the offsets of batches before ``position``; None if only the end of the segment is
+        known."""
         tail = self._tail_positions
         if tail and position > tail[0]:
             return self._tail_next[bisect_right(tail, position - 1) - 1]
         return self.offset_index.offset_at_or_after(position)
 
     def next_offset(self) -> int:
-        """The offset after the last batch; the base offset if there is none. Reads from the last index entry on."""
+        """The offset after the last batch; the base offset if there is no batch. Reads the headers of batches after the
+        last index entry."""
         if self._tail_next:
             return self._tail_next[-1]
         offset = self.base_offset
@@ -610,7 +614,7 @@ class Segment:
     # --- truncating, ending
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the batches from the one that holds ``offset`` on."""
+        """Remove the batch that contains ``offset`` and all batches after it."""
         position = self.position_of(offset)
         self.forgive()  # unreadable positions no longer count: the bytes from this point on will be replaced
         self._fit_config = None
@@ -636,7 +640,7 @@ class Segment:
         self.start_tail(next_offset)
 
     def rename(self, suffix: str) -> None:
-        """Give all files of the segment another temporary suffix, or none."""
+        """Give all files of the segment a different temporary suffix, or none."""
         for kind in SEGMENT_SUFFIXES:
             old, new = self.path(kind), f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}"
             # An earlier attempt may have renamed the log file, and failed at a later one.
@@ -645,12 +649,12 @@ class Segment:
         self.suffix = suffix
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files for removal; returns their new paths. Reads under way continue."""
+        """Rename the files so that they can be removed later; returns their new paths. Reads in progress continue."""
         self.rename(DELETED_SUFFIX)
         return [self.path(kind) for kind in SEGMENT_SUFFIXES]
 
     def close(self) -> None:
-        """Close the file; unwritten index entries are lost."""
+        """Close the file; index entries that were not written are lost."""
         if self._file is not None:
             self._file.close()
             self._file = None

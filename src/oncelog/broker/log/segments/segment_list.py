@@ -1,8 +1,7 @@
 """The segments of one partition in offset order, and searches across them.
 
-Part of ``broker.log.state``: the log's reader, writer, trimmer, recovery and compaction all work on it.
-The last one is the active segment, the only one appended to; it always exists. Source: Kafka's ``LogSegments`` and
-``LocalLog``.
+Part of ``broker.log.state``: the log's reader, writer, trimmer, recovery and compaction all use it. The last segment is
+the active one, the only one that is appended to; it always exists. Source: Kafka's ``LogSegments`` and ``LocalLog``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from oncelog.types import NO_TIMESTAMP, new_tuple
 
 
 class SegmentList:
-    """Segments by offset. Callers pass offsets between the log's start and end."""
+    """The segments of one partition by offset. Callers pass offsets between the start and the end of the log."""
 
     __slots__ = ("_bases", "_last_asked", "_last_read", "_segments", "active")
 
@@ -61,16 +60,16 @@ class SegmentList:
         return sum(segment.size_bytes for segment in self._segments)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
-        """The segments, each with an upper bound of its offsets; for the last one, a maximum."""
+        """The segments, each with the base offset of the next one; the last one with ``MAX_OFFSET``."""
         return list(zip(self._segments, [*self._bases[1:], MAX_OFFSET], strict=True))
 
     def number_of(self, offset: int) -> int:
-        """Index of the segment that contains, or would contain, ``offset``."""
+        """The index in the list of the segment that contains, or would contain, ``offset``."""
         number = bisect_right(self._bases, offset) - 1
         return number if number > 0 else 0
 
     def from_offset(self, offset: int) -> Sequence[Segment]:
-        """The segment of ``offset`` and all after it."""
+        """The segment that contains ``offset``, and all segments after it."""
         return self._segments[self.number_of(offset) :]
 
     # --- changing
@@ -82,27 +81,27 @@ class SegmentList:
         self._forget_read()
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Replace the neighbours ``old`` with ``new``; at least one segment remains."""
+        """Replace the neighbouring segments ``old`` with ``new``; at least one segment must remain."""
         number = self._segments.index(old[0]) if old else len(self._segments)
         self._segments[number : number + len(old)] = new
         self._index()
 
     def truncate_active_to(self, offset: int) -> None:
-        """Drop the batches of the last segment from the one that holds ``offset`` on."""
+        """Remove from the last segment the batch that contains ``offset``, and all batches after it."""
         self.active.truncate_to(offset)
         self._forget_read()
 
     # --- finding
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
-        """Called when the disk failed to read some of these bytes of a segment (:meth:`Segment.find_unreadable`)."""
+        """Called when the disk failed to read some bytes of a segment (:meth:`Segment.find_unreadable`)."""
         segment = self._segments[self.number_of(base_offset)]
         if segment.base_offset == base_offset:
             segment.find_unreadable(position, position + size_bytes)
             self._forget_read()
 
     def forgive(self) -> None:
-        """Allow reads again of what the disk failed to read."""
+        """Let batches be read again that the disk failed to read before."""
         for segment in self._segments:
             segment.forgive()
         self._forget_read()
@@ -110,9 +109,11 @@ class SegmentList:
     def read(
         self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool
     ) -> LogRead:
-        """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end.
+        """Read as ``PartitionLog.read`` does; ``offset`` is below ``upper``, which is the start of a batch or the log
+        end offset.
 
-        A read that repeats the previous one, as with many consumers at the tail, returns the same object.
+        A read with the same arguments as the last one, as of many consumers at the end of the log, returns the same
+        object.
         """
         asked = (offset, max_bytes, upper, log_end_offset, at_least_one_batch)
         if asked != self._last_asked:
@@ -154,7 +155,8 @@ class SegmentList:
         return found
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
-        """The first record from ``start_offset`` on with a timestamp of at least ``timestamp``."""
+        """The first record from ``start_offset`` on whose timestamp is at least ``timestamp``; None if there is
+        none."""
         for segment in self._segments:
             if segment.latest_ms() >= timestamp:
                 from_offset = max(segment.time_index.offset_for(timestamp), start_offset)
@@ -163,7 +165,8 @@ class SegmentList:
         return None
 
     def offset_of_max_timestamp(self, start_offset: int) -> TimestampOffset | None:
-        """The first record from ``start_offset`` on that has the largest timestamp of all."""
+        """The first record from ``start_offset`` on that has the largest timestamp in the log; None without
+        timestamps."""
         segment = max(self._segments, key=Segment.load_max_timestamp)
         largest = segment.load_max_timestamp()
         if largest == NO_TIMESTAMP:
@@ -174,7 +177,7 @@ class SegmentList:
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``.
 
-        :raises CorruptLogError: bytes that are not a batch.
+        :raises CorruptLogError: a segment contains bytes that are no batch.
         """
         for segment in self.from_offset(start):
             position = segment.position_of(start)
@@ -187,7 +190,7 @@ class SegmentList:
 
 
 def _search(segment: Segment, position: int, start_offset: int, timestamp: int) -> TimestampOffset | None:
-    """The first record from ``position`` and ``start_offset`` on with a timestamp of at least ``timestamp``."""
+    """The first record, from ``position`` and ``start_offset`` on, whose timestamp is at least ``timestamp``."""
     for at, header in segment.scan_all(position):
         if header.max_timestamp < timestamp:
             continue

@@ -1,8 +1,9 @@
-"""Sparse index of one segment: the offset from which on records may have a given timestamp.
+"""The sparse time index of one segment: the offset from which on records may have a given timestamp.
 
 Called by ``segment``. An entry is the largest timestamp so far and the last offset of the batch that contains it;
-timestamps rise strictly. Held in memory and written like :mod:`oncelog.broker.log.segments.offset_index`.
-File format (``TimeIndex`` of Kafka): entries of int64 timestamp in ms, int32 offset relative to the base offset.
+timestamps increase strictly. The index is in memory, and is written like
+:mod:`oncelog.broker.log.segments.offset_index`. File format (``TimeIndex`` of Kafka): entries of int64 timestamp in ms,
+int32 offset relative to the base offset.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LARGEST_RELATIVE_OFFSET = 2**31 - 1
 
 
 class TimeIndex:
-    """Entries of one segment; ``base_offset`` is the segment's."""
+    """The entries of one segment's time index; ``base_offset`` is the segment's."""
 
     __slots__ = ("_offsets", "_timestamps", "base_offset")
 
@@ -35,18 +36,18 @@ class TimeIndex:
 
     @property
     def last_timestamp(self) -> int:
-        """The largest timestamp, -1 without entries."""
+        """The largest timestamp in ms; -1 without entries."""
         return self._timestamps[-1] if self._timestamps else NO_TIMESTAMP
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last entry; the base offset if there is none."""
+        """The offset of the last entry; the base offset without entries."""
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        """Add an entry if ``timestamp`` is past the last one's.
+        """Add an entry if ``timestamp`` is larger than that of the last entry.
 
-        An offset too far from the base offset (from a damaged batch) is not added: readers then scan further.
+        An offset too far from the base offset (from a damaged batch) is not added: searches then scan more batches.
         """
         if timestamp > self.last_timestamp and offset - self.base_offset <= LARGEST_RELATIVE_OFFSET:
             self._timestamps.append(timestamp)
@@ -58,28 +59,28 @@ class TimeIndex:
         self._offsets.frombytes(offsets)
 
     def offset_for(self, timestamp: int) -> int:
-        """An offset before which every record is earlier than ``timestamp``."""
+        """The offset from which to search: every record before it has a smaller timestamp than ``timestamp``."""
         entry = bisect_right(self._timestamps, timestamp)
         return self.base_offset + (self._offsets[entry - 1] if entry else 0)
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries at or above ``offset``."""
+        """Remove the entries at or above ``offset``."""
         entry = bisect_left(self._offsets, offset - self.base_offset)
         del self._timestamps[entry:], self._offsets[entry:]
 
     def entries(self) -> list[tuple[int, int]]:
-        """Pairs of timestamp and offset."""
+        """The entries as pairs of timestamp and offset."""
         return [(t, self.base_offset + offset) for t, offset in zip(self._timestamps, self._offsets, strict=True)]
 
     def encode(self, start: int = 0) -> bytes:
-        """The file's bytes from entry ``start`` on."""
+        """Encode the entries from number ``start`` on, as in the file."""
         return pack_columns(_COLUMNS, self._timestamps[start:], self._offsets[start:])
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes, path: str = "") -> TimeIndex:
         """The index in ``data``; trailing zeros left by a crash are dropped.
 
-        :raises CorruptLogError: the entries do not rise.
+        :raises CorruptLogError: the entries do not increase.
         """
         if len(data) % ENTRY_SIZE_BYTES:
             raise CorruptLogError(f"the time index {path} ends inside an entry")

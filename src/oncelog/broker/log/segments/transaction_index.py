@@ -1,9 +1,9 @@
-"""Aborted transactions of one segment, whose records a read_committed reader must leave out.
+"""The aborted transactions of one segment, whose records a read_committed consumer must not see.
 
-Called by ``segment``. An entry belongs to the segment that holds the abort marker; markers rise. Held in memory and
-written like :mod:`oncelog.broker.log.segments.offset_index`; the file exists only if there are entries.
-File format (``AbortedTxn`` of Kafka): int16 version 0, int64 producer id, first offset, last offset (the marker's),
-last stable offset.
+Called by ``segment``. An entry belongs to the segment that contains the abort marker; the markers' offsets increase.
+The index is in memory, and is written like :mod:`oncelog.broker.log.segments.offset_index`; the file exists only if
+there are entries. File format (``AbortedTxn`` of Kafka): int16 version 0, int64 producer id, first offset, last offset
+(the marker's), last stable offset.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ENTRY_SIZE_BYTES = _ENTRY.size
 class AbortedTxn(NamedTuple):
     """An aborted transaction.
 
-    ``last_stable_offset`` is how far a read_committed reader could read right after this transaction had ended: a
-    search for transactions below an offset may stop at the first entry whose last stable offset has reached it.
+    ``last_stable_offset`` is the last stable offset right after this transaction had ended: a search for transactions
+    below an offset may stop at the first entry whose last stable offset is not below that offset.
     """
 
     producer_id: int
@@ -39,16 +39,16 @@ _LAST_OFFSET = attrgetter("last_offset")
 _LAST_STABLE_OFFSET = attrgetter("last_stable_offset")
 _IN_A_BLOCK = 16
 _BITS = (4, 8, 12, 16)
-"""Sizes of the summarized blocks of entries as powers of two: 16, and each time 16 times as many."""
+"""The sizes of summarized blocks of entries, as powers of two: 16 entries, and each time 16 times as many."""
 
 
 class TransactionIndex:
-    """Entries of one segment, in the order of their markers.
+    """The entries of one segment, in the order of their markers.
 
-    For every 16, 256, 4,096 and 65,536 entries it keeps the lowest first offset and the highest last stable offset, so
-    that a search can skip blocks that contain neither results nor its end: while one transaction stays open below
-    thousands of aborted ones, all of these have its first offset as their last stable offset, and none of them ends a
-    search.
+    For every 16, 256, 4,096 and 65,536 entries the index has the lowest first offset and the highest last stable
+    offset, so that a search can skip blocks that contain no results and do not end the search: while one transaction
+    stays open and thousands of later ones are aborted, all of these have the open one's first offset as their last
+    stable offset, and none of them ends a search.
     """
 
     __slots__ = ("_lowest", "_stable", "entries")
@@ -65,9 +65,8 @@ class TransactionIndex:
         self.entries.append(aborted)
 
     def collect(self, offset: int, upper_bound_offset: int, into: list[AbortedTxn]) -> bool:
-        """Add the transactions that touch ``[offset, upper_bound_offset)``; returns True if no later segment has
-        more.
-        """
+        """Add the transactions with records in ``[offset, upper_bound_offset)`` to ``into``; returns True if later
+        segments have no more."""
         entries = self.entries
         if len(entries) - _IN_A_BLOCK * len(self._lowest[0]) >= _IN_A_BLOCK:
             self._sum_up()
@@ -85,7 +84,7 @@ class TransactionIndex:
             index += 1
 
     def _sum_up(self) -> None:
-        """Summarize the blocks filled since the last time."""
+        """Summarize the blocks that were filled since the last call."""
         lowest, stable = self._lowest[0], self._stable[0]
         for begin in range(_IN_A_BLOCK * len(lowest), len(self.entries) - _IN_A_BLOCK + 1, _IN_A_BLOCK):
             block = self.entries[begin : begin + _IN_A_BLOCK]
@@ -99,9 +98,8 @@ class TransactionIndex:
             lowest, stable = self._lowest[level], self._stable[level]
 
     def _pass_over(self, index: int, upper_bound_offset: int) -> int:
-        """Skip the blocks from ``index`` on that a search does not need; returns the next index. A block must begin at
-        ``index``.
-        """
+        """Skip blocks, from ``index`` on, that a search does not need; returns the index at which to continue. A block
+        must begin at ``index``."""
         while True:
             for bits, lowest, stable in zip(
                 reversed(_BITS), reversed(self._lowest), reversed(self._stable), strict=True
@@ -118,7 +116,7 @@ class TransactionIndex:
                 return index
 
     def truncate_to(self, offset: int) -> None:
-        """Forget transactions whose marker is at or above ``offset``."""
+        """Remove the transactions whose marker is at or above ``offset``."""
         while self.entries and self.entries[-1].last_offset >= offset:
             self.entries.pop()
         for bits, lowest, stable in zip(_BITS, self._lowest, self._stable, strict=True):
@@ -126,14 +124,15 @@ class TransactionIndex:
             del stable[len(self.entries) >> bits :]
 
     def encode(self, start: int = 0) -> bytes:
-        """The file's bytes from entry ``start`` on."""
+        """Encode the entries from number ``start`` on, as in the file."""
         return encode_entries(self.entries[start:])
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes, path: str = "") -> TransactionIndex:
         """The index in ``data``.
 
-        :raises CorruptLogError: an incomplete or unknown entry, or markers that do not rise or lie below the segment.
+        :raises CorruptLogError: an entry is incomplete or unknown, the markers' offsets do not increase, or a marker is
+            below the base offset.
         """
         if len(data) % ENTRY_SIZE_BYTES:
             raise CorruptLogError(f"the transaction index {path} ends inside an entry")

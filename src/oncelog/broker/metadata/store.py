@@ -1,18 +1,18 @@
-"""The broker's metadata, that is, everything but its logs: one SQLite file in the data folder.
+"""The broker's metadata, that is, everything except its logs, in one SQLite file in the data folder.
 
-Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, users'
-SCRAM credentials, access control lists, finalized features, and the producer ids allocated so far. Called by the
-broker and its admin APIs, on their one thread.
+These are the cluster's identity, topics with their ids, partition counts and overrides, dynamic configuration, client
+quotas, users' SCRAM credentials, access control lists, finalized features, and the producer ids allocated so far.
+Called by the broker and its admin APIs, on their one thread.
 
 Invariants
-- A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
-  after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
-  :meth:`MetadataFile.leave_sync_to` a change is in the file when the method returns, where it survives a kill, and
-  the caller syncs it.
-- Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
+- A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and the state in
+  memory changes after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends.
+  After :meth:`MetadataFile.leave_sync_to` a change is in the file when the method returns, where it survives a kill,
+  and the caller syncs it.
+- Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so no id is
   allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
-- Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
-  with every start, as with a restart of a KRaft broker.
+- Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs,
+  increase with every start, as with a restart of a KRaft broker.
 - The file is locked while it is open, so two brokers cannot share a data folder.
 """
 
@@ -46,11 +46,11 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "metadata.sqlite"
 DELETED_KEPT = 1000
-"""How many of the most recently deleted topics are recorded."""
+"""The number of deleted topics that are recorded, the most recent ones."""
 
 
 class ResourceType(IntEnum):
-    """Kafka's ``ConfigResource.Type``: the type of resource that has a dynamic configuration."""
+    """The type of a resource with a dynamic configuration (Kafka's ``ConfigResource.Type``)."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -65,10 +65,10 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 
 
 class TopicInfo(NamedTuple):
-    """One topic as it is now; a change creates a new object.
+    """The current state of one topic; a change creates a new object.
 
     ``epoch_origins`` holds pairs (first partition, origin), sorted; a partition's leader epoch is its origin plus the
-    number of this start. ``config`` is ``overrides`` laid over the broker's defaults.
+    number of this start. ``config`` are the broker's defaults with ``overrides``.
     """
 
     name: str
@@ -80,7 +80,7 @@ class TopicInfo(NamedTuple):
     created_ms: int = 0
     epoch_origins: tuple[tuple[int, int], ...] = ((0, 0),)
     replicas: tuple[tuple[int, ...], ...] = ()
-    """With several nodes: the replicas of each partition, the preferred leader first."""
+    """With several nodes: the ids of the nodes that have each partition, the preferred leader first."""
 
 
 class MetadataStore:
@@ -88,11 +88,13 @@ class MetadataStore:
 
     :param path: the file, or ``:memory:``.
     :param random: for the identities of a new cluster and of topics.
-    :param cluster_id: refuse a file of another cluster; empty takes the file's, or a new one for a new file.
+    :param cluster_id: the expected cluster id, or else the file is refused; empty means the file's id, or a new one for
+        a new file.
     :param topic_defaults: the broker's defaults for topic settings.
-    :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
-    :param nothing_to_adopt: called for a new file, which records that the data folder has nothing to adopt.
-    :param first_users: credentials that a new file begins with; there is no new file without them.
+    :param sync: False means that changes may be lost in a power failure (not by kill -9), for short-lived brokers.
+    :param nothing_to_adopt: called for a new file; returns whether the data folder has nothing to adopt, which the file
+        then records.
+    :param first_users: the credentials in a new file, which is not created without them.
     """
 
     def __init__(
@@ -111,14 +113,14 @@ class MetadataStore:
         self._random = random
         self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
         self.file = MetadataFile(path, sync=sync, undone=self._load)
-        """The file of the store's contents, for callers that sync it."""
+        """The file with the store's contents, for callers that sync it."""
         self.producer_ids = ProducerIds(self.file)
         self.adopted = False
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
         self._by_unified: dict[str, set[str]] = {}
-        """Names with ``.`` or ``_``, by their form in which the two characters are not distinguished."""
+        """Topic names with ``.`` or ``_``, by the name with all dots replaced by underscores."""
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._scram: dict[tuple[str, int], ScramCredential] = {}
@@ -139,7 +141,7 @@ class MetadataStore:
             self._keep_starts(self._starts)
 
     def close(self) -> None:
-        """Release the file; nothing is lost if this is not called."""
+        """Close the file; nothing is lost if this is not called."""
         self.file.close()
 
     # --- opening
@@ -152,7 +154,7 @@ class MetadataStore:
         self._write_scram_credentials((user, mechanism, *credential) for user, mechanism, credential in first_users)
 
     def _load(self) -> None:
-        """Read everything from the file again: changes were undone."""
+        """Read everything from the file again, because changes were undone."""
         self._load_meta()
         self._load_tables()
 
@@ -169,7 +171,7 @@ class MetadataStore:
             raise MetadataError(f"the metadata file {path} is damaged: table meta lacks {error}") from error
         self._features = FinalizedFeatures(epoch, levels)
         self.transaction_version = self._features.level(TRANSACTION_VERSION)
-        """The feature's level in force, kept here because each record of a transaction needs it."""
+        """The level of ``transaction.version`` in force, stored here because each record of a transaction needs it."""
         if node_id != self.node_id:
             raise MetadataError(
                 f"{path} belongs to node {node_id} and this broker is node {self.node_id}; "
@@ -211,18 +213,18 @@ class MetadataStore:
 
     @property
     def starts(self) -> int:
-        """How many times the file had been opened before the current opening."""
+        """The number of times that the file was opened before the current opening."""
         return self._starts
 
     @property
     def changes(self) -> int:
-        """How many changes have been made, including those of earlier starts; each start is one."""
+        """The number of changes ever made, including those of earlier starts; each start counts as one change."""
         return self.file.changes
 
     def batch(self) -> AbstractContextManager[None]:
-        """Changes made inside become durable together at the end; an exception undoes all of them.
+        """Changes made in the ``with`` block become durable together at its end; an exception undoes all of them.
 
-        :raises StorageError: they cannot be written, and are undone.
+        :raises StorageError: the changes cannot be written, and were undone.
         """
         return self.file.batch()
 
@@ -236,7 +238,7 @@ class MetadataStore:
         return self._topics[name] if name is not None else None
 
     def topic_names(self) -> Set[str]:
-        """The names of all topics, as they are at any time."""
+        """The names of all topics; the set changes with the topics."""
         return self._topics.keys()
 
     def topics(self) -> Sequence[TopicInfo]:
@@ -250,7 +252,8 @@ class MetadataStore:
         return min(self._by_unified.get(name.replace(".", "_"), set()) - {name}, default=None)
 
     def leader_epoch(self, name: str, partition: int) -> int:
-        """The epoch of this broker's leadership of the partition: 0 for a new one, rising with every start."""
+        """The leader epoch of a partition since this start: 0 for a partition created now, and greater with every
+        start."""
         info = self._existing(name)
         if not 0 <= partition < info.partitions:
             raise InvariantError(f"{name} has {info.partitions} partitions; the leader epoch of {partition} was read")
@@ -258,23 +261,24 @@ class MetadataStore:
         return info.epoch_origins[group][1] + self._starts
 
     def leads_with(self, name: str, partition: int, epoch: int) -> None:
-        """Record ``epoch`` before a partition is led with it: epochs of the next start are greater.
+        """Store ``epoch`` before a partition is led with it, so that epochs after the next start are greater.
 
-        Coordinators put it into their markers, and a partition refuses markers with an older one.
+        Coordinators put this epoch into their markers, and a partition refuses markers with an older one.
         """
         starts = epoch - (self.leader_epoch(name, partition) - self._starts)
         if starts > self._kept_starts:
             self._keep_starts(starts)
 
     def _keep_starts(self, starts: int) -> None:
-        """Write the number of starts, or a greater number that takes its place."""
+        """Store the number of starts, or a greater number in place of it."""
         self.file.set_meta("starts", str(starts))
         self._kept_starts = starts
 
     def create_topic(
         self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int, *, topic_id: bytes | None = None
     ) -> TopicInfo:
-        """Create a topic with a new id; its name must be free (``TOPIC_ALREADY_EXISTS``), its overrides valid."""
+        """Create a topic with a new id; the name must be free (``TOPIC_ALREADY_EXISTS``), and the overrides must be
+        valid."""
         if name in self._topics:
             raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         info = TopicInfo(
@@ -291,9 +295,8 @@ class MetadataStore:
         return info
 
     def adopt(self, topics: Sequence[AdoptedTopic], next_producer_id: int, now_ms: int) -> None:
-        """Take over the topics and ids that another broker left in the data folder; this happens once, and ``adopted``
-        says whether it has.
-        """
+        """Take over the topics and ids that another broker left in the data folder; this happens only once; ``adopted``
+        says whether it has happened."""
         with self.file.batch():
             self.file.set_meta("adopted", "yes")
             self.producer_ids.reserve(next_producer_id)
@@ -332,8 +335,8 @@ class MetadataStore:
         return topic_id in self._deleted
 
     def forget_deleted(self, settle: Callable[[], None]) -> None:
-        """Forget deleted topics, once ``settle`` has returned: then the removal of their folders is on stable
-        storage."""
+        """Remove the records of deleted topics once ``settle`` has returned, which puts the removal of their folders on
+        stable storage."""
         if not self._deleted:
             return
         try:
@@ -349,7 +352,7 @@ class MetadataStore:
             del self._deleted[topic_id]
 
     def add_partitions(self, name: str, partitions: int) -> TopicInfo:
-        """Raise the partition count to ``partitions``; the new ones start at leader epoch 0."""
+        """Raise the partition count to ``partitions``; new partitions begin at leader epoch 0."""
         info = self._existing(name)
         if partitions <= info.partitions:
             raise InvariantError(f"{name} has {info.partitions} partitions and cannot be cut to {partitions}")
@@ -360,7 +363,7 @@ class MetadataStore:
         return self._set_topic(info._replace(partitions=partitions, epoch_origins=origins))
 
     def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
-        """Store which nodes hold each partition of a topic."""
+        """Store the nodes that have each partition of a topic."""
         info = self._existing(name)
         self.file.execute(
             "INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas])
@@ -380,7 +383,8 @@ class MetadataStore:
         return self._topic_defaults
 
     def set_topic_defaults(self, defaults: TopicConfig) -> None:
-        """Change the broker's defaults; they apply to every topic's effective configuration from now on."""
+        """Change the broker's defaults for topic settings, which every topic's effective configuration uses from now
+        on."""
         if defaults != self._topic_defaults:
             self._topic_defaults = defaults
             for info in list(self._topics.values()):
@@ -422,7 +426,8 @@ class MetadataStore:
     # --- dynamic configuration
 
     def dynamic_config(self, kind: ResourceType, resource: str) -> Mapping[str, str]:
-        """Settings of a broker (by its id, or "" for all brokers), a group or client metrics."""
+        """The settings stored for a broker (by its id, or "" for all brokers), a group or a client metrics
+        subscription."""
         return self._configs.get((kind, resource), {})
 
     def configured(self, kind: ResourceType) -> Sequence[str]:
@@ -451,7 +456,7 @@ class MetadataStore:
         return self._quotas
 
     def set_client_quota(self, entity: QuotaEntity, key: str, value: float | None) -> None:
-        """Set one quota of an entity, or remove it with None."""
+        """Set one quota of an entity, or remove it if the value is None."""
         text = json.dumps(entity)
         if value is None:
             self.file.execute("DELETE FROM client_quotas WHERE entity = ? AND key = ?", text, key)
@@ -466,11 +471,11 @@ class MetadataStore:
     # --- SCRAM credentials
 
     def scram_credentials(self) -> Mapping[tuple[str, int], ScramCredential]:
-        """SCRAM credentials by user and mechanism."""
+        """SCRAM credentials by user and Kafka's number of the mechanism."""
         return self._scram
 
     def set_scram_credentials(self, changes: Mapping[tuple[str, int], ScramCredential | None]) -> None:
-        """Set credentials of users for a mechanism, or remove them with None, all at once."""
+        """Set SCRAM credentials, or remove those whose value is None, all at once."""
         removed = [of for of, credential in changes.items() if credential is None]
         added = {of: credential for of, credential in changes.items() if credential is not None}
         with self.file.batch():
@@ -490,7 +495,7 @@ class MetadataStore:
         return self._acls
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
-        """Add and remove ACLs, all at once; adding an existing one, or removing a missing one, changes nothing."""
+        """Add and remove ACLs, all at once; adding an existing ACL, or removing a missing one, changes nothing."""
         with self.file.batch():
             self.file.execute_many(
                 "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
@@ -509,7 +514,7 @@ class MetadataStore:
         return self._features
 
     def finalize_features(self, levels: Mapping[str, int]) -> None:
-        """Store these levels for all features; the epoch grows if one of them is new."""
+        """Store these levels for all features; the epoch increases if a level has changed."""
         if levels != self._features.levels:
             finalized = FinalizedFeatures(self.changes + 1, dict(levels))
             text = json.dumps([finalized.epoch, finalized.levels])

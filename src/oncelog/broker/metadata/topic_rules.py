@@ -1,6 +1,6 @@
 """Kafka's rules for topics: names, collisions, partition counts, overrides. Pure; called by the admin APIs.
 
-Refusals are values: None if all is well, otherwise Kafka's message. Sources: Kafka's ``Topic``, ``LogConfig`` and
+Refusals are values: None if nothing is wrong, otherwise Kafka's message. Sources: Kafka's ``Topic``, ``LogConfig`` and
 ``ReplicationControlManager``.
 """
 
@@ -19,7 +19,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def name_refusal(name: str) -> str | None:
-    """Why ``name`` cannot be the name of a topic."""
+    """Kafka's message if ``name`` cannot be the name of a topic, else None."""
     if not name:
         reason = "the empty string is not allowed"
     elif name in (".", ".."):
@@ -34,7 +34,8 @@ def name_refusal(name: str) -> str | None:
 
 
 def overrides_refusal(values: Mapping[str, str | None], defaults: TopicConfig) -> str | None:
-    """Why ``values`` cannot be all the overrides of a topic (``ControllerConfigurationValidator``)."""
+    """Kafka's message if ``values`` cannot be the overrides of a topic, else None
+    (``ControllerConfigurationValidator``)."""
     nulls = [name for name, value in values.items() if value is None]
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"

@@ -1,6 +1,7 @@
-"""A broker's series, read from its core and its server on the loop's thread, in chunks between other callbacks.
+"""Collects a broker's series from its core and its server, on the event loop's thread, in small chunks between other
+callbacks.
 
-Each chunk is small; a change in between is seen if it concerns a later chunk. Nothing is kept between scrapes.
+A change between chunks is seen if it concerns a later chunk. No state remains between scrapes.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from oncelog.broker.core.storage.partition import Partition
 
 CHUNK = 20
-"""Partitions, ids or offsets read without a pause: well below a millisecond."""
+"""The number of partitions, ids or offsets read in one chunk, which takes well below a millisecond."""
 QUANTILES = (("0.50", 0.5), ("0.75", 0.75), ("0.95", 0.95), ("0.98", 0.98), ("0.99", 0.99), ("0.999", 0.999))
-"""Kafka's percentiles, as the exporter writes them."""
+"""The percentiles of Kafka's metrics, each as written by the exporter and as a number."""
 ALWAYS_SHOWN = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA)
 FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _METER_PREFIX = "kafka_server_brokertopicmetrics_"
@@ -46,7 +47,7 @@ _SOCKETS = "kafka_server_socket_server_metrics_", "kafka_server_socketservermetr
 
 
 def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
-    """The counters that :class:`~oncelog.broker.metrics.shell.LoopWatch` reads once a second."""
+    """The counters whose rates :class:`~oncelog.broker.metrics.shell.LoopWatch` computes; read once a second."""
     broker, counts = shell.broker, shell.counts
     found: dict[Hashable, float] = {"metadata": broker.metadata.changes}
     found.update((("opened", listener), count) for listener, count in counts.opened.items())
@@ -64,7 +65,7 @@ def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
 def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: float, now_ms: int) -> Iterator[None]:
     """Fill ``page``; each step is a chunk of the work.
 
-    :param start_s: how long the start took.
+    :param start_s: how long the start took, in seconds.
     """
     broker = shell.broker
     _add_start(page, broker, start_s)
@@ -189,12 +190,12 @@ def _add_partitions(
 
 
 def _not_copied(replicas: Replicas, end_offset: int) -> list[int]:
-    """How many offsets are missing from each replica that has stopped copying."""
+    """For each replica that has stopped copying the number of offsets that it is missing, and 0 for the others."""
     return [0, *(end_offset - stalled for stalled in replicas.stalled.values())]
 
 
 def _replicas(partition: Partition, node_id: int) -> tuple[int, int, int, int]:
-    """The number of replicas, how many are in sync, which one leads, and whether that is the preferred one."""
+    """The number of replicas, the number in sync, the leader's id, and 1 if the leader is the preferred one."""
     replicas, lost = partition.replicas, partition.log.failed is not None
     if replicas is None:
         return 1, 0 if lost else 1, node_id, 1
@@ -229,7 +230,7 @@ def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) 
 
 
 def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partition], lag: _Sums) -> None:
-    """The nodes, as a cluster."""
+    """The series of the cluster: its nodes, partitions, leaders and controller."""
     count, failed, node = len(partitions), lag.failed, broker.node
     cluster = broker.cluster
     members = [cluster.member(known) for known in cluster.node_ids] if cluster is not None else []
@@ -284,7 +285,7 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
 
 
 def _add_shell(page: Exposition, shell: Shell, watch: LoopWatch) -> None:
-    """Connections, syncs and the event loop itself."""
+    """The series of connections, syncs and the event loop itself."""
     broker, counts = shell.broker, shell.counts
     by_listener = dict.fromkeys(counts.opened, 0)
     by_software: dict[tuple[str, str, str], int] = {}
@@ -373,7 +374,7 @@ def _add_requests(page: Exposition, requests: RequestMetrics) -> None:
 
 
 def _request(api_key: int) -> str:
-    """Kafka's name for an API: ``FindCoordinator``."""
+    """Kafka's name for an API, such as ``FindCoordinator``."""
     return "".join(part.title() for part in ApiKey(api_key).name.split("_"))
 
 
@@ -436,7 +437,7 @@ def _add_unreadable(page: Exposition, name: str, coordinator: GroupCoordinator |
 
 
 def _add_judgements(page: Exposition, outcomes: Mapping[tuple[str, Error], int], at_partitions: int) -> None:
-    """Fenced producers, and the results of verifications."""
+    """The series of fenced producers, and of the results of verifications."""
     fenced = sum(count for (event, error), count in outcomes.items() if error in FENCED and event != "Timeout")
     page.add("oncelog_fenced_total", fenced, 'where="coordinator"')
     page.add("oncelog_fenced_total", at_partitions, 'where="partition"')

@@ -1,7 +1,7 @@
-"""Serves a broker's series and health to an endpoint: its metrics, whether it is alive, and whether it is ready.
+"""The source of an endpoint about one broker: its metrics, whether it is alive, and whether it is ready.
 
-Created before the broker, so that a long start can be observed. A scrape of a serving broker runs on the
-broker's loop, for a millisecond at a time between other callbacks; before the broker serves, the loop is not used.
+Created before the broker, so that a long start can be observed. A scrape of a serving broker runs on the broker's loop,
+for a millisecond at a time between other callbacks; before the broker serves, the loop is not used.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from oncelog.runtime import real_time
 T = TypeVar("T")
 
 TASKS_S = 0.001
-"""How long a scrape works at a time between other callbacks."""
+"""The time in seconds that a scrape works before other callbacks of the event loop run."""
 HANGS_S = 5.0
-"""A loop that does not respond for this long is considered hung."""
+"""An event loop that does not respond for this many seconds is considered hung."""
 MAX_NAMED = 20
 
 
@@ -58,14 +58,14 @@ class BrokerSource:
         self._broker = broker
 
     def serves(self, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:
-        """Clients can connect; called on the loop."""
+        """Called on the event loop when clients can connect."""
         self._start_s = real_time.perf_counter() - self._begun
         self._watch = LoopWatch(loop, shell.broker, lambda: rate_counts(shell))
         self._watch.start()
         self._shell, self._loop = shell, loop
 
     def stops(self) -> None:
-        """The broker stops; called on the loop."""
+        """Called on the event loop when the broker stops."""
         self._stopping = True
         if self._watch is not None:
             self._watch.stop()
@@ -122,7 +122,7 @@ class BrokerSource:
     # --- on the broker's loop
 
     async def _ask(self, question: Callable[[], T]) -> T:
-        """The result of ``question``, a quick call, on the broker's loop."""
+        """The result of ``question``, a quick function, which is called on the broker's event loop."""
 
         def answer(done: Future[T]) -> None:
             if not done.set_running_or_notify_cancel():
@@ -135,7 +135,7 @@ class BrokerSource:
         return await self._on_loop(answer, HANGS_S)
 
     async def _on_loop(self, begin: Callable[[Future[T]], None], limit_s: float) -> T:
-        """The result of the future that ``begin``, called on the broker's loop, returns."""
+        """Call ``begin`` with a future on the broker's event loop; returns the future's result."""
         done: Future[T] = Future()
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -165,6 +165,6 @@ class BrokerSource:
 
 
 def _stopped(broker: Broker) -> list[tuple[object, str]]:
-    """The partitions that are offline because of a disk failure, and why."""
+    """The partitions that are offline because of a disk failure, each with the error."""
     found = ((partition.topic_partition, partition.log.failed) for partition in broker.partitions().values())
     return [(name, reason) for name, reason in found if reason is not None]

@@ -1,8 +1,8 @@
-"""Every series of a broker: its name, the exporter that uses that name, and its meaning
+"""Every series of a broker: its name, the exporter that uses this name, and its meaning
 (``docs/reference/metrics.md``).
 
-Kafka's own metrics have two names each, as published dashboards query them: Strimzi's rules for the JMX exporter
-turn ``MessagesInPerSec`` into ``messagesin_total``, Confluent's into ``messagesinpersec``.
+Kafka's own metrics have two names each, which published dashboards query: Strimzi's rules for the JMX exporter turn
+``MessagesInPerSec`` into ``messagesin_total``, Confluent's into ``messagesinpersec``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _add(origin: str, kind: MetricKind, name: str, text: str, *labels: str) -> N
 
 
 def _meter(bean: str, meter: str, text: str, *labels: str) -> None:
-    """The count of one of Kafka's meters (``...PerSec``), under both names."""
+    """Add the count of one of Kafka's meters (``...PerSec``), under both names."""
     prefix = f"kafka_{bean}_{meter.lower()}"
     _add(STRIMZI, _COUNTER, f"{prefix}_total", text, *labels)
     _add(CONFLUENT, _UNKNOWN, f"{prefix}persec", text, *labels)

@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 8 * 1024
 REQUEST_S = 10.0
-"""How long a request may take to arrive."""
+"""The time in seconds within which a request must arrive."""
 ANSWER_S = 60.0
-"""How long producing and sending an answer may take."""
+"""The time in seconds within which an answer must be produced and sent."""
 MAX_CONNECTIONS = 64
 _REASONS = {
     200: "OK",
@@ -37,7 +37,7 @@ _REASONS = {
 
 
 class HealthVerdict(NamedTuple):
-    """A result of a health check: ``status``, one word, and details."""
+    """The result of a health check: whether it succeeded, its status in one word, and details."""
 
     well: bool
     status: str
@@ -45,22 +45,22 @@ class HealthVerdict(NamedTuple):
 
 
 class Unanswerable(Exception):
-    """No answer is possible now; the text says why."""
+    """The source cannot answer now; the text says why."""
 
 
 class SeriesSource(Protocol):
-    """What an endpoint reports on; called on the endpoint's thread."""
+    """The interface of a source that an endpoint reports on; called on the endpoint's thread."""
 
     async def metrics(self, form: ExpositionFormat) -> Exposition:
-        """:raises Unanswerable: the source does not answer."""
+        """The source's series in the format ``form``. :raises Unanswerable: the source does not answer."""
         ...
 
     async def live(self) -> HealthVerdict:
-        """Whether the process is alive; a failure tells the orchestrator to restart it."""
+        """Whether the process is alive; if not, an orchestrator restarts it."""
         ...
 
     async def ready(self) -> HealthVerdict:
-        """Whether the broker is ready; a failure tells the orchestrator to send no clients here."""
+        """Whether the broker is ready; if not, an orchestrator sends no clients to it."""
         ...
 
 
@@ -91,12 +91,12 @@ class Endpoint:
         forks.let_go_in_children(self)
 
     def stop(self) -> None:
-        """Close the socket and end the thread; answers under way are cut off."""
+        """Close the socket and end the thread; answers that are being sent are cut off."""
         if self._thread is not None:
             self._thread.end(self._end)
 
     def descriptors(self) -> list[int]:
-        """The descriptors of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child process."""
         return [self._sock.fileno(), *(forks.descriptor_of(writer.transport) for writer in self._connections.values())]
 
     async def _begin(self) -> None:
@@ -179,7 +179,7 @@ def _verdict(verdict: HealthVerdict) -> tuple[int, str, Iterable[str]]:
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, media: str, chunks: Iterable[str], *, body: bool) -> None:
-    """Send in chunks, so that this thread releases the interpreter between them."""
+    """Send an answer in chunks, so that this thread releases the interpreter's lock between them."""
     writer.write(
         f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}\r\nTransfer-Encoding: chunked\r\n"
         "Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode()

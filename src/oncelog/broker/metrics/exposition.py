@@ -1,7 +1,8 @@
-"""Prometheus' text format 0.0.4 and OpenMetrics 1.0, written without a library.
+"""Renders Prometheus' text format 0.0.4 and OpenMetrics 1.0 without a library.
 
-``prometheus_client`` writes all series at once; here lines come in chunks, so that a scrape of 5,000 partitions takes
-the loop a millisecond at a time between other callbacks (``python -m benchmarks --only metrics`` measures the cost).
+``prometheus_client`` writes all series at once; here lines come in chunks, so that a scrape of 5,000 partitions takes a
+millisecond of the event loop at a time, between other callbacks (``python -m benchmarks --only metrics`` measures the
+cost).
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from enum import Enum
 from typing import NamedTuple
 
 CHUNK = 1000
-"""Lines of a chunk."""
+"""The number of lines in a chunk."""
 
 
 class MetricKind(Enum):
-    """The type of a series. ``UNKNOWN`` are counters under a name that OpenMetrics does not allow for counters."""
+    """The type of a series. ``UNKNOWN`` is for counters under a name that OpenMetrics does not allow for counters."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -24,7 +25,8 @@ class MetricKind(Enum):
 
 
 class Family(NamedTuple):
-    """All series of one name. ``origin`` says where the name comes from; ``labels`` distinguish the series."""
+    """All series with one name. ``origin`` says where the name comes from; ``labels`` are the names of the labels that
+    distinguish the series."""
 
     name: str
     kind: MetricKind
@@ -46,7 +48,7 @@ class ExpositionFormat(Enum):
 
 
 class Exposition:
-    """Collects samples, grouped by family in the order in which families come first."""
+    """Collects samples, grouped by family, in the order in which the families were first used."""
 
     def __init__(self, families: Mapping[str, Family], form: ExpositionFormat) -> None:
         self._families = families
@@ -54,7 +56,7 @@ class Exposition:
         self._lines: dict[str, list[str]] = {}
 
     def lines(self, family: str) -> list[str]:
-        """The list to which a family's samples are appended, if it has many, as whole lines in the form of
+        """The list of a family's samples, to which callers with many samples append whole lines in the form of
         :func:`sample`."""
         lines = self._lines.get(family)
         if lines is None:
@@ -62,13 +64,13 @@ class Exposition:
         return lines
 
     def add(self, family: str, value: float, labels: str = "") -> None:
-        """:param labels: as :func:`labels` writes them."""
+        """Add one sample. :param labels: in the form that :func:`labels` returns."""
         self.lines(family).append(sample(family, labels, value))
 
     def add_summary(
         self, family: str, quantiles: Iterable[tuple[str, float]], count: int, total: float | None, labels: str = ""
     ) -> None:
-        """:param total: the sum of all values, None if Kafka's exporter has none."""
+        """Add the samples of a summary. :param total: the sum of all values; None if Kafka's exporter has none."""
         lines = self.lines(family)
         before = f"{labels}," if labels else ""
         lines += [sample(family, f'{before}quantile="{quantile}"', value) for quantile, value in quantiles]
@@ -77,7 +79,7 @@ class Exposition:
             lines.append(sample(f"{family}_sum", labels, total))
 
     def render(self) -> Iterator[str]:
-        """The page, in chunks."""
+        """The rendered page, in chunks."""
         for name, lines in self._lines.items():
             yield self._head(self._families[name])
             for begin in range(0, len(lines), CHUNK):
@@ -99,7 +101,7 @@ def sample(name: str, labels: str, value: float) -> str:
 
 
 def labels(**values: object) -> str:
-    """``name="value"`` with commas, escaped."""
+    """Labels in the form ``name="value"``, separated by commas, with escaped values."""
     return ",".join(f'{name}="{_escaped(str(value))}"' for name, value in values.items())
 
 

@@ -1,4 +1,5 @@
-"""The process as seen by the operating system; read by the endpoint's thread, so that the loop does not wait for it."""
+"""The series of the process, from the operating system; read by the endpoint's thread, so that the event loop does not
+wait."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _PROC = Path("/proc/self")
 
 
 def add_process(page: Exposition) -> None:
-    """CPU, memory, files and threads of this process."""
+    """Add the CPU time, memory, files and threads of this process."""
     times = os.times()
     page.add("process_cpu_seconds_total", times.user + times.system)
     page.add("process_start_time_seconds", _STARTED_S)
@@ -41,7 +42,7 @@ def _add_proc(page: Exposition) -> None:
 
 
 def add_disk(page: Exposition, data: Path | None) -> None:
-    """What a broker's disk has done, and how much space is left.
+    """Add the bytes that this process has read and written, and the free space of the data folder's disk.
 
     :param data: the data folder, None for a broker in memory.
     """

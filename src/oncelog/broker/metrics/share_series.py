@@ -1,4 +1,5 @@
-"""The series of share groups (KIP-932): groups and members, records in flight, lags, acknowledgements, sessions.
+"""Collects the series of share groups (KIP-932): groups and members, records in flight, lags, acknowledgements,
+sessions.
 
 A part of :mod:`oncelog.broker.metrics.broker_series`.
 """

@@ -1,6 +1,6 @@
 """The server's counters for metrics, and the values that a collector reads from the server.
 
-The counts are plain numbers that the server raises; :class:`LoopWatch` runs only if metrics are wanted.
+The counts are plain numbers that the server increments; :class:`LoopWatch` runs only if metrics are enabled.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from oncelog.runtime import real_time
 TICK_S = 0.1
 TICKS_A_SECOND = 10
 WINDOW_S = 60
-"""Rates cover the last minute."""
+"""The period in seconds over which rates are computed."""
 
 
 class ShellCounts:
-    """Counts of one server; they only rise."""
+    """Counters of one server, which only increase."""
 
     def __init__(self) -> None:
         self.opened: dict[str, int] = {}
-        """Connections accepted, by listener; every open listener has an entry."""
+        """The number of connections accepted, by listener; every open listener has an entry."""
         self.closed: Counter[str] = Counter()
         self.flushes = Durations()
         self.flush_failures = 0
 
 
 class ConnectedClient(Protocol):
-    """A connection."""
+    """The interface of a connection that the collector reads."""
 
     session: Session
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the connection's next request has arrived and has not been started."""
+        """Whether the connection's next request has arrived but has not been started."""
         ...
 
 
 class Shell(Protocol):
-    """The server around a broker."""
+    """The interface of the server around a broker that the collector reads."""
 
     broker: Broker
     counts: ShellCounts
@@ -55,7 +55,7 @@ class Shell(Protocol):
 
 
 class Rates:
-    """How fast counts rise, over the last minute or since the first sample."""
+    """Computes how fast counters increase, over the last minute or since the first sample."""
 
     def __init__(self) -> None:
         self._looks: deque[tuple[float, Mapping[Hashable, float]]] = deque(maxlen=WINDOW_S + 1)
@@ -65,7 +65,7 @@ class Rates:
         self._looks.append((now_s, counts))
 
     def per_second(self, key: Hashable) -> float:
-        """By how much the counter rose per second; 0 if it was sampled only once, or never rose."""
+        """The counter's increase per second; 0 if it was sampled only once, or never increased."""
         if len(self._looks) < 2:
             return 0.0
         (begin, before), (end, after) = self._looks[0], self._looks[-1]
@@ -73,12 +73,13 @@ class Rates:
 
 
 class LoopWatch:
-    """Samples the loop ten times a second: how late it is, how long it sleeps, how fast counts rise."""
+    """Samples the event loop ten times a second: how late its callbacks are, how long it is idle, and how fast counters
+    increase."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, broker: Broker, counts: Callable[[], Mapping[Hashable, float]]):
         self.delays = Durations()
         self.collections = Durations()
-        """Python's garbage collections."""
+        """Durations of Python's garbage collections."""
         self.rates = Rates()
         self._loop = loop
         self._broker = broker
@@ -100,7 +101,7 @@ class LoopWatch:
 
     @property
     def idle(self) -> float:
-        """The fraction of the last minute in which the loop's thread was idle, 0 to 1."""
+        """The fraction of the last minute, from 0 to 1, in which the event loop's thread was idle."""
         return min(1.0, max(0.0, 1.0 - self.rates.per_second("cpu")))
 
     def _arrange(self) -> None:

@@ -29,14 +29,14 @@ ANY_PORT = "127.0.0.1:0"
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 MAX_NODES = 9
 IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
-"""Defaults of a broker in memory: a test should not wait for more group members."""
+"""Default settings of a broker in memory: a test should not wait for more members of a group."""
 TEN_YEARS_S = 10 * 365 * 86_400
 
 T = TypeVar("T")
 
 
 class ClusterNode:
-    """One node of a broker that has several; made by :meth:`Broker.node`."""
+    """One node of a broker that has several nodes; returned by :meth:`Broker.node`."""
 
     def __init__(self, broker: Broker, node_id: int) -> None:
         self._broker = broker
@@ -47,12 +47,12 @@ class ClusterNode:
 
     @property
     def is_up(self) -> bool:
-        """Whether the node is running and not cut off."""
+        """Whether the node is running and not cut off from the others."""
         return self._broker.on_loop(lambda nodes: nodes.member(self.node_id).alive)
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` of this node's first listener."""
+        """The address ``HOST:PORT`` of this node's first listener, for the clients' setting ``bootstrap.servers``."""
         return self._broker.on_loop(
             lambda nodes: ",".join(
                 str(Address(node.host, node.port)) for node in nodes.member(self.node_id).addresses.values()
@@ -60,29 +60,29 @@ class ClusterNode:
         )
 
     def stop(self, *, kill: bool = False) -> None:
-        """Stop the node: its leaders and coordinators move to other nodes. ``kill``: connections end before anything
-        moves."""
+        """Stop the node: other nodes take over its partitions and coordinators. With ``kill``, its connections end
+        before that."""
         self._broker.run_nodes(lambda nodes: nodes.stop(self.node_id, kill=kill))
 
     def start(self) -> None:
-        """Start the node again at its address; it is in sync again and leads partitions that had no other leader."""
+        """Start the node again at its address; it is in sync again, and leads partitions that have no other leader."""
         self._broker.run_nodes(lambda nodes: nodes.start(self.node_id))
 
     def isolate(self) -> None:
-        """Cut the node off from clients and other nodes: connections stay open, but nothing passes through them."""
+        """Cut the node off from clients and other nodes: connections stay open, but no data pass through them."""
         self._broker.on_loop(lambda nodes: nodes.isolate(self.node_id))
 
     def heal(self) -> None:
-        """Connect the node again."""
+        """Connect the node again after :meth:`isolate`."""
         self._broker.on_loop(lambda nodes: nodes.heal(self.node_id))
 
     def pause_replication(self) -> None:
-        """Stop the node's replicas from copying. They hold up ``acks=all`` until they are out of sync, after
-        ``replica.lag.time.max.ms``."""
+        """Stop the node's replicas from copying. Produce requests with ``acks=all`` wait for them until they are out of
+        sync, after ``replica.lag.time.max.ms``."""
         self._broker.on_loop(lambda nodes: nodes.hold_back(self.node_id))
 
     def resume_replication(self) -> None:
-        """Let the node's replicas copy missing records; they are in sync again."""
+        """Let the node's replicas copy the missing records, so that they are in sync again."""
         self._broker.on_loop(lambda nodes: nodes.let_go(self.node_id))
 
 
@@ -143,7 +143,7 @@ class Broker:
         self._server: Server | None = None
         self._opening: asyncio.Task[Any] | None = None
         self._opened: Server | None = None
-        """The resources that :meth:`start` opened, even if it was interrupted."""
+        """The resources that :meth:`start` has opened, even if it was interrupted."""
         self._addresses: dict[str, Address] = {}
         self._bound: tuple[Listener, ...] = ()
 
@@ -152,8 +152,8 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name, of the first listener; with several nodes one for
-        each."""
+        """The address ``HOST:PORT`` of the first listener, for the clients' setting ``bootstrap.servers``; with several
+        nodes, an address for each."""
         if not self.is_running:
             raise OncelogError(NOT_RUNNING)
         return self.bootstrap_servers_for(self._bound[0].name)
@@ -189,11 +189,11 @@ class Broker:
 
     @property
     def data(self) -> Path | None:
-        """The data folder; None if everything is in memory."""
+        """The data folder; None if all data are in memory."""
         return self._data
 
     def start(self) -> Self:
-        """Start and return once clients can connect."""
+        """Start the broker; returns once clients can connect."""
         if self._thread is not None and self._thread.is_here and not self._thread.is_ending:
             raise OncelogError("the broker is running already")
         self.stop()  # an earlier stop may still run
@@ -230,12 +230,12 @@ class Broker:
             await self._opened.stop()
 
     async def _die(self) -> None:
-        """The thread ends, whatever its last callback left half done: as in a crash."""
+        """Called when the thread ends, whatever its last callback has left incomplete: end the broker as in a crash."""
         if self._opened is not None:
             await self._opened.break_off()
 
     def _disk(self) -> Callable[[Disk], Disk] | None:
-        """Returns the wrapper to put between the broker and its disk."""
+        """A function that wraps the disk for the broker, or None for the disk itself."""
         return None
 
     async def _started(self, server: Server) -> None:
@@ -247,11 +247,11 @@ class Broker:
         return self._server is not None
 
     def stop(self) -> None:
-        """Sync and close everything; does nothing if it is not running.
+        """Sync and close everything; does nothing if the broker is not running.
 
         May be called on any thread except the broker's own, by a signal handler, and more than once: each call returns
-        when the broker has stopped. A caller that is interrupted (by Ctrl-C, say) does not interrupt the stop. In a
-        forked child it does nothing, because the broker runs in the parent.
+        when the broker has stopped. If a caller is interrupted (by Ctrl-C, for example), the stop continues. In a
+        forked child this does nothing, because the broker runs in the parent.
         """
         self._end(self._close)
 
@@ -268,13 +268,14 @@ class Broker:
                 self._thread = None
 
     def restart(self) -> None:
-        """Stop, and start again on the same address and folder."""
+        """Stop the broker, and start it again with the same address and folder."""
         self._keep_address()
         self.stop()
         self.start()
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:
-        """Stop abruptly without syncing, call ``meanwhile``, and start again on the same address and folder."""
+        """Stop the broker abruptly without syncing, call ``meanwhile``, and start the broker again with the same
+        address and folder."""
         self._keep_address()
         if self._server is not None:
             self._end(self._server.break_off)
@@ -298,7 +299,7 @@ class Broker:
             )
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass at once, for the broker only: timeouts, sessions and retention due within it end now."""
+        """Let time pass at once, only for the broker: timeouts, sessions and retention due within this time end now."""
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise TypeError(f"pass_time takes a number of seconds, not {seconds!r}")
         if not seconds > 0:
@@ -317,12 +318,12 @@ class Broker:
         return tuple(ClusterNode(self, node_id) for node_id in self.on_loop(lambda nodes: nodes.cluster.node_ids))
 
     def node(self, node_id: int) -> ClusterNode:
-        """The node with this id: the first one has ``node.id``, which is 1 unless set."""
+        """The node with this id. The first node's id is ``node.id``, which is 1 unless set."""
         self.on_loop(lambda nodes: nodes.member(node_id))
         return ClusterNode(self, node_id)
 
     def leader(self, topic: str, partition: int) -> int:
-        """The node that leads a partition; -1 if none does."""
+        """The id of the node that leads a partition; -1 if no node does."""
         if isinstance(partition, bool) or not isinstance(partition, int):
             raise TypeError(f"partition is a number, not {partition!r}")
         return self.on_loop(lambda nodes: nodes.leader(TopicPartition(topic, partition)))
@@ -332,31 +333,32 @@ class Broker:
         self.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
     def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
-        """The node that coordinates a group or a transactional id; -1 if none does."""
+        """The id of the node that coordinates a group or a transactional id; -1 if no node does."""
         return self.on_loop(
             lambda nodes: nodes.leader(nodes.coordinator_partition(group=group, transactional_id=transactional_id))
         )
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
-        """Have another node coordinate a group or transactional id, and all others of its internal partition."""
+        """Make another node coordinate a group or transactional id, and with it all that belong to the same internal
+        partition."""
         self.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def isolate(self, node_id: int) -> None:
-        """Cut a node off from clients and the other nodes, until :meth:`ClusterNode.heal`."""
+        """Cut a node off from clients and from the other nodes, until :meth:`ClusterNode.heal`."""
         self.node(node_id).isolate()
 
     def shrink_isr(self, topic: str, partition: int, node_id: int) -> None:
-        """Remove a follower from a partition's in-sync replicas; it stops copying."""
+        """Remove a follower from a partition's in-sync replicas and stop it from copying."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=False))
 
     def grow_isr(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a replica copy missing records and rejoin the in-sync replicas."""
+        """Let a replica copy the missing records and rejoin the in-sync replicas."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
 
     def on_loop(self, action: Callable[[Nodes], T], *, is_long: bool = False) -> T:
         """Run an action on the broker's own thread, the only one that may access its state.
 
-        :param is_long: it may take longer than a broker should take for anything.
+        :param is_long: the action may take longer than a broker's callbacks should.
         """
 
         async def act(nodes: Nodes) -> T:
@@ -391,7 +393,7 @@ def _path(data: str | Path) -> Path:
 
 
 def settings_text(value: object) -> str:
-    """A setting's value as written in a properties file."""
+    """The text of a setting's value in a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):

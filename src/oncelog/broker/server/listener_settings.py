@@ -1,8 +1,8 @@
-"""A broker's listening addresses: Kafka's ``listeners`` and the settings of each of them.
+"""A broker's listening addresses: Kafka's ``listeners``, and the settings of each listener.
 
 Called once at start. ``listener.name.NAME.X`` is the property X for one listener, and takes precedence over X.
-Listeners of the controller (``controller.listener.names``) are ignored, because there is no controller to connect to: a
-properties file for a combined node of Apache Kafka also works here.
+Listeners of the controller (``controller.listener.names``) are ignored, because there is no controller to connect to;
+so the properties file of a combined node of Apache Kafka also works here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEFAULT_HOST = "127.0.0.1"
 
 
 def host_text(address: str) -> str:
-    """An address as Java writes it, as used in ACLs and names of group members: IPv6 in full, without leading zeros."""
+    """An address as Java writes it, for ACLs and hosts of group members: IPv6 with all parts, without leading zeros."""
     if ":" not in address:
         return address
     import ipaddress
@@ -34,7 +34,7 @@ def host_text(address: str) -> str:
 
 
 class Address(NamedTuple):
-    """Host and port of a listener."""
+    """The host and port of a listener."""
 
     host: str
     port: int
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """``HOST:PORT``; port 0 takes a free one."""
+        """Parse an address ``HOST:PORT``; port 0 means any free port."""
         host, separator, port = text.rpartition(":")
         if not separator or not port.isdecimal() or int(port) > 65535:
             raise ConfigError(f"{text!r} is not an address: write HOST:PORT with a port from 0 to 65535")
@@ -52,7 +52,8 @@ class Address(NamedTuple):
 
     @property
     def is_every(self) -> bool:
-        """Whether the address stands for all addresses of this machine: one can listen there, but not connect to it."""
+        """Whether the address means all addresses of this machine: a listener can use it, but clients cannot connect to
+        it."""
         if self.host in ("localhost", "127.0.0.1"):
             return False
         import ipaddress
@@ -76,8 +77,8 @@ class Address(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """One address to listen on. ``advertised`` is the address for clients; None means the listening one, and its port 0
-    the listening port."""
+    """One address to listen on. ``advertised`` is the address for clients; None means the listening address, and port 0
+    in it the listening port."""
 
     name: str
     protocol: SecurityProtocol
@@ -93,9 +94,10 @@ class Listener(NamedTuple):
 
 
 def parse_listeners(listen: str | None, settings: Mapping[str, str], default: str) -> tuple[Listener, ...]:
-    """The listeners: ``listen`` (``HOST:PORT``, or as in ``listeners``), else the property, else ``default``.
+    """The listeners in ``listen`` (``HOST:PORT``, or as in ``listeners``), or else in the property ``listeners``, or
+    else in ``default``.
 
-    :raises ConfigError: an invalid address, a name without a protocol, or a duplicate name or port.
+    :raises ConfigError: an address is invalid, a name has no protocol, or a name or port is duplicate.
     """
     text = listen if listen is not None else settings.get("listeners") or default
     protocols = _protocols(settings.get("listener.security.protocol.map", ""))
@@ -179,7 +181,7 @@ def _check_apart(listeners: list[Listener]) -> None:
 
 
 def for_listener(settings: Mapping[str, str], name: str) -> dict[str, str]:
-    """The properties that apply to one listener."""
+    """The properties that apply to one listener, under their names without the listener's prefix."""
     prefix = f"listener.name.{name.lower()}."
     plain = {key: value for key, value in settings.items() if not key.startswith("listener.name.")}
     own = {key.removeprefix(prefix): value for key, value in settings.items() if key.lower().startswith(prefix)}

@@ -1,7 +1,8 @@
 """Several nodes in one broker: stops and starts them, cuts them off, moves leaders and coordinators.
 
-Lives on the server's loop; ``embedded.Broker`` calls it from the program's thread. Each node has the broker's listeners
-at its own ports. A stopped node closes its sockets; one that is cut off keeps them and stays silent.
+Runs on the server's event loop; ``embedded.Broker`` calls it from the program's thread. Each node has the broker's
+listeners at its own ports. A stopped node closes its sockets; a node that is cut off keeps them open, but neither
+receives nor sends.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ T = TypeVar("T")
 class Nodes:
     """Operations on the nodes of one server.
 
-    :raises OncelogError: (each method) the node does not exist, or the broker has only one; ``KafkaError`` if Kafka
-        would refuse the operation too.
+    :raises OncelogError: by each method, if the node does not exist, or the broker has only one; ``KafkaError`` if
+        Kafka would refuse the operation, too.
     """
 
     def __init__(self, server: Server) -> None:
@@ -35,7 +36,7 @@ class Nodes:
         return self._server
 
     def at_once(self, action: Callable[[], T]) -> T:
-        """Call a function of the broker, and send the answers that become ready."""
+        """Call a function of the broker, and send the answers that become ready through it."""
         result = action()
         self._changed()
         return result
@@ -70,7 +71,8 @@ class Nodes:
         return self.cluster.member(node_id)
 
     async def stop(self, node_id: int, *, kill: bool) -> None:
-        """Stop a node. Its leaders move first, as clients then learn, or with ``kill`` its connections end first."""
+        """Stop a node. Its partitions first move to other leaders, as clients then learn; with ``kill`` its connections
+        end first."""
         member = self.member(node_id)
         if not member.running:
             return
@@ -94,7 +96,7 @@ class Nodes:
         self._changed()
 
     def isolate(self, node_id: int) -> None:
-        """Cut a node off: its connections stay open and silent."""
+        """Cut a node off: its connections stay open, but nothing is received or sent on them."""
         member = self.member(node_id)
         if not member.reachable:
             return
@@ -105,7 +107,7 @@ class Nodes:
         self._changed()
 
     def heal(self, node_id: int) -> None:
-        """Connect the node again. Earlier connections are closed: each side has given up on the other."""
+        """Connect a node again. Its earlier connections are closed, because both ends have given them up."""
         member = self.member(node_id)
         if member.reachable:
             return
@@ -128,7 +130,7 @@ class Nodes:
         self._changed()
 
     def let_go(self, node_id: int) -> None:
-        """The node's replicas copy again."""
+        """Let the node's replicas copy again."""
         self.cluster.let_go(node_id)
         self._changed()
 
@@ -141,7 +143,8 @@ class Nodes:
         self._changed()
 
     def move_coordinator(self, to: int, *, group: str | None, transactional_id: str | None) -> None:
-        """Have another node coordinate a group or transactional id, and all others of its internal partition."""
+        """Make another node coordinate a group or transactional id, and with it all that belong to the same internal
+        partition."""
         self.move_leader(*self.coordinator_partition(group=group, transactional_id=transactional_id), to)
 
     def coordinator_partition(self, *, group: str | None, transactional_id: str | None) -> TopicPartition:
@@ -153,7 +156,7 @@ class Nodes:
         return self._broker.nodes.coordinator_partition(topic, group or transactional_id or "")
 
     def leader(self, topic_partition: TopicPartition) -> int:
-        """The leading node; -1 if there is none."""
+        """The id of the node that leads a partition; -1 if no node does."""
         return self.cluster.replicas(topic_partition).leader
 
     def _changed(self) -> None:

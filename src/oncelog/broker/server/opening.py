@@ -1,4 +1,4 @@
-"""Makes a serving broker from settings: data folder, metadata, core, listeners.
+"""Creates a serving broker from settings: data folder, metadata, core, listeners.
 
 Used by ``serve`` (its own process) and ``embedded`` (a thread of a Python program).
 """
@@ -44,28 +44,28 @@ logger = logging.getLogger(__name__)
 
 
 REPLICATION, DEFAULT_REPLICAS = "default.replication.factor", 3
-"""Topics of a broker with several nodes are on up to three of them, unless the setting is given."""
+"""With several nodes, a topic's partitions have up to three replicas, unless the setting is given."""
 TOKEN_SECRET = "delegation.token.secret.key"
 METADATA_WORKER = "oncelog-metadata"
-"""Name of the thread that syncs the metadata."""
+"""The name of the thread that syncs the metadata."""
 
 
 class Machine:
     """A server's environment: a disk, and threads for work that would block its loop.
 
-    :param data: the data folder; None: everything is in memory.
+    :param data: the data folder; None if all data are in memory.
     """
 
     def __init__(self, data: str | os.PathLike[str] | None) -> None:
         self._data = data
         self._lock: FolderLock | None = None
         self.keeps = data is not None
-        """Whether data outlives the process, so that syncs are useful."""
+        """Whether data outlive the process, so that syncs are useful."""
         self.store_path = os.path.join(data, FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
 
     def claim(self) -> descriptors.DescriptorLimits | None:
-        """The number of descriptors; None means enough."""
+        """Raise the limit of file descriptors and divide the descriptors; None if there is no limit."""
         return descriptors.claim()
 
     def disk(self, shares: descriptors.DescriptorLimits | None) -> Disk:
@@ -80,13 +80,13 @@ class Machine:
         return disk
 
     def let_go(self) -> None:
-        """Release the disk for other brokers."""
+        """Release the lock on the data folder for other brokers."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def store_log(self) -> StoreLog:
-        """The log that the metadata store writes its changes to, to be synced if data is kept."""
+        """The write-ahead log of the metadata store, which is to be synced."""
         from oncelog.broker.server.disk.os_disk import ForeignFile
 
         return ForeignFile(f"{self.store_path}-wal")
@@ -96,19 +96,19 @@ class Machine:
 
 
 class StoreLog(Protocol):
-    """The log that the metadata store writes its changes to."""
+    """The write-ahead log of the metadata store."""
 
     def sync(self) -> None:
-        """Return when all writes are on stable storage; on any thread.
+        """Bring all writes to stable storage before returning; may be called on any thread.
 
-        :raises StorageError: they may not be.
+        :raises StorageError: the sync failed.
         """
 
     def close(self) -> None: ...
 
 
 class ListenError(OncelogError):
-    """The broker cannot listen on the address: in use, not of this machine, or not permitted."""
+    """The broker cannot listen on the address: it is in use, is not an address of this machine, or is not permitted."""
 
 
 class SystemRandom:
@@ -119,7 +119,7 @@ class SystemRandom:
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> None:
-    """Create the data folder durably; an error says why that is not possible."""
+    """Create the data folder durably; raises an error that says why if that is not possible."""
     from oncelog.broker.server.disk.os_disk import sync_names
 
     made: list[str] = []
@@ -143,9 +143,9 @@ DEFAULT_LISTENER = "127.0.0.1:9092"
 
 
 def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
-    """The data folder: the given one, else Kafka's property ``log.dirs``.
+    """The data folder: ``data``, or else the folder in Kafka's property ``log.dirs``.
 
-    :raises ConfigError: more than one folder, or a name that is empty.
+    :raises ConfigError: the property names more than one folder, or the name is empty.
     """
     folders = [
         text.strip() for text in settings.get("log.dirs", settings.get("log.dir", "")).split(",") if text.strip()
@@ -160,9 +160,9 @@ def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
 
 
 def _warn_of_classes(config: BrokerConfig) -> None:
-    """Warn of properties with plug-in classes other than Kafka's own, which are built in: other classes would have no
-    effect here, for instance on principals or on the creation of topics. ``authorizer.class.name`` is refused instead.
-    """
+    """Warn of properties that name plug-in classes other than Kafka's own: Kafka's are built in, but other classes have
+    no effect here, for instance on principals or on the creation of topics. ``authorizer.class.name`` is refused
+    instead."""
     for name, value in sorted(config.static.items()):
         if name.endswith((".class", ".class.name")) and value and not value.startswith("org.apache.kafka."):
             logger.warning("%s has no effect: this broker does not load the Java class %s", name, value)
@@ -178,16 +178,17 @@ async def open_server(
     wrap_disk: Callable[[Disk], Disk] | None = None,
     machine: Machine | None = None,
 ) -> tuple[Server, tuple[Listener, ...]]:
-    """A serving broker, and its listeners with their actual ports; those of its first node come first.
+    """Start a serving broker; returns its server, and its listeners with their actual ports, those of the first node
+    first.
 
-    :param data: the folder that keeps everything; None keeps it in memory.
+    :param data: the folder for all data; None keeps them in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     :param first_users: SCRAM credentials for a new data folder, as for ``kafka-storage --add-scram``.
-    :param nodes: how many nodes clients see; each further node listens at the ports after those of the previous node,
-        unless ``listeners`` already contains the listeners of all nodes.
-    :param metrics: where to serve metrics and health, even during recovery; None: they are not served.
+    :param nodes: the number of nodes that clients see; each further node listens on the ports after those of the
+        previous node, unless ``listeners`` already contains the listeners of all nodes.
+    :param metrics: the address at which to serve metrics and health, also during recovery; None if they are not served.
     :param wrap_disk: puts a wrapper between the broker and its disk.
-    :param machine: used instead of the real one; ``data`` is ignored then.
+    :param machine: the environment to use instead of the real one; ``data`` is then ignored.
     """
     machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
@@ -244,7 +245,7 @@ def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], acceptors: Sequence[Acceptor]) -> None:
-    """Apply AlterConfigs' changes of listeners: those made before this start, and all later ones."""
+    """Apply the changes of listeners that AlterConfigs made before this start, and all later ones."""
     broker = server.broker
 
     def open_acceptor(listener: Listener, settings: Mapping[str, str] | None) -> Acceptor:
@@ -271,7 +272,7 @@ def _start(
     nodes: int,
     source: BrokerSource | None,
 ) -> tuple[Server, list[Acceptor]]:
-    """Open the metadata and every log; does not listen yet."""
+    """Open the metadata and every log; the server does not listen yet."""
     random = SystemRandom()
     clock = WallClock()
     now_ms = clock.now_ms()
@@ -356,7 +357,7 @@ def _observe(address: Address, data: str | os.PathLike[str] | None) -> _Observed
 
 
 def _of_node(listener: Listener, number: int) -> Listener:
-    """The same listener for the node with this index: its port plus the index, or any port."""
+    """The listener of the node with this index: the same one at a port higher by the index, or at any port."""
     address = listener.address
     if not number:
         return listener
@@ -368,15 +369,15 @@ def _of_node(listener: Listener, number: int) -> Listener:
 
 
 def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> SimulatedNode:
-    """A node of this broker as reported to clients of a listener."""
+    """A node of this broker with its address for clients of a listener."""
     host, port = listener.for_clients
     return SimulatedNode(config.node_id + number, host, port, config.broker_rack or None)
 
 
 def bind(listen: Address) -> socket.socket:
-    """A socket at an address.
+    """A socket bound to an address.
 
-    :raises ListenError: it is in use, not of this machine, or not permitted.
+    :raises ListenError: the address is in use, is not an address of this machine, or is not permitted.
     """
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)

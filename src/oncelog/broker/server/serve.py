@@ -1,4 +1,4 @@
-"""Runs the broker as a process of its own, for ``oncelog serve``."""
+"""Runs the broker as a separate process, for ``oncelog serve``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAP_WATCH_S = 1.0
 
 
 class Faulty(Protocol):
-    """Faults that ``oncelog.broker.faults`` injects into a broker on request."""
+    """The interface of faults that ``oncelog.broker.faults`` injects into a broker."""
 
     def disk(self, disk: Disk) -> Disk: ...
 
@@ -45,8 +45,9 @@ def serve(
 
     :param announce: called once when clients can connect, with the addresses for clients and metrics.
     :param first_users, nodes, metrics: as for ``open_server``.
-    :param reread: called for SIGHUP; returns the current settings, of which those that may change take effect.
-    :param faults: injects faults.
+    :param reread: called for SIGHUP; returns the current settings, and those that may change while the broker runs take
+        effect.
+    :param faults: the faults to inject.
     """
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
@@ -88,7 +89,8 @@ async def _serve(
 
 
 def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: ServiceManager) -> None:
-    """SIGHUP: apply settings that may change; log errors and settings that need a restart, and keep running."""
+    """Handle SIGHUP: apply the settings that may change, log errors and settings that need a restart, and continue to
+    run."""
     # imported here: the import takes 6 ms
     from oncelog.broker.core.administration.config_changes import reread as reread_settings
 

@@ -1,9 +1,9 @@
 """The asyncio server around the broker's core: listeners, connections, iterations and timers.
 
-An iteration is one round of the event loop: bytes have arrived for some connections, a timer is due, a sync is done. At
-its end the answers that it made ready are sent, with one system call for each connection if possible, and a sync is
-arranged if answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work and
-``FlushJob.sync``, unless that is a small one on a fast disk.
+An iteration is one round of the event loop: bytes have arrived for some connections, a timer is due, or a sync is done.
+At its end the answers that have become ready are sent, with one system call for each connection if possible, and a sync
+is arranged if answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work
+and syncs of the log, unless these are small and the disk is fast.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ logger = logging.getLogger(__name__)
 
 WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
-"""Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
+"""The number of connections checked for idleness in one second: with 10,000 connections a check of all of them takes 20
+s."""
 TASKS_S = 0.00025
-"""How long the loop works on long requests before it lets other callbacks run."""
+"""The time in seconds that the event loop works on long requests before it lets other callbacks run."""
 CHECKS_S = 5.0
-"""How long a stop waits for batches being validated on another thread, and for requests that take long."""
+"""The time in seconds that a stop waits for batches being validated on another thread, and for requests that take
+long."""
 GOODBYE_S = 1.0
-"""How long a stop waits for peers to receive their answers."""
+"""The time in seconds that a stop waits for peers to receive their answers."""
 
 
 class Server:
@@ -58,10 +60,9 @@ class Server:
         checker: Worker,
         source: BrokerSource | None = None,
     ) -> None:
-        """
-        :param flushers: sync the log together.
-        :param checker: validates batches that take long.
-        :param clock: the clock that the broker was started with.
+        """:param flushers: the threads that sync the log together.
+        :param checker: the thread that validates batches that take long.
+        :param clock: the clock with which the broker was started.
         :param source: notified when the server begins to serve, and when it stops.
         """
         self.broker = broker
@@ -111,7 +112,7 @@ class Server:
         """``_over``: nothing is reported to the broker any more."""
 
     def now_ms(self) -> int:
-        """The broker's time: the wall clock's, unless a test has let some pass.
+        """The broker's time in ms: that of the wall clock, plus the time that a test has let pass.
 
         If the wall clock was set, deadlines have been moved when this returns; times read before are out of date.
         """
@@ -119,7 +120,7 @@ class Server:
         return now_ms
 
     async def listen(self, acceptors: Sequence[Acceptor]) -> None:
-        """Accept connections on bound sockets."""
+        """Accept connections on the bound sockets of ``acceptors``."""
         self._acceptors = list(acceptors)
         for acceptor in acceptors:
             await self._open(acceptor)
@@ -130,7 +131,7 @@ class Server:
             self._source.serves(self, self.loop)
 
     def descriptors(self) -> list[int]:
-        """The descriptors of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child process."""
         listening = [acceptor.sock.fileno() for acceptor in self._acceptors]
         return listening + [number for connection in self._connections for number in connection.descriptors()]
 
@@ -145,7 +146,7 @@ class Server:
             listener.close()
 
     def open_later(self, acceptor: Acceptor) -> None:
-        """Listen on one more acceptor."""
+        """Listen on a further acceptor, as soon as possible."""
         self._acceptors.append(acceptor)
         opening = self.loop.create_task(self._open(acceptor))
         self._opening.add(opening)
@@ -173,7 +174,7 @@ class Server:
         self.cut_connections(node_id, reason)
 
     async def come_back(self, node_id: int) -> None:
-        """Listen for a node again."""
+        """Listen on a node's addresses again."""
         for acceptor in self._acceptors:
             if acceptor.node_id == node_id and acceptor not in self._listeners:
                 acceptor.bind_again()
@@ -192,7 +193,7 @@ class Server:
         return [connection for connection in self._connections if connection.session.node_id == node_id]
 
     async def stop(self) -> None:
-        """Close listeners and connections, then the broker with everything synced."""
+        """Close listeners and connections, and then the broker, with everything synced."""
         if self.is_stopping:
             return
         self.is_stopping = True
@@ -224,7 +225,7 @@ class Server:
             await self._end()
 
     async def break_off(self) -> None:
-        """End as in a crash: nothing more is written or synced, and no answer is sent."""
+        """End as in a crash: no further data are written or synced, and no answer is sent."""
         self.is_stopping = self._over = True
         if self._source is not None:
             self._source.stops()
@@ -239,7 +240,7 @@ class Server:
             close()
 
     async def _end(self) -> None:
-        """Release the operating system's resources, even if the broker failed."""
+        """Close connections and release the operating system's resources, even if the broker failed."""
         for connection in list(self._connections):
             # closed before write(): an open connection would continue its waiting requests
             connection.close("the broker stops")
@@ -267,7 +268,8 @@ class Server:
         return acceptor.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> str | None:
-        """Count a new connection, and queue it; returns why it is not served, if it is not."""
+        """Count a new connection, which may have to wait; returns the reason if the connection is refused, else
+        None."""
         self._connections[connection] = None
         listener = connection.session.listener
         self.counts.opened[listener] += 1
@@ -306,7 +308,8 @@ class Server:
         return list(self._connections)
 
     def _watch(self) -> None:
-        """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
+        """Called once per second: close connections that are idle (of many connections only some are checked) or take
+        memory that others need."""
         if self.is_stopping:
             return
         # scheduled first, so that it runs again even if the rest of this call fails
@@ -326,11 +329,11 @@ class Server:
         self.end_iteration_soon()
 
     def _cut_stalled_requests(self, since: float) -> None:
-        """Release memory that others wait for: close connections whose request has made no progress since ``since``,
+        """Release memory for which others wait: close connections whose request has made no progress since ``since``,
         the oldest first.
 
-        Those that wait for memory themselves are closed only if all others do too and none could ever continue,
-        whatever memory long requests and answers release.
+        Connections that wait for memory themselves are closed only if all connections that receive a request do, and
+        none could continue whatever memory long requests and answers release.
         """
         receiving = [connection for connection in self._connections if connection.is_receiving]
         stalled = [connection for connection in receiving if connection.progressed < since]
@@ -345,8 +348,8 @@ class Server:
             connection.cut_off("the client's request makes no progress while other requests wait for memory")
 
     def _cut_slow_readers(self, since: float) -> None:
-        """Memory is short: close connections that have not read a long answer since ``since``, the longest waiting
-        first."""
+        """Release memory for which others wait: close connections that have not read a long answer since ``since``,
+        those with the longest answers first."""
         keeping = [connection for connection in self._connections if connection.kept_bytes]
         missing = self.memory.missing_bytes
         for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
@@ -357,10 +360,11 @@ class Server:
     # --- iterations
 
     def end_iteration_soon(self) -> None:
-        """A connection has handled what arrived: end the iteration once all others with arrived data have done so.
+        """Called when a connection has handled its received bytes: end the iteration once all other connections with
+        received bytes, which the loop calls one after the other, have done so.
 
-        The loop calls them one after the other. Waking a sleeping peer takes longer than many requests; a peer that
-        gets all of its answers at once is woken only once.
+        Waking a sleeping peer takes longer than many requests; a peer that gets all of its answers at once is woken
+        only once.
         """
         if len(self._connections) < 2:
             self._end_iteration()
@@ -369,7 +373,7 @@ class Server:
             self.loop.call_soon(self._end_iteration)
 
     def _end_iteration(self) -> None:
-        """Send the answers that are ready, schedule a sync and the next wake-up."""
+        """Send the answers that are ready; schedule a sync and the next wake-up."""
         self.ends_soon = False
         self.iteration_ms = 0
         writable = self.writable
@@ -399,7 +403,8 @@ class Server:
             self.loop.call_soon(self._run_tasks)
 
     def _run_tasks(self) -> None:
-        """Continue long requests for a moment; whatever else has arrived is handled before the next such moment."""
+        """Continue long requests for a short time; all other events that have arrived are handled before the next such
+        time."""
         self._tasks_scheduled = False
         if self._over:
             return
@@ -412,7 +417,7 @@ class Server:
         self.end_iteration_soon()
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass at once, for the broker only: everything due within it happens now, in order."""
+        """Let time pass at once, only for the broker: everything due within this time happens now, in order."""
         now_ms = self.now_ms()
         until_ms = now_ms + ms
         broker = self.broker
@@ -432,7 +437,7 @@ class Server:
         self.end_iteration_soon()
 
     def _clock_was_set(self, step_ms: int) -> None:
-        """Keep timers' durations as intended, although the wall clock was set."""
+        """Called when the wall clock was set: move deadlines, so that timers keep their durations."""
         logger.warning("the wall clock was set by %+d ms; timeouts keep their durations", step_ms)
         for limits in self._limits.values():
             limits.clock_was_set(step_ms)
@@ -443,7 +448,8 @@ class Server:
             self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
 
     def background_done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
-        """Background work that an answer waits for is done; once the broker has stopped, nothing is answered."""
+        """Called when background work for which an answer waits is done; once the broker has stopped, nothing is
+        answered."""
         if self._over:
             return
         self.broker.now_ms = self.now_ms()
@@ -460,6 +466,6 @@ class Server:
 
 
 def _refuse(acceptor: Acceptor, listener: asyncio.Server) -> None:
-    """Stop accepting connections."""
+    """Stop accepting connections at an acceptor."""
     forks.end(acceptor.sock.fileno())
     listener.close()

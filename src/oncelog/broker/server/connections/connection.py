@@ -1,18 +1,19 @@
 """One client connection: frames in, answers out in request order.
 
-Reading goes through the event loop's transport into a buffer that all connections share, or into that of a large
-request, so that a batch reaches the log without being copied; ``sending`` writes the answers.
+The event loop's transport reads into a buffer that all connections share, or into the buffer of a large request, so
+that a batch reaches the log without being copied; ``sending`` writes the answers.
 
 Invariants
 - Answers are sent in the order of their requests.
-- As in Apache Kafka, a connection has one request under way at a time; the exception is a Produce request after a
-  Produce request, so that one sync commits all of a pipelining producer's batches.
-- While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
+- As in Apache Kafka, a connection has only one request in progress; the exception is a Produce request after another,
+  so that one sync commits all batches of a pipelining producer.
+- While a peer does not read its answers, its requests wait, too, so that a slow peer takes limited memory.
 - A connection that has used up its budget of an iteration pauses until the next one.
-- Memory for a request is allocated as it arrives, not by its announced size, and all requests share ``RequestMemory``.
-- A connection that sends nothing and has nothing to be sent holds no buffer.
-- A peer that reads none of its answers for ``connections.max.idle.ms`` counts as idle, like one that sends nothing; so
-  does one that has not logged in by then, or that sends a request byte by byte.
+- Memory for a request is allocated as it arrives, not according to its announced size, and all requests share
+  ``RequestMemory``.
+- A connection on which nothing is sent or received has no buffer.
+- A peer that reads none of its answers for ``connections.max.idle.ms`` counts as idle, like a peer that sends nothing;
+  so does a peer that has not logged in by then, or that sends a request byte by byte.
 """
 
 from __future__ import annotations
@@ -38,17 +39,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 READ_BUFFER_BYTES = 256 * 1024
-"""Size of the buffer that all connections share; its contents are taken out before the next one reads."""
+"""The size of the buffer that all connections share; its contents are processed before the next connection reads."""
 READ_IF_SHORT_BYTES = 4 * 1024
-"""The part of the shared buffer that is filled while connections wait for memory: an incomplete request in it is kept,
-and counted."""
+"""The number of bytes of the shared buffer that are filled while connections wait for memory: an incomplete request in
+it is kept, and counted."""
 ITERATION_BUDGET = 256 * 1024
-"""The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
+"""A connection's budget for one iteration: the sum of the bytes sent to it and a cost for each request."""
 REQUEST_COST = 4 * 1024
 NS_OF_A_BYTE = 2
-"""The cost of a request's CPU time on the general path: half a millisecond uses up a budget, because a pipeline of such
-requests would delay all other connections.
-"""
+"""The CPU time in ns, on the general path, that costs as much of the budget as one byte: half a millisecond uses up a
+budget, because a pipeline of such requests would delay all other connections."""
 _SIZE = Struct(">i")
 
 
@@ -66,13 +66,13 @@ class ConnectionHost(SendingHost, Protocol):
     def now_ms(self) -> int: ...
 
     def admit(self, connection: Connection) -> str | None:
-        """Count a new connection; returns the reason if it is refused."""
+        """Count a new connection; returns the reason if the connection is refused."""
 
     def forget(self, connection: Connection) -> None: ...
 
 
 class Connection(Sending, asyncio.BufferedProtocol):
-    """The server's side of one socket; implements ``broker.core.requests.session.Channel``."""
+    """One client's socket on the server; implements ``broker.core.requests.session.Channel``."""
 
     __slots__ = (
         "_frame",
@@ -138,7 +138,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.forget(self)
 
     def close(self, reason: str) -> None:
-        """Close the connection once earlier answers have been sent."""
+        """Close the connection once the answers to earlier requests have been sent."""
         if self._closing:
             return
         logger.info("connection of %s closed: %s", self.client_host, reason)
@@ -149,14 +149,14 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.writable[self] = None
 
     def cut_off(self, reason: str) -> None:
-        """Close the connection at once, without sending the remaining data: its peer does not read it."""
+        """Close the connection at once, without sending the remaining data, because the peer does not read them."""
         logger.info("connection of %s cut off: %s", self.client_host, reason)
         self._closing = True
         self._abort()
 
     @property
     def held_bytes(self) -> int:
-        """Memory taken by its requests: the one being received and the waiting ones."""
+        """The memory in bytes of the connection's requests: the one being received and those that wait."""
         return self._held_bytes
 
     @property
@@ -166,24 +166,25 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     @property
     def is_known(self) -> bool:
-        """Whether the peer has done everything that the listener requires before the first request."""
+        """Whether the peer has done what the listener requires before the first request, such as a login."""
         return self.session.authenticator is None or self.session.authenticator.was_authenticated
 
     @property
     def active_at(self) -> float:
-        """Since when it is idle: bytes count only if they eventually lead to a login or a request."""
+        """The time since which the connection is idle: received bytes count only if they led to a login or a
+        request."""
         if not self.is_known:
             return self.begun
         return self.progressed if self.is_receiving else self.last_active
 
     @property
     def is_receiving(self) -> bool:
-        """Whether a part of a request has arrived and more of it is to come."""
+        """Whether a part of a request has arrived and the rest is still to come."""
         return self._frame is not None
 
     @property
     def request_begun(self) -> float:
-        """When the request that the connection is receiving began to arrive."""
+        """The time at which the request being received began to arrive; 0 if there is none."""
         return 0.0 if self._frame is None else self._frame.begun
 
     # --- reading
@@ -211,7 +212,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             server.end_iteration_soon()
 
     def _received(self, nbytes: int) -> None:
-        """This many plain bytes are new in the buffer that ``get_buffer`` returned."""
+        """Process ``nbytes`` new decrypted bytes in the buffer that ``get_buffer`` returned."""
         budget = self._budget
         budget.used += nbytes
         if self._frame is None:
@@ -233,7 +234,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._want_capacity(frame, min(frame.size_bytes, 2 * frame.capacity))
 
     def _start_own(self, buffer: bytearray, end: int) -> None:
-        """Like :meth:`_start`, for a separate buffer, which is lent to other requests when it is no longer needed."""
+        """Like :meth:`_start`, for a separate buffer, which other requests may use once it is no longer needed."""
         self._lent = False
         self._start(buffer, end)
         if not self._lent:
@@ -242,7 +243,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._server.spare_buffers.lend(buffer)
 
     def _keep_rest(self, buffer: bytearray, position: int, end: int) -> None:
-        """Keep bytes that could not be started: an incomplete request, or a request that has to wait."""
+        """Keep bytes whose request could not be started: it is incomplete, or it has to wait."""
         left = end - position
         if left < 4:
             self._rest = bytes(buffer[position:end])
@@ -260,9 +261,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _begin_frame(self, begun: memoryview, size: int) -> None:
-        """Begin a request of ``size`` bytes with ``begun``; if the connection has sent a request of this size before,
-        memory for all of it is requested at once.
-        """
+        """Begin to receive a request of ``size`` bytes, of which ``begun`` has arrived; if the connection has sent a
+        request of this size before, memory for the whole request is reserved at once."""
         server = self._server
         frame = self._frame = IncomingFrame(size, len(begun), self.last_active, server.spare_buffers)
         self.progressed = server.loop.time()
@@ -274,7 +274,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     # --- memory
 
     def _want_capacity(self, frame: IncomingFrame, capacity: int) -> None:
-        """Let the frame grow to ``capacity``, now or when there is memory for it; until then reading stops."""
+        """Let the frame grow to ``capacity``, now or when memory has been granted; until then reading stops."""
         more = capacity - frame.capacity
         frame.wanted = capacity
         if self._server.memory.reserve(self, more):
@@ -313,7 +313,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     # --- requests
 
     def _start(self, buffer: bytearray, end: int) -> None:
-        """Start the requests in ``buffer[:end]`` in order, as far as they may start now, and keep the rest."""
+        """Start the requests in ``buffer[:end]``, in order, as far as they may be started now, and keep the rest."""
         server, order, budget = self._server, self._order, self._budget
         broker, authenticator = server.broker, self.session.authenticator
         now_ms = server.iteration_ms or server.now_ms()
@@ -366,7 +366,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._keep_rest(buffer, position, end)
 
     def _may_start(self, api_key: int) -> bool:
-        """Whether the connection allows a request of this API to start now; a Produce may start behind others."""
+        """Whether the connection allows a request of this API to start now; a Produce request may start behind other
+        ones."""
         if self._throttled_until or self._writer is not None:
             return False
         if self._out and (self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE):
@@ -378,8 +379,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return order.only_produce and api_key == PRODUCE
 
     def _yield(self) -> None:
-        """Pause reading and starting requests here until the next iteration, unless all that arrived has been started:
-        then a slow request costs no pause."""
+        """Pause reading and starting requests of this connection until the next iteration, unless all requests that
+        arrived have been started: then a slow request causes no pause."""
         if self._waiting is None and self._frame is None:
             return
         budget = self._budget
@@ -396,7 +397,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.end_iteration_soon()
 
     def resume(self) -> None:
-        """Start the waiting requests that may start now; called at the end of an iteration."""
+        """Start waiting requests that may be started now; called at the end of an iteration."""
         waiting, budget = self._waiting, self._budget
         if (
             waiting is not None
@@ -426,7 +427,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._server.writable[self] = None  # the end of the iteration continues the requests that wait
 
     def throttle(self, wait_ms: int) -> None:
-        """Start no request for a while; of the bytes that arrive meanwhile, only the first are read."""
+        """Start no request for ``wait_ms``; of the bytes that arrive in this time, only the first are read."""
         if self._socket is None:
             return  # the connection has ended: a timer would keep it in memory
         until = self._server.loop.time() + wait_ms / 1000
@@ -442,7 +443,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def read_no_more(self) -> None:
-        """The server stops: start no more requests; those under way may finish while the stop waits."""
+        """Called when the server stops: start no more requests; requests in progress may finish while the stop waits
+        for them."""
         if self._transport is not None and not self._closing:
             self._transport.pause_reading()
 
@@ -459,7 +461,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._server.end_iteration_soon()
 
     def _may_read(self) -> bool:
-        """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""
+        """Whether to read more: no request waits, memory is granted, and the server is not stopping."""
         if self._waiting is not None or self._budget.is_over or self._closing or self.silent:
             return False
         return not self._server.is_stopping and (self._frame is None or self._frame.filled < self._frame.capacity)

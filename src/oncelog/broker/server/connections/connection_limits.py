@@ -1,10 +1,11 @@
 """Limits on the number of connections per address, and on connections per second (KIP-308, KIP-402, KIP-612).
 
-Checked by the server for every new connection. Settings are read each time, so AlterConfigs takes effect. A connection
-above ``max.connection.creation.rate``, the broker's or its listener's own, or above its address's quota
-``connection_creation_rate``, is accepted and waits, for as long as clients usually wait: one that would wait longer is
-closed and not counted, so that a peer that opens very many delays others no longer than that. One above its listener's
-``max.connections`` or above ``max.connections.per.ip`` is closed too.
+Checked by the server for every new connection. The settings are read each time, so that changes by AlterConfigs take
+effect. A connection above ``max.connection.creation.rate``, the broker's or its listener's own, or above its address's
+quota ``connection_creation_rate``, is accepted but has to wait, at most as long as clients usually do: a connection
+that would have to wait longer is closed and not counted, so that a peer that opens very many connections delays others
+no longer than that. A connection above its listener's ``max.connections`` or above ``max.connections.per.ip`` is
+closed, too.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from oncelog.settings.config import BrokerConfig
 
 RATE_WINDOW_MS = 1000
-"""The burst: the connections of one second may arrive at once."""
+"""The burst in ms: the connections allowed in one second may all arrive at once."""
 LONGEST_WAIT_MS = 30_000
-"""``request.timeout.ms`` of clients, by default."""
+"""The longest wait in ms: the default of ``request.timeout.ms`` in clients."""
 CONNECTION_CREATION_RATE = "connection_creation_rate"
 _EVERYBODY = ""
 MAX_CONNECTIONS, CREATION_RATE = "max.connections", "max.connection.creation.rate"
@@ -38,7 +39,7 @@ _OWN = re.compile(
 class ConnectionLimits:
     """Counts a node's connections, by address.
 
-    :param node_id: the node, if the broker has several.
+    :param node_id: the node, if the broker has several nodes.
     """
 
     def __init__(self, broker: Broker, node_id: int | None = None) -> None:
@@ -59,7 +60,7 @@ class ConnectionLimits:
         return self._broker.nodes.config_of(self._node_id)
 
     def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
-        """Why another connection of ``host`` to ``listener`` is refused; None if it is accepted."""
+        """The reason for which another connection of ``host`` to ``listener`` is refused; None if it is accepted."""
         self._read()
         if self._count >= self._config.max_connections:
             return "the broker serves as many connections as max.connections allows"
@@ -89,7 +90,7 @@ class ConnectionLimits:
                 del counted[name]
 
     def _own_limit(self, listener: str, name: str) -> int:
-        """A limit set by ``listener.name.NAME``; practically unlimited if it is not set."""
+        """A limit set by ``listener.name.NAME``; a very large number if it is not set."""
         self._read()
         return self._own.get((listener, name), MAX_INT)
 
@@ -105,7 +106,7 @@ class ConnectionLimits:
                     self._own[found["listener"].upper(), found["name"]] = int(text)
 
     def wait_ms(self, host: str, listener: str, now_ms: int) -> int:
-        """How long a new connection of ``host`` to ``listener`` waits before it is served."""
+        """The time in ms for which a new connection of ``host`` to ``listener`` waits before it is served."""
         waits = [
             buckets.use(owner, 1, rate if rate > 0 else 1 / 3600, RATE_WINDOW_MS, now_ms)
             for buckets, owner, rate in self._in_force(host, listener)
@@ -113,7 +114,7 @@ class ConnectionLimits:
         return max(waits, default=0)
 
     def _in_force(self, host: str, listener: str) -> list[tuple[Buckets[str], str, float]]:
-        """The rates that apply to a connection, each with the owner that shares it."""
+        """The rates that apply to a connection, each with the buckets and the owner against which it counts."""
         address = self._rate_of(host)
         rates = [
             (self._shared, _EVERYBODY, self._config.max_connection_creation_rate),
@@ -123,7 +124,7 @@ class ConnectionLimits:
         return [(buckets, owner, rate) for buckets, owner, rate in rates if rate < MAX_INT]
 
     def _rate_of(self, host: str) -> float | None:
-        """The quota of an address, or that for all addresses."""
+        """The quota of an address, or the default for all addresses; None without a quota."""
         metadata = self._broker.metadata
         if metadata.changes != self._quotas_of:
             self._quotas_of = metadata.changes

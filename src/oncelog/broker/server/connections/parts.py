@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from oncelog.broker.server.connections.spare_buffers import SpareBuffers
 
 FIRST_FRAME_BYTES = 16 * 1024
-"""Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
+"""The size in bytes of the first buffer for a request that does not fit into the shared buffer; a full buffer is
+replaced by one twice as large."""
 PARTS_OF_A_REQUEST = 64
-"""A request of which fewer bytes than this have arrived for a while is considered stalled."""
+"""A request makes progress when another one of this many parts of it has arrived; a request without progress for a
+while is considered stalled."""
 PRODUCE = 0
 
 
 class IncomingFrame:
-    """A request that does not fit into the buffer that all connections share, as it arrives.
+    """A request being received that does not fit into the buffer that all connections share.
 
     :ivar size_bytes: size of the whole request.
-    :ivar capacity: for how many of its bytes memory was granted; ``wanted``: for how many it was requested.
-    :ivar begun: when it began to arrive.
+    :ivar capacity: the number of bytes for which memory was granted; ``wanted``: the number for which it was requested.
+    :ivar begun: when the request began to arrive.
     """
 
     __slots__ = ("_buffer", "_mark", "_spare", "begun", "capacity", "filled", "size_bytes", "wanted")
@@ -40,7 +42,7 @@ class IncomingFrame:
         self.note_progress()
 
     def begin(self, begun: memoryview) -> None:
-        """Take over the bytes that have arrived, once the memory for more is counted."""
+        """Take over the bytes that have already arrived, once memory for more is counted."""
         if len(begun) < FIRST_FRAME_BYTES:  # only few bytes: the buffer is allocated when more arrive
             self._buffer = bytearray(begun)
         else:
@@ -48,16 +50,14 @@ class IncomingFrame:
             self._buffer[: len(begun)] = begun
 
     def room(self) -> memoryview:
-        """Where the next bytes go."""
+        """The part of the buffer into which the next bytes are received."""
         if len(self._buffer) < self.capacity:
             begun, self._buffer = self._buffer, self._spare.take(self.capacity)
             self._buffer[: self.filled] = memoryview(begun)[: self.filled]
         return memoryview(self._buffer)[self.filled : self.capacity]
 
     def received(self, nbytes: int) -> bool:
-        """Count bytes that have arrived in :meth:`room`; returns True if they are progress, which single bytes are
-        not.
-        """
+        """Count bytes received into :meth:`room`; returns True if they are progress, which single bytes are not."""
         self.filled += nbytes
         if self.filled < self._mark:
             return False
@@ -76,14 +76,15 @@ class IncomingFrame:
         return self.filled == self.capacity
 
     def take(self) -> bytearray:
-        """The buffer with the complete request."""
+        """The buffer, which contains the complete request."""
         return self._buffer
 
 
 class Budget:
-    """The budget that a connection has used in an iteration, and whether it waits for the next iteration.
+    """The part of its budget that a connection has used in an iteration, and whether the connection waits for the next
+    iteration.
 
-    :ivar used: in bytes: the bytes sent to it, plus a cost for each request.
+    :ivar used: the sum of the bytes sent to the connection and a cost in bytes for each request.
     """
 
     __slots__ = ("is_over", "used")
@@ -94,11 +95,12 @@ class Budget:
 
 
 class AnswerOrder:
-    """The requests that have been started and not answered: each has a slot, and answers go out in their order.
+    """The requests that have been started but not answered: each has a slot, and answers are sent in the order of
+    slots.
 
-    :ivar next_slot: of the next request; ``next_reply``: of the next answer.
-    :ivar replies: answers that are ready before their turn.
-    :ivar only_produce: whether all requests under way are Produce requests, behind which another one may start.
+    :ivar next_slot: the slot of the next request; ``next_reply``: the slot of the next answer. :ivar replies: answers
+        that are ready before earlier ones. :ivar only_produce: whether all requests in progress are Produce requests,
+        behind which another one may start.
     """
 
     __slots__ = ("next_reply", "next_slot", "only_produce", "replies")
@@ -110,5 +112,5 @@ class AnswerOrder:
 
 
 def is_produce(buffer: bytearray, position: int) -> bool:
-    """Whether the request whose size is at ``position`` is a Produce."""
+    """Whether the request whose size field is at ``position`` is a Produce request."""
     return len(buffer) >= position + 6 and buffer[position + 4] == 0 and buffer[position + 5] == PRODUCE

@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SEND_AT_ONCE = 64
-"""Buffers passed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+"""The number of buffers passed to one ``sendmsg``, far below the kernel's IOV_MAX."""
 OUT_AT_ONCE_BYTES = 64 * 1024
-"""If this much waits to be sent, the next request waits too."""
+"""If at least this many bytes wait to be sent, the connection's next request waits, too."""
 COPIED_BYTES = 16 * 1024
-"""Up to this size, data is copied instead of sent from several places: a range of a file is read and sent with the
-bytes around it, because three system calls cost more than a copy."""
+"""Up to this size in bytes, a range of a file is read and sent together with the bytes around it, because three system
+calls cost more than a copy."""
 LARGE_ANSWER_BYTES = 4096
 ANSWER_PRICE = 4
-"""Cost per byte of a large answer: long lists consist of small fields, and a short request is enough to ask for
-them."""
+"""The cost per byte of a large answer: long lists consist of small fields, and a short request can ask for them."""
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
 """Whether several buffers can be sent in one call. Linux has this and ``MSG_MORE``, macOS only this, Windows
@@ -45,7 +44,7 @@ neither.
 
 
 class UnreadableFile(StorageError):
-    """The disk cannot read ``part`` of an answer."""
+    """The disk cannot read ``part``, a range of a file in an answer."""
 
     def __init__(self, part: FileSlice, reason: str) -> None:
         super().__init__(reason)
@@ -64,7 +63,7 @@ class SendingHost(Protocol):
 
 
 class Sending:
-    """The answers that a connection has to send: long ones use up its budget."""
+    """Sends the answers of a connection in order; long answers use up its budget."""
 
     __slots__ = (
         "_budget",
@@ -98,14 +97,14 @@ class Sending:
         self._out_bytes = 0
         self._out_counted = 0
         self.kept_since = 0.0
-        """Since when the peer has left unread answers whose memory is counted."""
+        """The time since which the peer has not read answers whose memory is counted."""
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
-        """Whether the connection's node is partitioned from the network: then nothing is read or sent."""
+        """Whether the connection's node is partitioned from the network, so that nothing is read or sent."""
 
     def resume(self) -> None:
-        """Continue with requests that waited until answers were sent."""
+        """Continue with requests that waited for answers to be sent."""
         raise NotImplementedError
 
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
@@ -130,7 +129,7 @@ class Sending:
         self._server.writable[self] = None  # the answers are sent at the end of this iteration
 
     def write(self) -> None:
-        """Send the answers that are ready; while the socket is full, the loop calls this again."""
+        """Send the answers that are ready; if the socket is full, the event loop calls this again."""
         if self._socket is None or self.silent:
             self._disarm_writer()
             return
@@ -162,7 +161,7 @@ class Sending:
             self.resume()
 
     def _send(self) -> bool:
-        """Send; returns True when everything has been sent."""
+        """Send as much as the socket takes; returns True when everything has been sent."""
         out, target = self._out, self._socket
         while out and target is not None:
             first = out[0]
@@ -225,9 +224,8 @@ class Sending:
         return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
-        """Send a part; returns True when it has been sent, or was read into bytes to be sent next; False if the socket
-        is full, as an incomplete write shows: another call would only be refused.
-        """
+        """Send a range of a file. Returns True when it has been sent, or was read into bytes to be sent next; False if
+        the socket is full, as an incomplete write shows: another call would only be refused."""
         try:
             sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
         except (BlockingIOError, ConnectionError):
@@ -247,12 +245,13 @@ class Sending:
         return False
 
     def descriptors(self) -> list[int]:
-        """The descriptors of its socket and of the watched duplicate, for a forked child."""
+        """The descriptors of the connection's socket and of the duplicate that is watched, for a forked child
+        process."""
         return [sock.fileno() for sock in (self._socket, self._writer) if sock is not None]
 
     def _arm_writer(self) -> bool:
-        """Watch for the socket to become writable; False: there is no descriptor for that, and the connection is
-        closed."""
+        """Watch for the socket to become writable; returns False if no descriptor is free for that, in which case the
+        connection is closed."""
         if self._writer is None and self._socket is not None:
             try:
                 # a duplicate, because asyncio lets only the transport watch its own descriptor
@@ -277,11 +276,11 @@ class Sending:
 
     @property
     def kept_bytes(self) -> int:
-        """The estimated memory of its long answers that the peer has yet to receive."""
+        """The estimated memory in bytes of long answers that the peer has not received yet."""
         return self._out_counted
 
     def _keep(self, size_bytes: int) -> None:
-        """Count bytes waiting for the peer, in addition to requests."""
+        """Count the memory of answers that wait for the peer, in addition to that of requests."""
         if not self._out_counted:
             self.kept_since = self._server.loop.time()
         more, self._out_counted = size_bytes - self._out_counted, size_bytes

@@ -1,9 +1,9 @@
 """A client connection over TLS: ``Connection`` with encryption between its buffers and the socket.
 
 The event loop fills one buffer that all connections of a server share, because it is emptied before the loop continues.
-The socket is read again only when everything received so far has been decrypted, so its end is never seen too early.
-Outgoing data is encrypted chunk by chunk, as the socket takes it. Ranges of files are read and encrypted here;
-``sendfile`` is only for plain listeners.
+The socket is read again only when everything received so far has been decrypted, so that the end of the connection is
+never seen too early. Outgoing data is encrypted in chunks, as fast as the socket takes it. Ranges of files are read and
+encrypted here; ``sendfile`` is only for plain listeners.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 MAX_UNASKED_BYTES = 16 * 1024
-"""Limit on TLS's own messages (such as refusals to renegotiate) to a peer that does not read: it could cause any number
-of them."""
+"""Limit in bytes on TLS's own messages (such as refusals to renegotiate) to a peer that does not read: the peer could
+cause any number of them."""
 
 
 class TlsConnection(Connection):
     """The server's side of one encrypted socket.
 
-    :param buffer: where the loop puts incoming bytes; shared.
+    :param buffer: the buffer for incoming bytes, shared by all connections.
     :param mapper: derives the principal from the client's certificate; None if the login determines it.
     """
 
@@ -74,7 +74,7 @@ class TlsConnection(Connection):
         self._server.end_iteration_soon()
 
     def _handshake(self) -> bool:
-        """Continue the handshake; returns True once the peer is identified."""
+        """Continue the TLS handshake; returns True once the peer is identified."""
         if not self._tls.handshake():
             return False
         certificate = self._tls.peer_certificate()
@@ -93,7 +93,8 @@ class TlsConnection(Connection):
         return True
 
     def _read_on(self) -> None:
-        """Decrypt what arrived before memory was granted, or during other callbacks; only then read the socket."""
+        """Decrypt bytes that arrived before memory was granted, or during other callbacks; only then read the socket
+        again."""
         self._server.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
@@ -132,7 +133,7 @@ class TlsConnection(Connection):
         return True
 
     def _encrypt(self) -> bool:
-        """Prepare the next chunk for sending; False if there is none."""
+        """Encrypt the next chunk to be sent; returns False if there is none."""
         if self._out:
             self._tls.encrypt(self._next_piece())
         elif self._closing and not self._ended:

@@ -4,8 +4,8 @@
 Java's ``FileLock`` and ``lockf`` use the same kind of operating system lock (``LogManager.lockLogDirs``).
 
 Invariants
-- The system drops a process's lock as soon as that process closes any descriptor of the file. A second broker of the
-  same process is therefore refused before it opens the file.
+- The operating system releases a process's lock as soon as the process closes any descriptor of the file. A second
+  broker of the same process is therefore refused before it opens the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _changing = threading.Lock()
 
 
 class FolderLock:
-    """A folder that is locked until :meth:`release`, or until the process ends.
+    """A lock on a data folder that lasts until :meth:`release`, or until the process ends.
 
     :raises ConfigError: another broker has locked it, or its lock file cannot be used.
     """
@@ -63,7 +63,7 @@ def _in_use(folder: str | os.PathLike[str]) -> ConfigError:
 
 
 def _after_fork() -> None:
-    """The folders are locked by the parent; its locks are not inherited."""
+    """Called in a forked child: the parent's brokers have the locks, which a child does not inherit."""
     global _changing
     _changing = threading.Lock()
     _held.clear()

@@ -1,7 +1,7 @@
-"""Files in memory: ``ports.Disk`` for a broker that keeps nothing, and for tests.
+"""Files in memory: ``ports.Disk`` for a broker that stores nothing, and for tests.
 
 Called by the broker's cores through the port. It behaves like :class:`oncelog.broker.server.disk.os_disk.OsDisk`,
-except for ``sync``, which has nothing to do, and that a removed file's bytes stay readable through an open handle.
+except that ``sync`` does nothing, and that the bytes of a removed file stay readable through an open handle.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class MemoryFile:
             self._data += bytes(size - len(self._data))
 
     def sync(self) -> None:
-        """Does nothing: memory is all the storage there is."""
+        """Do nothing: files in memory have no stable storage."""
 
     def complete(self) -> None:
-        """Does nothing: no space was reserved."""
+        """Do nothing: no space was reserved."""
 
     def close(self) -> None:
-        """Does nothing: there is nothing to release."""
+        """Do nothing: there is no descriptor to close."""
 
 
 class MemoryDisk:
-    """``ports.Disk`` in memory."""
+    """Implements ``ports.Disk`` in memory."""
 
     def __init__(self) -> None:
         self._files: dict[str, bytearray] = {}
@@ -139,7 +139,7 @@ class MemoryDisk:
         return [name for name in tuple(self._files) if name.startswith(f"{folder}/")]
 
     def sync_folder(self, path: str) -> None:
-        """Does nothing: memory is all the storage there is."""
+        """Do nothing: files in memory have no stable storage."""
 
     def space(self) -> tuple[int, int] | None:
         return None
@@ -149,7 +149,7 @@ class MemoryDisk:
 
 
 def outcome(work: Callable[[], None]) -> StorageError | None:
-    """Do the work; returns the error if the disk fails."""
+    """Call ``work``; returns the error if the disk failed, else None."""
     try:
         work()
     except StorageError as error:

@@ -1,12 +1,12 @@
 """Files below one data folder on the operating system's disk: ``ports.Disk`` for a broker that keeps its data.
 
-Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
-may run on any other, and so may everything on files that only that other thread uses (compaction). Descriptors are
+Called by the broker's cores through the port. One thread (the event loop's) appends, renames and removes; ``File.sync``
+may run on any thread, and so may all operations on files that only one other thread uses (compaction). Descriptors are
 opened when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed
-first, and if all have some, the oldest is synced and closed. Who removes or replaces a file closes it, so that its disk
-space is free at once, or when the last call that uses the descriptor ends; it cannot be read any more, as in Apache
-Kafka. Every failure is a ``StorageError`` that names the file and the cause: an ``OutOfDescriptors`` if only
-descriptors are lacking, a ``NoSpace`` if the disk is full.
+first, and if all have unsynced data, the oldest is synced and closed. Removing or replacing a file also closes it, so
+that its disk space is free at once, or when the last call that uses the descriptor ends; the file cannot be read any
+more, as in Apache Kafka. Every failure is a ``StorageError`` that names the file and the cause: ``OutOfDescriptors`` if
+only a descriptor is missing, ``NoSpace`` if the disk is full.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ except ImportError:  # Windows has no fcntl; other functions used below are also
 DEFAULT_MAX_DESCRIPTORS = 512
 _IOV_MAX = 1024
 _SYNC_THREADS = 16
-"""How many syncs may wait for the disk at once; a file system commits such syncs together."""
+"""The number of syncs that may wait for the disk at once; a file system commits such syncs together."""
 _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
-"""Errors of file systems that do not support F_FULLFSYNC, mostly network ones."""
+"""Errors from file systems that do not support F_FULLFSYNC, mostly network file systems."""
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""The disk, the user's quota or the process's file size limit is exhausted."""
+"""Errors that say that the disk, the user's quota or the process's file size limit is exhausted."""
 
 
 def lacking() -> list[str]:
-    """The functions that a broker with a data folder needs and this operating system lacks; on Windows, nearly all."""
+    """The functions that a broker with a data folder needs but this operating system lacks; on Windows, nearly all."""
     return [f"os.{name}" for name in _NEEDED if not hasattr(os, name)]
 
 
 def sync_call() -> str:
-    """The name of the call that brings a file's bytes to stable storage here."""
+    """The name of the system call that brings a file's bytes to stable storage on this operating system."""
     if hasattr(fcntl, "F_FULLFSYNC"):
         return "F_FULLFSYNC"
     return "fdatasync" if hasattr(os, "fdatasync") else "fsync"
 
 
 def force(descriptor: int) -> None:
-    """Return when the bytes are on stable storage. On macOS only F_FULLFSYNC empties the drive's cache."""
+    """Bring a file's bytes to stable storage before returning. On macOS only F_FULLFSYNC empties the drive's cache."""
     if hasattr(fcntl, "F_FULLFSYNC"):
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -72,10 +72,7 @@ def force(descriptor: int) -> None:
 
 
 def sync_names(folder: str) -> None:
-    """Return when the names in a folder are on stable storage.
-
-    :raises OSError: it cannot be done.
-    """
+    """Bring the names in a folder to stable storage before returning. :raises OSError: this is not possible."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -84,7 +81,8 @@ def sync_names(folder: str) -> None:
 
 
 def _refuse(what: str, path: str, error: OSError, *, writes: bool = False) -> NoReturn:
-    """:param writes: the operation needs disk space, and changes nothing if there is none."""
+    """Raise the ``StorageError`` for a failed operation. :param writes: the operation needs disk space, and has changed
+    nothing if there is none."""
     kind = OutOfDescriptors if error.errno in _NO_DESCRIPTORS else StorageError
     if writes and error.errno in _NO_SPACE:
         kind = NoSpace
@@ -92,7 +90,7 @@ def _refuse(what: str, path: str, error: OSError, *, writes: bool = False) -> No
 
 
 class _Descriptor:
-    """A descriptor that is closed when nothing refers to it any more, so never during a call that uses it."""
+    """A descriptor that is closed when nothing refers to it any more, and so never during a call that uses it."""
 
     __slots__ = ("number",)
 
@@ -104,9 +102,10 @@ class _Descriptor:
 
 
 class OsFile:
-    """A file of an :class:`OsDisk`; made by ``OsDisk.open``.
+    """A file of an :class:`OsDisk`, created by ``OsDisk.open``.
 
-    Each call refers to the descriptor that it uses: another thread closing it meanwhile only drops its own reference.
+    Each call refers to the descriptor that it uses: a thread that closes the file meanwhile only drops its own
+    reference.
     """
 
     __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_removed", "_reserved", "_size", "_unsynced", "path")
@@ -117,16 +116,17 @@ class OsFile:
         self._descriptor: _Descriptor | None = None
         self._size = -1
         self._reserved = 0
-        """Where reserved space ends; 0: unknown, an earlier process may have reserved some."""
+        """The position at which reserved space ends; 0 if it is unknown, because an earlier process may have reserved
+        some."""
         self._unsynced = False
         self._lost: StorageError | None = None
-        """Why data could not be synced before the descriptor was closed; raised by the next sync."""
+        """The error if data could not be synced before the descriptor was closed; raised by the next sync."""
         self._removed = False
         with disk._lock:
             disk._track(self)
 
     def _hold(self) -> _Descriptor:
-        """The descriptor, opened if it is not."""
+        """The file's descriptor, opened if necessary."""
         held = self._descriptor
         return held if held is not None else self._disk._open_descriptor(self)
 
@@ -183,7 +183,7 @@ class OsFile:
         self._size = end
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
-        """Undo a write that failed part-way, and raise StorageError with its cause."""
+        """Undo a write that failed after some bytes, and raise ``StorageError`` with its cause."""
         self._reserved = RESERVED_FROM_BYTES
         try:
             os.ftruncate(held.number, end)
@@ -248,7 +248,7 @@ class OsFile:
 
 
 def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> None:
-    """Write ``data`` at ``position``; its first ``written`` bytes are already there."""
+    """Write ``data`` at ``position``; the first ``written`` bytes of it are already there."""
     view = memoryview(data)
     while written < len(view):
         written += os.pwrite(held.number, view[written:], position + written)
@@ -263,10 +263,10 @@ def _take_oldest(files: weakref.WeakValueDictionary[int, OsFile]) -> OsFile | No
 
 
 class OsDisk:
-    """``ports.Disk`` over the folder ``root``, which must exist.
+    """Implements ``ports.Disk`` in the folder ``root``, which must exist.
 
     :param read_only: open files for reading, so that a folder without write permission can be inspected.
-    :param shared: paths of files to be opened for reading, because they are another folder's, too.
+    :param shared: paths of files to be opened only for reading, because another folder has the same files.
     """
 
     def __init__(
@@ -290,9 +290,9 @@ class OsDisk:
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
         self._kept: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
-        """Files whose descriptors were due to be closed but had unsynced data."""
+        """Files whose descriptors should have been closed but had unsynced data."""
         self._files: dict[str, weakref.WeakSet[OsFile]] = {}
-        """Files by folder."""
+        """The open files by folder."""
         self._temporary = count()
 
     def _full(self, path: str) -> str:
@@ -307,7 +307,7 @@ class OsDisk:
             return self._opens(file, 0)
 
     def _opens(self, file: OsFile, create: int) -> _Descriptor:
-        """Open a descriptor, for which other descriptors may have to be closed.
+        """Open a file's descriptor, after closing other descriptors if necessary.
 
         :param create: 0 or ``O_CREAT``.
         """
@@ -334,9 +334,8 @@ class OsDisk:
         files.add(file)
 
     def _let_go_of_oldest(self) -> bool:
-        """Close the descriptor opened first, preferably of a file without unsynced data; returns False if none is
-        open.
-        """
+        """Close the descriptor that was opened first, preferably that of a file without unsynced data; returns False if
+        none is open."""
         with self._lock:
             while (file := _take_oldest(self._opened)) is not None:
                 if not file._unsynced:
@@ -361,7 +360,7 @@ class OsDisk:
             file._size = -1
 
     def _let_go_of(self, path: str, *, removed: bool) -> None:
-        """Close the files that were removed or replaced at or below a path."""
+        """Close the files at or below a path that were removed or replaced."""
         with self._lock:
             below = self._files.pop(path, None) or self._files.get(path.rpartition("/")[0])
             for file in list(below or ()):
@@ -370,7 +369,7 @@ class OsDisk:
                     self._let_go(file)
 
     def open(self, path: str, *, create: bool = False) -> OsFile:
-        """The file; without ``create`` it is opened only when it is first used."""
+        """The file at ``path``; without ``create`` it is opened only when it is first used."""
         file = OsFile(self, path)
         if create:  # no lock is needed: no other thread has this file, and creating it can take long
             self._opens(file, os.O_CREAT)
@@ -484,7 +483,8 @@ class OsDisk:
 
 
 class ForeignFile:
-    """A file that other code in this process writes (the metadata store's log), kept open only to sync it."""
+    """A file that other code in this process writes (the metadata store's write-ahead log), kept open only to sync
+    it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -494,7 +494,7 @@ class ForeignFile:
             _refuse("open", path, error)
 
     def sync(self) -> None:
-        """Return when its contents are on stable storage; on any thread."""
+        """Bring the file's contents to stable storage before returning; may be called on any thread."""
         try:
             force(self._number)
         except OSError as error:

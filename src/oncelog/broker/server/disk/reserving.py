@@ -1,8 +1,8 @@
-"""Reserves disk space behind the end of a growing log. Called only by ``os_disk``.
+"""Reserves disk space after the end of a growing log file. Called only by ``os_disk``.
 
 If a file system has to allocate space when it writes out appended data (ext4's delayed allocation), it delays the next
-appends to the file by milliseconds. Space that was allocated before avoids that. A file keeps its size, reserved space
-cannot be read, and space reserved by a killed broker is released by the next one, or used.
+appends to the file by milliseconds. Space that was reserved before avoids that. The file's size does not change,
+reserved space cannot be read, and the next broker releases or uses the space that a killed one has reserved.
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ from contextlib import suppress
 from functools import cache
 
 RESERVED_FROM_BYTES = 4 * 1024 * 1024
-"""Shorter logs are left alone: most never reach this size, and there may be thousands."""
+"""The size in bytes from which on space is reserved for a log: most logs never reach it, and there may be thousands."""
 _MIN_RESERVED_BYTES, _MAX_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
-"""Large steps, because reserving waits for a sync of the file itself."""
+"""The least and the most that is reserved at once, in bytes: much, because reserving waits for a sync of the file
+itself."""
 _PART_RESERVED = 4
-"""Reserve this fraction of a file's size, between minimum and maximum."""
+"""The fraction of a file's size that is reserved (one part in 4), between minimum and maximum."""
 _LEFT_FREE_BYTES = 2 * 1024 * 1024 * 1024
 _PART_LEFT_FREE = 10
-"""With less free space, in bytes or as a fraction of the file system, nothing is reserved."""
+"""If less space is free than this, in bytes or as a fraction of the file system (one part in 10), nothing is
+reserved."""
 _KEEP_SIZE = 1
-"""FALLOC_FL_KEEP_SIZE of ``linux/falloc.h``; Python's ``os.posix_fallocate`` would make the file longer."""
+"""FALLOC_FL_KEEP_SIZE from ``linux/falloc.h``; Python's ``os.posix_fallocate`` would make the file longer."""
 
 
 @cache
 def _fallocate() -> Callable[[int, int, int, int], int] | None:
-    """Linux's own call, looked up for the first long log; None on other systems, and in a Python without libffi.
+    """Linux's ``fallocate``, looked up for the first long log; None on other systems, and in a Python without libffi.
 
-    :raises OSError: it cannot be looked up: no descriptor is left, or Python was linked statically.
+    :raises OSError: the function cannot be looked up, because no descriptor is free or Python was linked statically.
     """
     if not hasattr(os, "posix_fallocate"):
         return None
@@ -45,7 +47,8 @@ def _fallocate() -> Callable[[int, int, int, int], int] | None:
 
 
 def reserve(descriptor: int, position: int, end: int) -> int:
-    """Reserve space for appends at ``position``, up to ``end`` and some way beyond; returns how far.
+    """Reserve space for appends at ``position``, up to ``end`` and beyond; returns the position up to which space is
+    reserved.
 
     This is not a guarantee: if the disk has no space to spare, or does not support the call, appends allocate as usual.
     """
@@ -69,7 +72,7 @@ def _has_room(descriptor: int) -> bool:
 
 
 def give_back(descriptor: int) -> None:
-    """Release the reserved space.
+    """Release the space reserved after the end of a file.
 
     :raises OSError: as ``os.ftruncate``.
     """

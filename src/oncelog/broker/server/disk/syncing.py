@@ -1,9 +1,9 @@
 """Decides when syncs of the log begin and on which threads; ``broker.core.storage`` decides what to sync. Called by
 ``server``.
 
-Only one round runs at a time, and what is appended meanwhile waits for the next one, which covers all of it (group
-commit). If a commit waits for it, a round's files are divided among several threads: a file system combines syncs that
-wait together into one commit of its own.
+Only one round of syncs runs at a time; records appended meanwhile wait for the next round, which covers all of them
+(group commit). If commits wait for a round, its files are divided among several threads: a file system combines syncs
+that wait together into one commit of its own.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from oncelog.broker.metrics.shell import ShellCounts
 
 QUICK_SYNC_S = 0.001
-"""While small syncs take less than this on average, they run on the loop's thread: a switch to another thread and back
-costs more, and producers wait for the sync in any case."""
+"""While small syncs take less than this many seconds on average, they run on the loop's thread: a switch to another
+thread and back costs more, and producers wait for the sync in any case."""
 SYNCS_AT_ONCE = 10
-"""Threads of a round under the flush policy ``commit``. With transactions, which touch many of the coordinators'
-partitions, 4 gave 2.2 times and 10 gave 3.6 times the rate of one; with four partitions 4 are enough."""
+"""The number of threads in a round under the flush policy ``commit``. With transactions, which write to many of the
+coordinators' partitions, 4 threads gave 2.2 times and 10 gave 3.6 times the rate of one; for four partitions 4 threads
+are enough."""
 
 
 class SyncingHost(Protocol):
@@ -47,7 +48,7 @@ class SyncingHost(Protocol):
 
 
 class _Round:
-    """One job divided among several threads."""
+    """One round of syncs: a job divided among several threads."""
 
     def __init__(self, job: FlushJob, parts: int) -> None:
         self.job = job
@@ -57,7 +58,7 @@ class _Round:
         self._lock = Lock()
 
     def is_over(self, failures: dict[TopicPartition, StorageError]) -> bool:
-        """Record a finished part; returns whether it was the last one."""
+        """Record a finished part of the round; returns whether it was the last part."""
         with self._lock:
             self.failures.update(failures)
             self._missing -= 1
@@ -65,7 +66,7 @@ class _Round:
 
 
 class Syncing:
-    """The syncs of one server; each of its ``workers`` does a part of a round."""
+    """Makes the syncs of one server; each of its ``workers`` does a part of a round."""
 
     def __init__(self, server: SyncingHost, workers: Sequence[Worker]) -> None:
         self._server = server
@@ -76,11 +77,11 @@ class Syncing:
 
     @property
     def under_way(self) -> bool:
-        """Whether a round is running whose end will be reported."""
+        """Whether a round is in progress whose end will be reported."""
         return self._under_way and all(worker.alive for worker in self._workers)
 
     def iteration_ends(self) -> None:
-        """Start a round if answers wait for a sync, or one is due."""
+        """Start a round soon if answers wait for a sync, or one is due."""
         if not self._under_way and not self._scheduled:
             # Begins after this iteration of the loop, so that data that other connections have sent shares the sync.
             self._scheduled = True
@@ -109,7 +110,7 @@ class Syncing:
             worker.submit(partial(self._sync, begun, part))
 
     def _sync(self, begun: _Round, part: FlushJob) -> None:
-        """Sync a part of a round's files; runs on a worker's thread."""
+        """Sync one part of a round's files; runs on a worker's thread."""
         if begun.is_over(part.sync()):
             seconds = real_time.perf_counter() - begun.begun
             self._server.loop.call_soon_threadsafe(self._done, begun.job, begun.failures, seconds)

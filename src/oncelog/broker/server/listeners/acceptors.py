@@ -28,16 +28,16 @@ ARRIVAL_BYTES = 256 * 1024
 
 
 def of_logins(settings: Mapping[str, str]) -> dict[str, str]:
-    """A listener's properties that define how clients log in."""
+    """Those properties of a listener that define how clients log in."""
     return {name: text for name, text in settings.items() if name.startswith("sasl.") or ".sasl." in name}
 
 
 class Acceptor:
     """One listener of a broker.
 
-    :param sock: bound, not listening yet.
-    :param settings: of the broker, if only to check them; None for those in force.
-    :raises ConfigError: a setting that the listener needs for TLS or a login is missing or wrong.
+    :param sock: a bound socket that is not listening yet.
+    :param settings: the broker's settings, if they are only to be checked; None for those in force.
+    :raises ConfigError: a setting that the listener needs for TLS or logins is missing or wrong.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Acceptor:
             self._warn_if_open(settings)
 
     def connection(self, server: ConnectionHost, connection_id: int) -> Connection:
-        """The protocol object of an accepted connection."""
+        """The protocol object (in asyncio's sense) for an accepted connection."""
         session = Session(node=self._node, listener=self.listener.name, authenticator=self._authenticator())
         if self._contexts is None:
             return Connection(server, connection_id, session)
@@ -101,7 +101,7 @@ class Acceptor:
         return self._node.node_id
 
     def bind_again(self) -> None:
-        """Replace a closed socket with a new one."""
+        """Replace the closed socket by a new one, bound to the same address."""
         self.sock = socket.socket(self.sock.family, socket.SOCK_STREAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(self._address)
@@ -110,8 +110,8 @@ class Acceptor:
         """Set the kernel's buffer sizes for connections (below 1: the system's default); call before any client
         connects.
 
-        Large requests and answers then pass in chunks that stay in the processor's cache, and other connections run
-        between the chunks.
+        Large requests and answers are then transferred in chunks that stay in the processor's cache, and other
+        connections run between the chunks.
         """
         for option, size_bytes in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
             if size_bytes > 0:
@@ -122,14 +122,14 @@ class Acceptor:
             close()
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """:raises ConfigError: the broker's ``settings`` lack something that this listener needs for TLS or its
-        login."""
+        """Check new settings. :raises ConfigError: the broker's ``settings`` lack a property that this listener needs
+        for TLS or logins."""
         if self._contexts is not None:
             self._contexts.check(self._tls_settings(settings))
         self._changed_login(settings)
 
     def follow(self, settings: Mapping[str, str]) -> None:
-        """Apply the broker's new ``settings`` to logins from now on."""
+        """Apply the broker's new ``settings`` to all later logins."""
         changed = self._changed_login(settings)
         if changed is not None and self._login is not None:
             self._login.become(changed)
@@ -155,7 +155,7 @@ class Acceptor:
         return self._tried if self._tried is not None else {**config.static, **config.dynamic}
 
     def _tls_settings(self, settings: Mapping[str, str] | None = None) -> TlsSettings:
-        """:param settings: of the broker; None for those in force."""
+        """The listener's TLS properties. :param settings: the broker's settings; None for those in force."""
         from oncelog.broker.server.security.tls import TlsSettings
 
         all_of_them = self._of_broker() if settings is None else settings
@@ -169,7 +169,7 @@ class Acceptor:
         return TlsSettings(self.listener.name, found)
 
     def _warn_if_open(self, settings: Mapping[str, str]) -> None:
-        """Warn once if an address that others can reach has no login."""
+        """Warn once if a listener without authentication is reachable from other machines."""
         if self.listener.address.is_loopback or self.listener.protocol.asks_for_login:
             return
         if self._contexts is not None and settings.get("ssl.client.auth", "none").strip() == "required":

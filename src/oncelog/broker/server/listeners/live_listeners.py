@@ -1,9 +1,9 @@
-"""Changes of listeners and logins while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
+"""Changes listeners and logins while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
 
-AlterConfigs checks here before it stores a change, and calls again once it is in force; the loop then opens new
+AlterConfigs has each change checked here before it is stored, and applied once it is in force; the loop then opens new
 listeners, closes removed ones with their connections, and applies settings to logins. Apache Kafka accepts the same
-changes, but there a listener added later is useless for clients, because KRaft does not register it, and a changed
-login needs a restart. Here both take effect.
+changes, but there clients cannot use a listener added later, because KRaft does not register it, and a changed login
+needs a restart. Here both changes take effect.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LiveListeners:
 
     :param given: the listeners that the broker was started with, with their actual ports.
     :param open_acceptor: creates an acceptor with a bound socket.
-    :raises OncelogError: it cannot listen there.
+    :raises OncelogError: by ``open_acceptor``, if it cannot listen there.
     """
 
     def __init__(
@@ -64,7 +64,8 @@ class LiveListeners:
         return self._server.broker
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why ``settings`` cannot be applied to listeners, their TLS and logins; changes nothing."""
+        """The message if ``settings`` cannot be applied to listeners, their TLS and logins, else None; changes
+        nothing."""
         try:
             wanted = self._wanted(settings)
             for listener in wanted:
@@ -87,7 +88,7 @@ class LiveListeners:
         return None
 
     def _needs_no_lookup(self, host: str) -> bool:
-        """Whether the host needs no name lookup, which would block the loop."""
+        """Whether using the host needs no name lookup, which would block the event loop."""
         import ipaddress
 
         try:
@@ -97,7 +98,7 @@ class LiveListeners:
         return True
 
     def follow(self) -> None:
-        """Settings have changed: apply them once the requests that changed them have been answered."""
+        """Called when settings have changed: apply them once the requests that changed them have been answered."""
 
         def soon(_: None) -> None:
             self._server.loop.call_soon(self._follow)
@@ -105,7 +106,7 @@ class LiveListeners:
         self._broker.metadata_sync.settled().then(soon)
 
     def _wanted(self, settings: Mapping[str, str]) -> tuple[Listener, ...]:
-        """The listeners wanted: the property if it was set at run time, else those of the start."""
+        """The listeners wanted: those in the property if it was set at run time, else those of the start."""
         live = settings.get("listeners") != self._started.get("listeners")
         if not live and settings.get(MAP) == self._started.get(MAP):
             return self._given
@@ -146,5 +147,5 @@ class LiveListeners:
 
 
 def _is_same(address: Address, known: Address) -> bool:
-    """Whether two listeners are the same; port 0 means any port, so the current one matches."""
+    """Whether two addresses of a listener are the same; port 0 means any port, and so matches the current one."""
     return address == known or (address.host == known.host and not address.port)

@@ -1,7 +1,7 @@
-"""The broker's time: the wall clock's, compared with the monotonic clock, so that a step is noticed.
+"""The broker's time: that of the wall clock, which is compared with the monotonic clock to notice when it was set.
 
-The server reads it wherever it calls the core. Deadlines are wall-clock times; after the clock has been set,
-``was_set`` is called to move them before the new time is used anywhere.
+The server reads this time whenever it calls the core. Deadlines are wall-clock times; after the wall clock was set,
+``was_set`` is called to move them before the new time is used.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Callable
 from oncelog.runtime import real_time
 
 MIN_STEP_NS = 100_000_000
-"""A step of the clock smaller than this makes no difference to timeouts."""
+"""A step of the wall clock smaller than this, in ns, makes no difference to timeouts and is ignored."""
 MAX_APART_NS = 10_000_000
-"""Both clocks must be read within this time, else they are read again: a delay in between is not a step."""
+"""Both clocks must be read within this time in ns, else they are read again, so that a delay in between is not taken
+for a step."""
 
 
 class WallClock:
-    """:ivar was_set: called with the ms by which the wall clock was set forward (negative: back)."""
+    """Reads the wall clock and notices when it was set.
+
+    :ivar was_set: called with the ms by which the wall clock was set forward (negative: back).
+    """
 
     def __init__(self) -> None:
         self.was_set: list[Callable[[int], None]] = []
@@ -37,7 +41,7 @@ class WallClock:
 
     @staticmethod
     def _now_ahead_ns() -> tuple[int, int]:
-        """How far the wall clock is ahead of the monotonic one, and its time."""
+        """How many ns the wall clock is ahead of the monotonic clock, and the wall clock's time in ns."""
         while True:
             before_ns, wall_ns, after_ns = real_time.monotonic_ns(), real_time.time_ns(), real_time.monotonic_ns()
             if after_ns - before_ns < MAX_APART_NS:

@@ -1,7 +1,7 @@
 """Divides the process's file descriptors: existing partitions have priority over new connections.
 
-Used by ``broker.server.opening``. The soft limit is first raised to the hard one. Windows has no such limit, and no
-broker that keeps its data.
+Used by ``broker.server.opening``. The soft limit is first raised to the hard one. Windows has no such limit; there the
+broker works only in memory.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ except ImportError:
 logger = logging.getLogger(__name__)
 
 RESERVED = 96
-"""Descriptors reserved for the metadata store, the event loop, logs, checkpoints and second descriptors of slow
-peers."""
+"""The number of descriptors reserved for the metadata store, the event loop, logs, checkpoints and second descriptors
+of slow peers."""
 MAX_FOR_FILES = 8192
 FEW = 4096
-"""A lower limit is logged."""
+"""If the limit is lower than this, a warning is logged."""
 
 
 class DescriptorLimits(NamedTuple):
-    """How many descriptors partitions' files may use, and how many connections there may be."""
+    """The number of descriptors for partitions' files, and the maximum number of connections."""
 
     files: int
     connections: int
 
 
 def share_out(limit: int) -> DescriptorLimits:
-    """Half of the unreserved descriptors for each."""
+    """Half of the descriptors that are not reserved for files, the other half for connections."""
     free = max(limit - RESERVED, 32)
     files = min(free // 2, MAX_FOR_FILES)
     return DescriptorLimits(files, free - files)
 
 
 def claim() -> DescriptorLimits | None:
-    """Raise the limit as far as the system allows and divide it; returns None if there is no limit."""
+    """Raise the limit of descriptors as far as the system allows, and divide it; returns None if there is no limit."""
     if not hasattr(resource, "getrlimit"):
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

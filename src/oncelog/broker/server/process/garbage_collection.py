@@ -1,8 +1,9 @@
-"""Tunes the interpreter for a process that is only a broker; an embedded broker shares it with its host and does not.
+"""Tunes the interpreter for a process that runs only a broker; an embedded broker does not, because it shares the
+interpreter with other code.
 
 Objects that live as long as their partition are excluded from repeated garbage collections: a full one takes time
 proportional to the number of objects, about 20 ms with 1,000 partitions, during which no request is served. Besides,
-the switch interval is shorter, so that the loop gets the interpreter back sooner from a computing thread.
+the switch interval is shorter, so that a computing thread gives the interpreter's lock back to the event loop sooner.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ import gc
 import sys
 
 COLLECT_AFTER = 500, 2, 2_400
-"""Python's own are 700, 10 and 10: collections that seldom find anything and delay a request. A collection of 500
-objects takes an eighth of a millisecond; after three of those, a collection of the next older generation takes less
-than half a millisecond.
-"""
+"""The thresholds for ``gc.set_threshold``. Python's own are 700, 10 and 10, with collections that rarely find anything
+and delay a request. A collection of 500 objects takes an eighth of a millisecond; after three of those, a collection of
+the next older generation takes less than half a millisecond."""
 STEP = 50
-"""After this many new partitions objects are frozen again."""
+"""The number of new partitions after which objects are frozen again (``gc.freeze``)."""
 GIVE_WAY_S = 0.0005
-"""After this time a computing thread lets another one run; Python's default is ten times as long."""
+"""The time in seconds after which a computing thread lets another one run; Python's default is ten times as long."""
 
 
 class GarbageCollection:
-    """Follows the number of partitions; ``count`` is called periodically on the loop's thread."""
+    """Adjusts garbage collection to the number of partitions; ``count`` is called periodically on the event loop's
+    thread."""
 
     def __init__(self) -> None:
         self._partitions = 0
@@ -33,9 +34,9 @@ class GarbageCollection:
     def count(self, partitions: int) -> None:
         """Freeze all objects again if partitions were added; unfreeze and collect if half of them are gone.
 
-        Nothing that matters waits for a collection: the parts of a log refer back to it weakly, a failed sync is stored
-        without its frames, and removing a file closes it. So a deleted partition is freed when its last sync or read
-        ends.
+        Important resources do not wait for a collection: the parts of a log have only weak references to it, the error
+        of a failed sync has no traceback, and removing a file closes it. So a deleted partition is freed when its last
+        sync or read ends.
         """
         if partitions >= self._partitions + STEP:
             gc.freeze()

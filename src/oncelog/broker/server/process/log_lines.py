@@ -1,4 +1,4 @@
-"""Log output of the broker's process, on standard error: for people, or one JSON object per line."""
+"""Formats the log output of the broker's process, on standard error: as text, or as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160), 0x2
 
 
 class TextLines(logging.Formatter):
-    """One line for each message, whatever text a client put into it: no line breaks, no terminal control codes."""
+    """One line for each message, whatever text a client has put into it: line breaks and control codes are escaped."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = record.message.translate(CONTROL)
@@ -24,7 +24,8 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """``time`` (UTC), ``level``, ``logger``, ``message``, and ``exception`` if there is one."""
+    """One JSON object for each message: ``time`` (UTC), ``level``, ``logger``, ``message``, and ``exception`` if there
+    is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {

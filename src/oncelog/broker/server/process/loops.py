@@ -1,6 +1,6 @@
 """Chooses the event loop: uvloop if it is installed (extra ``speed``), else asyncio's selector loop.
 
-Windows' default loop, the proactor, does not report when a socket is writable again, which ``connection`` needs.
+Windows' default loop, the proactor, cannot report that a socket is writable again, which connections need.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A new loop that is not set as the current one of any thread."""
+    """A new event loop, which is not set as the current one of any thread."""
     if find_spec("uvloop") is not None:
         import uvloop
 
@@ -22,9 +22,8 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; on Windows the process handles signals, because the loop
-    cannot.
-    """
+    """Call ``stop`` on the event loop for Ctrl-C and SIGTERM; on Windows the process handles these signals, because the
+    loop cannot."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, stop)
@@ -33,7 +32,8 @@ def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object])
 
 
 def on_reload_signal(loop: asyncio.AbstractEventLoop, reload: Callable[[], object]) -> None:
-    """Call ``reload`` on the loop for SIGHUP, which Windows lacks; a signal held back so far is delivered now."""
+    """Call ``reload`` on the event loop for SIGHUP, which Windows does not have; a signal blocked until now is
+    delivered now."""
     if hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, reload)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])

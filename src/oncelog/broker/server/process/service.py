@@ -1,6 +1,7 @@
-"""Notifies a service manager: systemd's ``sd_notify`` protocol, over the socket named by ``NOTIFY_SOCKET``.
+"""Notifies a service manager with systemd's ``sd_notify`` protocol, over the socket named by ``NOTIFY_SOCKET``.
 
-Without that variable nothing is sent. The broker's own loop feeds the watchdog, so a hanging loop triggers it.
+Without that variable nothing is sent. The broker's event loop notifies the watchdog periodically, so that a hanging
+loop triggers the watchdog.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceManager:
-    """Reports the state of the process. If the manager cannot be reached, that is only logged, once."""
+    """Reports the state of the process to the service manager. If the manager cannot be reached, that is logged
+    once."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
@@ -26,7 +28,7 @@ class ServiceManager:
         self._refused = False
 
     def ready(self, status: str, loop: asyncio.AbstractEventLoop) -> None:
-        """The broker serves requests; from now on ``loop`` feeds the watchdog."""
+        """Called when the broker serves requests; from now on ``loop`` notifies the watchdog."""
         self._send(f"READY=1\nSTATUS={status}\nMAINPID={os.getpid()}")
         if self._address and self._feed_s:
             self._feed(loop)
@@ -61,7 +63,7 @@ class ServiceManager:
 
 
 def _feed_s(environment: Mapping[str, str]) -> float:
-    """Half of the watchdog's timeout; 0 if there is no watchdog, or it watches another process."""
+    """Half of the watchdog's timeout in seconds; 0 if there is no watchdog, or it watches another process."""
     microseconds = environment.get("WATCHDOG_USEC", "")
     watched = environment.get("WATCHDOG_PID", str(os.getpid()))
     return int(microseconds) / 2e6 if microseconds.isdecimal() and watched == str(os.getpid()) else 0.0

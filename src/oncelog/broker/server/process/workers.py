@@ -11,7 +11,8 @@ from functools import partial
 
 
 class Worker:
-    """One thread that works in order and reports on the loop's thread; implements ``ports.Background``."""
+    """One thread that does its work in order and reports on the event loop's thread; implements
+    ``ports.Background``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
         self._loop = loop
@@ -48,7 +49,7 @@ class Worker:
                 self._queue.get_nowait()
 
     def stop(self) -> None:
-        """Finish queued work, then end the thread."""
+        """Finish the queued work, then end the thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -61,7 +62,8 @@ class Worker:
 class BackgroundWorker:
     """Work that answers wait for, on a worker's thread. Implements ``ports.Background``.
 
-    :param report: called on the loop's thread with the ``done`` of finished work and its error.
+    :param report: called on the event loop's thread when work has finished, with the work's ``done`` callback and
+        error.
     """
 
     def __init__(
@@ -72,11 +74,11 @@ class BackgroundWorker:
         self.worker = worker
         self._report = report
         self.under_way = 0
-        """Work begun here whose end has not been reported to the core yet."""
+        """The number of pieces of work that have begun and whose end has not been reported to the core."""
 
     @property
     def is_coming(self) -> bool:
-        """Whether work is in progress."""
+        """Whether work is in progress whose end will be reported."""
         return self.under_way > 0 and self.worker.alive
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:

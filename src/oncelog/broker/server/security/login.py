@@ -40,10 +40,10 @@ def login_of(
     """The login of one listener.
 
     :param settings: the properties that apply to the listener.
-    :param closers: collects functions to call when the broker stops.
+    :param closers: a list to which functions are added that must be called when the broker stops.
     :param known: the login that the listener already has at run time; None at start. Keys for tokens are only fetched
         at start, because that may take long.
-    :raises ConfigError: a mechanism that is not supported, or that lacks something it needs.
+    :raises ConfigError: a mechanism is not supported, or a property that it needs is missing.
     """
     names = [name.strip() for name in settings.get("sasl.enabled.mechanisms", "").split(",") if name.strip()]
     unserved = [name for name in names if name not in SERVED_MECHANISMS]

@@ -1,9 +1,9 @@
 """TLS for listeners: contexts from Kafka's ``ssl.*`` properties with PEM files, renewed while the broker runs.
 
 Called by the listeners. Certificates and keys come from files (``ssl.keystore.location``, ``ssl.truststore.location``)
-or from the properties themselves. Changed files are read again for the next connection, checked at most
-once per second; a pair that cannot be used leaves the old one in force and is logged. ``ssl`` requires files, so inline
-keys pass through a file that only this user can read and that is removed at once.
+or from the properties themselves. Changed files are read again for the next connection, checked at most once per
+second; if the new files cannot be used, the old context stays in force and the error is logged. Python's ``ssl``
+requires files, so keys in properties are written to a file that only this user can read and that is removed at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RENEWAL_CHECK_S = 1.0
 _FileStates = tuple[tuple[int, int, int] | None, ...]
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _GIVEN_UP = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
-"""Java accepts these names next to others without using them, and older properties files have them."""
+"""Names that Java accepts next to other versions without using them; older properties files have them."""
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _REFUSALS = {
     "UNSUPPORTED_PROTOCOL": "the client supports none of the versions in ssl.enabled.protocols",
@@ -39,14 +39,14 @@ _REFUSALS = {
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client does not accept this listener's certificate",
     "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not accept this listener's certificate",
 }
-"""Explanations of OpenSSL's reasons."""
+"""Explanations for some of OpenSSL's error reasons."""
 CHUNK_BYTES = 256 * 1024
-"""Maximum of plain bytes encrypted at once, which limits the memory for a slow reader."""
+"""The maximum number of plain bytes encrypted at once, which limits the memory for a slow reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """The ``ssl.*`` properties of one listener. Secrets stay out of ``repr``."""
+    """The ``ssl.*`` properties of one listener; ``repr`` contains no secrets."""
 
     listener: str
     properties: Mapping[str, str]
@@ -58,20 +58,20 @@ class TlsSettings:
         return self.properties.get(name, "")
 
     def files(self) -> tuple[str, ...]:
-        """The files that a context is built from."""
+        """The files from which a context is built."""
         return tuple(filter(None, (self.get(f"ssl.{store}.location") for store in ("keystore", "truststore"))))
 
 
 def refusal(error: ssl.SSLError) -> str:
-    """Why a connection failed: an explanation if there is one, with OpenSSL's own name."""
+    """The reason why a connection failed: OpenSSL's name, with an explanation if there is one."""
     reason = error.reason or "a TLS error"
     return f"{_REFUSALS[reason]} ({reason})" if reason in _REFUSALS else reason
 
 
 def new_context(settings: TlsSettings) -> ssl.SSLContext:
-    """A server's context.
+    """A server's TLS context.
 
-    :raises ConfigError: a store that is not PEM, is missing or unreadable, or whose parts do not match.
+    :raises ConfigError: a store is not PEM, is missing or unreadable, or its parts do not match.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
@@ -112,7 +112,7 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _openssl_name(suite: str) -> str:
-    """OpenSSL's name for ``TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384`` and the like."""
+    """OpenSSL's name of a cipher suite whose standard name has the form ``TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384``."""
     exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")
     cipher = re.sub(r"AES_(128|256)", r"AES\1", cipher).replace("_CBC", "")
     cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305")
@@ -182,10 +182,10 @@ def _private_file(files: ExitStack, text: str) -> str:
 
 
 class TlsContexts:
-    """A listener's context, rebuilt when its settings or files have changed.
+    """A listener's TLS context, rebuilt when its settings or files have changed.
 
-    :param settings: the settings in force.
-    :param clock: seconds, monotonic.
+    :param settings: returns the settings in force.
+    :param clock: returns monotonic seconds.
     """
 
     def __init__(self, settings: Callable[[], TlsSettings], clock: Callable[[], float]) -> None:
@@ -194,12 +194,13 @@ class TlsContexts:
         self._made_from = settings()
         self._states = _file_states(self._made_from)
         self._refused: tuple[TlsSettings, _FileStates] | None = None
-        """Settings and files that could not be used and have already been logged."""
+        """Settings and file states that could not be used, which has already been logged."""
         self._context = new_context(self._made_from)
         self._next_check = clock() + RENEWAL_CHECK_S
 
     def check(self, settings: TlsSettings) -> None:
-        """:raises ConfigError: no context can be built from ``settings``, which differ from those in force."""
+        """Check new settings. :raises ConfigError: no context can be built from ``settings``, which differ from those
+        in force."""
         if settings != self._made_from:
             new_context(settings)
 
@@ -226,7 +227,7 @@ class TlsContexts:
 
 
 def _file_states(settings: TlsSettings) -> _FileStates:
-    """Identifies the state of the files, to notice changes."""
+    """Values that change when one of the files changes."""
     states: list[tuple[int, int, int] | None] = []
     for path in settings.files():
         try:
@@ -239,7 +240,7 @@ def _file_states(settings: TlsSettings) -> _FileStates:
 
 
 class TlsStream:
-    """One connection's TLS state between the socket's bytes and the plain ones; does no I/O."""
+    """The TLS state of one connection: converts between the socket's bytes and the plain bytes; does no I/O."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -248,11 +249,11 @@ class TlsStream:
         self.established = False
 
     def feed(self, data: memoryview) -> None:
-        """Take bytes that came from the socket."""
+        """Pass in bytes that were received from the socket."""
         self._incoming.write(data)
 
     def handshake(self) -> bool:
-        """Continue the handshake; returns True once it is done. Raises ssl.SSLError."""
+        """Continue the handshake; returns True once it is done. Raises ``ssl.SSLError`` if it fails."""
         if not self.established:
             try:
                 self._tls.do_handshake()
@@ -262,7 +263,8 @@ class TlsStream:
         return True
 
     def read_into(self, buffer: memoryview) -> int:
-        """Decrypted bytes, 0 if more input is needed, -1 if the peer has ended."""
+        """Decrypt into ``buffer``; returns the number of bytes, 0 if more input is needed, -1 if the peer has ended the
+        stream."""
         try:
             count: int = self._tls.read(len(buffer), buffer)  # type: ignore[assignment]  # typeshed: bytes
             return count or -1
@@ -275,7 +277,7 @@ class TlsStream:
         self._tls.write(data)
 
     def end(self) -> None:
-        """Tell the peer that nothing more follows."""
+        """End the stream: produce TLS's closing message for the peer."""
         try:
             self._tls.unwrap()
         except ssl.SSLError:
@@ -283,11 +285,11 @@ class TlsStream:
 
     @property
     def outgoing_bytes(self) -> int:
-        """How much waits for :meth:`take_outgoing`."""
+        """The number of encrypted bytes that wait for :meth:`take_outgoing`."""
         return self._outgoing.pending
 
     def take_outgoing(self) -> bytes:
-        """The bytes to be sent."""
+        """The encrypted bytes that are to be sent to the socket."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     def peer_certificate(self) -> bytes | None:

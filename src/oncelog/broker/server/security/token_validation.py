@@ -2,8 +2,9 @@
 
 Created for each listener that offers OAUTHBEARER. Keys from an address are fetched in a thread: before the broker
 serves, then every ``sasl.oauthbearer.jwks.endpoint.refresh.ms``, and soon after a token names an unknown key. While the
-address does not answer, the last keys stay valid. It checks the signature, ``exp``, ``iat``, ``nbf``, and ``iss`` and
-``aud`` if they are set, like Kafka's ``BrokerJwtValidator``; an unsigned token is never valid.
+address does not answer, the last keys stay valid. The validator checks the signature, ``exp``, ``iat``, ``nbf``, and,
+if the properties for them are set, ``iss`` and ``aud``, like Kafka's ``BrokerJwtValidator``; an unsigned token is never
+valid.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ logger = logging.getLogger(__name__)
 
 _PREFIX = "sasl.oauthbearer."
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Allowed signature algorithms of a JWKS key: only asymmetric ones, never ``none``, never a shared secret."""
+"""The signature algorithms allowed for a JWKS key: only asymmetric ones, never ``none`` or a shared secret."""
 FETCH_TIMEOUT_S = 10
 LARGEST_KEY_SET_BYTES = 1024 * 1024
 UNKNOWN_KEY_PAUSE_S = 60.0
-"""Minimum time between two fetches because of unknown keys, so that forged tokens do not flood the address."""
+"""The minimum time in seconds between two fetches because of unknown keys, so that forged tokens do not flood the
+address with requests."""
 
 
 class KeySet:
@@ -59,7 +61,7 @@ class KeySet:
         self._thread.start()
 
     def key(self, key_id: str | None) -> Any:
-        """The key with an id, or the only one if a token names none; None if there is none."""
+        """The key with an id, or the only key if a token names none; None if there is no such key."""
         keys = self._keys
         if key_id is None:
             return next(iter(keys.values())) if len(keys) == 1 else None
@@ -71,7 +73,7 @@ class KeySet:
         return found
 
     def close(self) -> None:
-        """Stop fetching. A running fetch ends by itself: the broker's stop does not wait for the address."""
+        """Stop fetching keys. A fetch in progress ends by itself: the broker's stop does not wait for the address."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -88,7 +90,7 @@ class KeySet:
             self._fetched = real_time.monotonic()
 
     def _wait(self, pause: float) -> bool:
-        """Wait until the next fetch is due; returns False if there is to be none."""
+        """Wait until the next fetch of keys is due; returns False if the key set was closed."""
         with self._changed:
             while not self._closed:
                 soonest = min(pause, UNKNOWN_KEY_PAUSE_S) if self._unknown_asked else pause
@@ -101,7 +103,7 @@ class KeySet:
 
 
 def _fetch(source: str) -> dict[str, Any]:
-    """The keys of a JWKS that may verify signatures. Raises OSError or ValueError."""
+    """Fetch the keys of a JWKS that may verify signatures. Raises ``OSError`` or ``ValueError``."""
     import jwt
 
     if source.startswith("file:"):
@@ -131,7 +133,7 @@ class Validator:
         self._subject = settings.get(f"{_PREFIX}sub.claim.name", "sub")
 
     def __call__(self, token: str, now_ms: int) -> LoggedIn:
-        """The token's principal and expiry; raises InvalidToken."""
+        """The token's principal and expiry; raises ``InvalidToken`` if the token is not valid."""
         claims = self._claims(token)
         expires_ms, issued_ms = (self._time(claims, name) for name in ("exp", "iat"))
         if now_ms - self._skew_ms >= expires_ms:
@@ -185,7 +187,8 @@ class Validator:
 def validator_of(
     listener: str, settings: Mapping[str, str], closers: list[Callable[[], None]]
 ) -> Callable[[str, int], LoggedIn]:
-    """The validator for one listener's tokens; adds what must be closed with the broker to ``closers``."""
+    """The validator for one listener's tokens; functions that must be called when the broker stops are added to
+    ``closers``."""
     source = settings.get(f"{_PREFIX}jwks.endpoint.url")
     if not source:
         raise ConfigError(

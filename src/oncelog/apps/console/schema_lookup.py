@@ -77,7 +77,7 @@ class RegistryReader:
         known = self._known.get(named)
         if known is None:
             what = f"id {named}" if isinstance(named, int) else f"GUID {named}"
-            raise SchemaError(f"its schema, {what}, has not been fetched: open the record's own page")
+            raise SchemaError(f"the schema, {what}, has not been fetched: open the record's own page")
         if known.codec is None:
             raise SchemaError(known.label)
         read, _ = known.codec.decode_json(prefixed(data, header, lambda _: known.schema_id))

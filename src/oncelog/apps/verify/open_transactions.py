@@ -44,7 +44,7 @@ def judge_at_rest(
             limit = f"the limit is {expected.transaction_limit_ms} ms"
             _add(report, "hanging-transaction", one, f"open for {open_ms} ms, {limit}")
         elif outcomes.has_later(one.producer_id, one.producer_epoch):
-            _add(report, "hanging-transaction", one, "its producer has ended later transactions")
+            _add(report, "hanging-transaction", one, "the transaction's producer has ended later transactions")
         else:
             _add(report, "open-transaction", one, f"open for {max(0, open_ms)} ms")
 

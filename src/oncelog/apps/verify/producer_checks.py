@@ -160,7 +160,7 @@ class ProducerChecks:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
             self._check_first(header)
         elif self._may_be_forgotten(producer, header) and not self._continues(producer, header):
-            self._add("producer-expired", header, f"its last batch was at offset {producer.last_offset}")
+            self._add("producer-expired", header, f"the producer's last batch was at offset {producer.last_offset}")
             producer.begin_epoch(header.producer_epoch)
         else:
             self._check_epoch(producer, header)
@@ -185,12 +185,14 @@ class ProducerChecks:
     def _check_first(self, header: BatchHeader) -> None:
         begins_whole = self._expected.log_start == 0 and self._batches.gap_to < 0 and not self._expected.compacted
         if self._has_sequences and header.base_sequence > 0 and begins_whole:
-            self._add("producer-continues", header, f"its first batch here has sequence {header.base_sequence}")
+            self._add(
+                "producer-continues", header, f"the producer's first batch here has sequence {header.base_sequence}"
+            )
         self._check_has_sequence(header)
 
     def _check_has_sequence(self, header: BatchHeader) -> None:
         if self._has_sequences and header.base_sequence < 0:
-            self._add("sequence-missing", header, f"its sequence is {header.base_sequence}")
+            self._add("sequence-missing", header, f"the batch has sequence {header.base_sequence}")
 
     def _may_be_forgotten(self, producer: _Producer, header: BatchHeader) -> bool:
         """Whether a broker may have expired the producer's state, judged by the timestamps of the producer and of the
@@ -215,7 +217,9 @@ class ProducerChecks:
             self._check_has_sequence(header)
         elif header.producer_epoch > producer.epoch:
             if header.base_sequence:
-                self._missing(producer, header, "sequence-start", f"it begins with sequence {header.base_sequence}")
+                self._missing(
+                    producer, header, "sequence-start", f"the new epoch begins with sequence {header.base_sequence}"
+                )
         elif header.producer_epoch == producer.epoch:
             self._compare(producer, header)
 

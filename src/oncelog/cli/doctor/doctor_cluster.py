@@ -248,7 +248,7 @@ def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
             yield warn(
                 "transactions",
                 f"{one.transactional_id!r} has been {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
-                "oncelog transactions describe shows it; its producer ends it, or its timeout does",
+                "oncelog transactions describe shows it; its producer or its timeout will end it",
             )
     for name, producer in hanging[:MAX_NAMED]:
         yield bad(
@@ -275,8 +275,9 @@ def _long_open(admin: Admin, partitions: Sequence[TopicPartition], now_ms: int) 
             "transactions",
             f"{name} has a transaction of producer {producer.producer_id} from {producer.transaction_start_offset} on "
             f"in which nothing was written for {age_s:.0f} s: read_committed readers wait there",
-            "its producer ends it, or its timeout does; if neither has, it hangs: oncelog transactions abort --force "
-            f"--topic {name.topic} --partition {name.partition} --start-offset {producer.transaction_start_offset}",
+            "its producer or its timeout should end it; if neither has, the transaction hangs: oncelog transactions "
+            f"abort --force --topic {name.topic} --partition {name.partition} "
+            f"--start-offset {producer.transaction_start_offset}",
         )
 
 
@@ -298,8 +299,8 @@ def _groups(admin: Admin) -> Iterator[DoctorFinding]:
             yield warn(
                 "groups",
                 f"{listing.group_id!r} has committed offsets whose records were removed by retention: {_listed(lost)}",
-                "it then starts where auto.offset.reset says: reset its offsets with oncelog groups reset-offsets, or "
-                "keep records longer",
+                "the group then starts where auto.offset.reset says: reset its offsets with oncelog groups "
+                "reset-offsets, or keep records longer",
             )
 
 

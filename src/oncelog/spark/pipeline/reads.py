@@ -182,8 +182,8 @@ def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, 
     if gone and known.repeats:
         raise PipelineError(
             f"pipeline {one.name}: its last run planned a batch and did not end it, and the batch has the reads "
-            f"{', '.join(gone)}, whose source or sink is no longer there under that name: undo the change, run "
-            "the pipeline once, and change it then"
+            f"{', '.join(gone)}, whose source or sink the pipeline no longer has: undo the change, run "
+            "the pipeline once, and then change it"
         )
     _refuse_missed_batches(one, known)
     if known.has_state and len(one.sinks) > 1:
@@ -257,8 +257,8 @@ def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[
     went = [name for name in gone if not name.endswith(f"__{_DEAD_LETTERS}")]
     if came and went:
         raise PipelineError(
-            f"pipeline {one.name}: its checkpoint has state and the reads {', '.join(went)}, whose sink is no longer "
-            f"there under that name, while {', '.join(came)} came, and Spark might give the state of one sink to "
+            f"pipeline {one.name}: its checkpoint has state and the reads {', '.join(went)}, whose sink the pipeline "
+            f"no longer has, while {', '.join(came)} was added, and Spark might give the state of one sink to "
             "another: undo the change, or remove a sink in one run and add another in a later one"
         )
 
@@ -304,8 +304,8 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
     comes = read.sink is None or _is_new(one, read.sink, known)
     if comes and renamed and len({tuple(sorted(begin.offsets.items())) for begin in siblings.values()}) > 1:
         raise PipelineError(
-            f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink is no longer there "
-            f"under that name, and the sinks are not equally far, so nobody knows where {read.name} continues: "
+            f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink the pipeline no "
+            f"longer has, and the sinks have reached different offsets, so it is unknown where {read.name} continues: "
             "give the sink its old name, or run the pipeline without the new one first"
         )
     return _lowest(siblings.values())

@@ -88,7 +88,7 @@ class KnownApis:
         """Log that Spark lacks an API, unless it was logged before."""
         if name not in self.missing:
             self.missing.add(name)
-            logger.info("this Spark has nothing for %s (%s): %s", name, _first_line(error), loses)
+            logger.info("this Spark lacks an API for %s (%s): %s", name, _first_line(error), loses)
 
     def close(self) -> None:
         self.there.clear()

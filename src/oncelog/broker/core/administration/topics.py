@@ -315,7 +315,7 @@ class Topics:
         info = self._ports.metadata.topic(name)  # another request may have created the topic at the same time
         if info is not None:
             return info
-        error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "it was deleted again")
+        error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted again")
         if isinstance(error, StorageError):
             return Error.KAFKA_STORAGE_ERROR
         if not isinstance(error, KafkaError):

@@ -121,7 +121,7 @@ class LiveListeners:
         try:
             wanted = {listener.name: listener for listener in self._wanted(settings)}
         except ConfigError as error:
-            logger.error("listeners stay as they are: %s", error)
+            logger.error("the listeners were not changed: %s", error)
             return
         begun: dict[str, Acceptor] = {}
         try:
@@ -130,7 +130,7 @@ class LiveListeners:
                 if known is None or not _is_same(listener.address, known.listener.address):
                     begun[name] = self._open_acceptor(listener, None)
         except OncelogError as error:  # for example, another program uses the port
-            logger.error("listeners stay as they are: %s", error)
+            logger.error("the listeners were not changed: %s", error)
             for acceptor in begun.values():
                 acceptor.close()
                 acceptor.sock.close()

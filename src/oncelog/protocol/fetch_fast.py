@@ -4,6 +4,8 @@ A request becomes a :class:`FetchAsked`: read here in the common form, by way of
 (tagged fields, forgotten topics, more than 126 topics or partitions, malformed bytes). An answer is written as a list
 of buffers and file slices in wire order: its records stand for ranges of files, which the server sends with
 ``sendfile``, so they are not copied. A property test compares both with the generated codec.
+
+From version 12 on the compiled module reads and writes them if it exists, else its twin here.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest
-from oncelog.protocol.wire import VARINT, Buffer, ElementLimit, Message, string_length, uvarint
+from oncelog.protocol.wire import Buffer, ElementLimit, Message, string_length, uvarint
+from oncelog.records.native import compiled
 from oncelog.types import new_tuple
 
 FIRST_WITH_SESSIONS: Final = 7
@@ -30,8 +35,6 @@ _unpack_asked_15 = Struct(">iiibiiB").unpack_from
 _unpack_topic_13 = Struct(">16sB").unpack_from
 _unpack_position_12 = Struct(">iiqiqi").unpack_from
 _POSITION_BYTES: Final = 32
-_USUAL_END: Final = b"\1\1\0"
-"""No forgotten topics, no rack, no tagged fields."""
 
 
 class FetchPosition(NamedTuple):
@@ -103,8 +106,8 @@ class FetchAsked(Message):
         return asked, len(data)
 
 
-def _parse(data: bytes, pos: int, version: int) -> FetchAsked | None:
-    """The request in the common form, None in any other one."""
+def parse_in_python(data: bytes, pos: int, version: int) -> FetchAsked | None:
+    """A request of version 12 or later in the common form, None in any other one."""
     try:
         if version >= _FIRST_WITH_REPLICA_STATE:
             max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch, topic_count = _unpack_asked_15(data, pos)
@@ -137,7 +140,7 @@ def _parse(data: bytes, pos: int, version: int) -> FetchAsked | None:
                 return None
             topics.append((name, topic_id, positions))
             pos += 1
-        if not 0 < topic_count < 128 or not (data.startswith(_USUAL_END, pos) or _ends_plainly(data, pos)):
+        if not 0 < topic_count < 128 or not _ends_plainly(data, pos):
             return None
     except (StructError, IndexError, ValueError):
         return None
@@ -194,7 +197,6 @@ _pack_answer_7 = Struct(">ihii").pack
 _pack_answer_12 = Struct(">ihi").pack
 _pack_partition_4 = Struct(">ihqq").pack
 _pack_partition_5 = Struct(">ihqqq").pack
-_pack_partition_12 = Struct(">ihqqqBi").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
@@ -247,8 +249,16 @@ class FetchAnswered(Message):
         self.partitions = partitions
 
 
-def encode_fetch(answer: FetchAnswered, version: int) -> tuple[list[Any], int]:
-    """The body as parts, with the slices in their places, and its length. The first part is bytes."""
+def encode_fetch(answer: FetchAnswered, version: int, correlation_id: int) -> list[Any]:
+    """Header and body as parts, with the slices in their places. The first part is bytes."""
+    if version >= _FLEXIBLE_FROM:
+        return _encode_flexible(answer, correlation_id)
+    parts, size_bytes = _encode_fixed(answer, _by_topic(answer), version)
+    parts[0] = encode_response_header(ApiKey.FETCH, version, correlation_id, size_bytes) + parts[0]
+    return parts
+
+
+def _by_topic(answer: FetchAnswered) -> Sequence[_AnsweredTopic]:
     topics: list[_AnsweredTopic] = []
     for part in answer.partitions:
         name, topic_id, _ = part.key
@@ -256,44 +266,41 @@ def encode_fetch(answer: FetchAnswered, version: int) -> tuple[list[Any], int]:
             topics[-1][2].append(part)
         else:
             topics.append((name, topic_id, [part]))
-    return _encode_flexible(answer, topics) if version >= _FLEXIBLE_FROM else _encode_fixed(answer, topics, version)
+    return topics
 
 
-def _encode_flexible(answer: FetchAnswered, topics: Sequence[_AnsweredTopic]) -> tuple[list[Any], int]:
+def encode_flexible_in_python(answer: FetchAnswered, correlation_id: int) -> list[Any]:
+    """Header and body in any version from 12 on."""
+    topics = _by_topic(answer)
     parts: list[Any] = []
     size_bytes = 0
-    count = len(topics) + 1
-    written = [_pack_answer_12(answer.throttle_time_ms, answer.error_code, answer.session_id), uvarint(count)]
+    written = [_pack_answer_12(answer.throttle_time_ms, answer.error_code, answer.session_id), uvarint(len(topics) + 1)]
     for name, topic_id, partitions in topics:
         if topic_id:
             written.append(topic_id)
         else:
             encoded = name.encode()
-            count = len(encoded) + 1
-            written += VARINT[count] if count < 128 else string_length(count), encoded
-        count = len(partitions) + 1
-        written.append(VARINT[count] if count < 128 else uvarint(count))
+            written += string_length(len(encoded) + 1), encoded
+        written.append(uvarint(len(partitions) + 1))
         for (_, _, index), error, high_watermark, stable, start, aborted, slices, length, epochs, leader in partitions:
-            if aborted:
-                written += _pack_partition_5(index, error, high_watermark, stable, start), uvarint(len(aborted) + 1)
-                written += [_pack_aborted_12(*entry) for entry in aborted]
-                written.append(_pack_i(NO_REPLICA))
-            else:
-                count = 0 if aborted is None else 1
-                written.append(_pack_partition_12(index, error, high_watermark, stable, start, count, NO_REPLICA))
-            written.append(uvarint(length + 1))
+            written.append(_pack_partition_5(index, error, high_watermark, stable, start))
+            written.append(uvarint(0 if aborted is None else len(aborted) + 1))
+            written += [_pack_aborted_12(*entry) for entry in aborted or ()]
+            written += _pack_i(NO_REPLICA), uvarint(length + 1)
             if length:
                 before = b"".join(written)
                 parts.append(before)
                 parts += slices
                 size_bytes += len(before) + length
                 written = []
-            written.append(b"\0" if epochs is None and leader is None else _tags(epochs, leader))
+            written.append(_tags(epochs, leader))
         written.append(b"\0")
     written.append(b"\0")
     rest = b"".join(written)
     parts.append(rest)
-    return parts, size_bytes + len(rest)
+    size_bytes += len(rest)
+    parts[0] = encode_response_header(ApiKey.FETCH, _FLEXIBLE_FROM, correlation_id, size_bytes) + parts[0]
+    return parts
 
 
 def _encode_fixed(answer: FetchAnswered, topics: Sequence[_AnsweredTopic], version: int) -> tuple[list[Any], int]:
@@ -339,3 +346,12 @@ def _tags(divergence: tuple[int, int] | None, leader: tuple[int, int] | None) ->
     if leader is not None:
         tagged.append(_pack_leader(_LEADER_TAG, 9, *leader))
     return bytes((len(tagged),)) + b"".join(tagged)
+
+
+if TYPE_CHECKING or compiled is None:
+    _parse = parse_in_python
+    _encode_flexible = encode_flexible_in_python
+else:
+    compiled.set_fetch_types(FetchAsked, FetchPosition, string_length)
+    _parse = compiled.parse_fetch
+    _encode_flexible = compiled.encode_fetch

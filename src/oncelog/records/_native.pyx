@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, freethreading_compatible=True
 """The record codec compiled: the twin of ``_pure.py`` and ``_pure_scan.py``, and the two ways between record areas and
-Arrow's buffers.
+Arrow's buffers; with the most frequent requests: the twin of ``protocol.produce_scan`` and ``protocol.fetch_fast``.
 
 Called through :mod:`oncelog.records.native` (the twin's functions and classes) and by :mod:`oncelog.records.arrow`
 (``ColumnsDecoder``, ``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but
@@ -1935,3 +1935,272 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
         return <object> run
     finally:
         Py_DECREF(<object> run)
+
+
+# --- fetch requests and answers
+
+cdef enum:
+    POSITION_BYTES = 32
+    PARTITION_BYTES = 38  # of an answer, up to the number of aborted transactions
+    FIRST_WITH_TOPIC_IDS = 13
+    FIRST_WITH_REPLICA_STATE = 15
+
+cdef object fetch_asked = None
+cdef object new_fetch_asked = None  # without its __init__, which takes longer than all of the rest
+cdef object fetch_position = None
+cdef object string_length = None
+
+
+def set_fetch_types(fetch_asked_type, fetch_position_type, long_string_length):
+    """What :func:`parse_fetch` makes, and the function that encodes the length of a string; they live in a layer above
+    this one."""
+    global fetch_asked, new_fetch_asked, fetch_position, string_length
+    if not issubclass(fetch_position_type, tuple) or fetch_position_type.__basicsize__ != tuple.__basicsize__:
+        raise TypeError(f"{fetch_position_type.__name__} must be a named tuple without a dictionary")
+    fetch_asked, fetch_position, string_length = fetch_asked_type, fetch_position_type, long_string_length
+    new_fetch_asked = fetch_asked_type.__new__
+
+
+cdef object position_at(const uint8_t* p):
+    cdef PyObject* made = PyType_GenericAlloc(<PyObject*> fetch_position, 6)
+    PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
+    try:
+        put(made, 0, <int32_t> load_32(p))
+        put(made, 1, <int32_t> load_32(p + 4))
+        put(made, 2, load_64(p + 8))
+        put(made, 3, <int32_t> load_32(p + 16))
+        put(made, 4, load_64(p + 20))
+        put(made, 5, <int32_t> load_32(p + 28))
+        return <object> made
+    finally:
+        Py_DECREF(<object> made)
+
+
+cdef object text_of(const uint8_t* p, int size):
+    """None for bytes that are not UTF-8."""
+    try:
+        return (<const char*> p)[:size].decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def parse_fetch(bytes data, int64_t pos, int version):
+    """See ``protocol.fetch_fast.parse_in_python``."""
+    cdef const uint8_t* start = <const uint8_t*> PyBytes_AsString(data)
+    cdef const uint8_t* end = start + len(data)
+    cdef const uint8_t* p
+    cdef const uint8_t* asked
+    cdef int32_t replica_id = -1
+    cdef int topic_count, count, length, number, index
+    cdef list topics = []
+    cdef list positions
+    if pos < 0 or pos > end - start:
+        return None
+    p = start + pos
+    if version < FIRST_WITH_REPLICA_STATE:
+        if end - p < 4:
+            return None
+        replica_id = <int32_t> load_32(p)
+        p += 4
+    if end - p < 22:
+        return None
+    asked = p
+    topic_count = p[21]
+    if not 0 < topic_count < 128:
+        return None
+    p += 22
+    for number in range(topic_count - 1):
+        if version >= FIRST_WITH_TOPIC_IDS:
+            if end - p < 17:
+                return None
+            name, topic_id = "", PyBytes_FromStringAndSize(<const char*> p, 16)
+            p += 16
+        else:
+            length = p[0] if p < end else 0
+            if not 0 < length < 128 or end - p <= length:
+                return None
+            name, topic_id = text_of(p + 1, length - 1), b""
+            if name is None:
+                return None
+            p += length
+        count = p[0]
+        p += 1
+        if not 0 < count < 128 or end - p <= (count - 1) * (POSITION_BYTES + 1):
+            return None
+        positions = []
+        for index in range(count - 1):
+            if p[POSITION_BYTES]:  # tagged fields
+                return None
+            positions.append(position_at(p))
+            p += POSITION_BYTES + 1
+        if p[0]:
+            return None
+        p += 1
+        topics.append((name, topic_id, positions))
+    if end - p < 3 or p[0] != 1:  # forgotten topics
+        return None
+    length = p[1]  # of the rack
+    if not 0 < length < 128 or end - p < length + 2 or p[1 + length]:
+        return None
+    if length > 1 and text_of(p + 2, length - 1) is None:
+        return None
+    made = new_fetch_asked(fetch_asked)
+    made.replica_id = replica_id
+    made.max_wait_ms = <int32_t> load_32(asked)
+    made.min_bytes = <int32_t> load_32(asked + 4)
+    made.max_bytes = <int32_t> load_32(asked + 8)
+    made.isolation_level = <int8_t> asked[12]
+    made.session_id = <int32_t> load_32(asked + 13)
+    made.session_epoch = <int32_t> load_32(asked + 17)
+    made.topics = topics
+    made.forgotten = ()
+    return made
+
+
+cdef inline uint8_t* write_uvarint(uint8_t* out, uint64_t value) noexcept nogil:
+    while value > 0x7F:
+        out[0] = <uint8_t> (value | 0x80)
+        out += 1
+        value >>= 7
+    out[0] = <uint8_t> value
+    return out + 1
+
+
+cdef inline int add_uvarint(Output out, uint64_t value) except -1:
+    out.size = write_uvarint(out.reserve(10), value) - out.start
+    return 0
+
+
+cdef inline int add_raw(Output out, bytes content) except -1:
+    cdef int64_t size = len(content)
+    memcpy(out.reserve(size), PyBytes_AsString(content), size)
+    out.size += size
+    return 0
+
+
+cdef inline bint is_same_topic(key, other) except -1:
+    cdef object name = field_of(key, 0)
+    cdef object other_name = field_of(other, 0)
+    cdef object topic_id = field_of(key, 1)
+    cdef object other_id = field_of(other, 1)
+    return (name is other_name or name == other_name) and (topic_id is other_id or topic_id == other_id)
+
+
+cdef int add_partition(Output out, part) except -1:
+    """A partition of an answer up to the length of its records."""
+    cdef int32_t index = field_of(field_of(part, 0), 2)
+    cdef int16_t error = field_of(part, 1)
+    cdef int64_t high_watermark = field_of(part, 2)
+    cdef int64_t last_stable_offset = field_of(part, 3)
+    cdef int64_t log_start_offset = field_of(part, 4)
+    cdef object aborted = field_of(part, 5)
+    cdef int64_t producer_id, first_offset
+    cdef uint8_t* p = out.reserve(PARTITION_BYTES)
+    p = store_64(store_64(store_64(store_16(store_32(p, index), error), high_watermark), last_stable_offset), log_start_offset)
+    out.size = p - out.start
+    if aborted is None:
+        add_uvarint(out, 0)
+    else:
+        add_uvarint(out, len(aborted) + 1)
+        for producer_id, first_offset in aborted:
+            p = store_64(store_64(out.reserve(17), producer_id), first_offset)
+            p[0] = 0
+            out.size += 17
+    store_32(out.reserve(4), -1)  # no preferred replica
+    out.size += 4
+    return 0
+
+
+cdef int add_tags(Output out, divergence, leader) except -1:
+    cdef int32_t epoch, leader_id
+    cdef int64_t end_offset
+    cdef uint8_t* p = out.reserve(27)
+    p[0] = (divergence is not None) + (leader is not None)
+    p += 1
+    if divergence is not None:
+        epoch, end_offset = divergence
+        p[0], p[1] = 0, 13
+        p = store_64(store_32(p + 2, epoch), end_offset)
+        p[0] = 0
+        p += 1
+    if leader is not None:
+        leader_id, epoch = leader
+        p[0], p[1] = 1, 9
+        p = store_32(store_32(p + 2, leader_id), epoch)
+        p[0] = 0
+        p += 1
+    out.size = p - out.start
+    return 0
+
+
+def encode_fetch(answer, correlation_id):
+    """See ``protocol.fetch_fast.encode_flexible_in_python``."""
+    cdef int32_t number = correlation_id
+    cdef int32_t throttle_time_ms = answer.throttle_time_ms
+    cdef int16_t error = answer.error_code
+    cdef int32_t session_id = answer.session_id
+    cdef list partitions = list(answer.partitions)
+    cdef Py_ssize_t count = len(partitions)
+    cdef Py_ssize_t index, first, last
+    cdef Py_ssize_t first_end = 0
+    cdef Py_ssize_t begin = 0
+    cdef int64_t topics = 0
+    cdef int64_t length, total
+    cdef Output out = Output()
+    cdef list parts = []
+    cdef uint8_t* p = out.reserve(19)
+    for index in range(count):
+        if not index or not is_same_topic(field_of(partitions[index], 0), field_of(partitions[index - 1], 0)):
+            topics += 1
+    p = store_32(store_32(p, 0), number)  # the size is stored at the end
+    p[0] = 0
+    p = store_32(store_16(store_32(p + 1, throttle_time_ms), error), session_id)
+    out.size = p - out.start
+    add_uvarint(out, topics + 1)
+    total = 0
+    first = 0
+    while first < count:
+        key = field_of(partitions[first], 0)
+        last = first + 1
+        while last < count and is_same_topic(field_of(partitions[last], 0), key):
+            last += 1
+        topic_id = field_of(key, 1)
+        if topic_id:
+            add_raw(out, topic_id)
+        else:
+            name = (<str> field_of(key, 0)).encode()
+            length = len(<bytes> name) + 1
+            if length < 128:
+                add_uvarint(out, length)
+            else:
+                add_raw(out, string_length(length))
+            add_raw(out, name)
+        add_uvarint(out, last - first + 1)
+        for index in range(first, last):
+            part = partitions[index]
+            add_partition(out, part)
+            length = field_of(part, 7)
+            add_uvarint(out, length + 1)
+            if length:
+                if parts:
+                    parts.append(PyBytes_FromStringAndSize(<const char*> out.start + begin, out.size - begin))
+                else:
+                    first_end = out.size
+                    parts.append(None)
+                begin = out.size
+                parts.extend(field_of(part, 6))
+                total += length
+            add_tags(out, field_of(part, 8), field_of(part, 9))
+        out.reserve(1)[0] = 0
+        out.size += 1
+        first = last
+    out.reserve(1)[0] = 0
+    out.size += 1
+    total += out.size - 4
+    if total > INT32_MAX:
+        raise OverflowError("an answer of more than 2 GB")
+    store_32(out.start, total)
+    if parts:
+        parts[0] = PyBytes_FromStringAndSize(<const char*> out.start, first_end)
+    parts.append(PyBytes_FromStringAndSize(<const char*> out.start + begin, out.size - begin))
+    return parts

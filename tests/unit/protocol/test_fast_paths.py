@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from struct import error as StructError
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oncelog.protocol import fetch_fast
 from oncelog.protocol.codec_errors import MalformedMessage, UnknownVersion
-from oncelog.protocol.fetch_fast import FetchAnswered, FetchAsked, FetchedPartition, encode_fetch, of_request
+from oncelog.protocol.fetch_fast import (
+    FetchAnswered,
+    FetchAsked,
+    FetchedPartition,
+    encode_fetch,
+    encode_flexible_in_python,
+    of_request,
+    parse_in_python,
+)
+from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import (
     AbortedTransaction,
@@ -24,6 +35,7 @@ from oncelog.protocol.generated.fetch_response import (
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import ZERO_UUID
+from oncelog.records.native import compiled
 from tests.unit.protocol.message_values import HypothesisSource, make_message
 
 PRODUCE_VERSIONS = range(3, 14)
@@ -31,6 +43,22 @@ FETCH_VERSIONS = range(4, 19)
 TOPIC_ID = bytes(range(16))
 every_produce_version = pytest.mark.parametrize("version", PRODUCE_VERSIONS)
 every_fetch_version = pytest.mark.parametrize("version", FETCH_VERSIONS)
+FLEXIBLE_FETCH_VERSIONS = range(12, 19)
+every_flexible_fetch_version = pytest.mark.parametrize("version", FLEXIBLE_FETCH_VERSIONS)
+
+
+@pytest.fixture(params=["compiled", "pure"])
+def fetch_codec(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both twins in turn."""
+    if request.param == "pure":
+        monkeypatch.setattr(fetch_fast, "_parse", parse_in_python)
+        monkeypatch.setattr(fetch_fast, "_encode_flexible", encode_flexible_in_python)
+    elif compiled is None:
+        pytest.skip("the module is not compiled")
+
+
+of_both_codecs = pytest.mark.usefixtures("fetch_codec")
+for_each_example = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def single_partition_request(version: int, transactional_id: str | None, topic: str, records: bytes) -> ProduceRequest:
@@ -117,8 +145,9 @@ def joined(parts: Sequence[object]) -> bytes:
     return b"".join(part.content if isinstance(part, Stretch) else bytes(part) for part in parts)  # type: ignore[call-overload]
 
 
+@of_both_codecs
 @every_fetch_version
-@settings(max_examples=25, deadline=None)
+@settings(for_each_example, max_examples=25)
 @given(data=st.data())
 def test_any_fetch_is_read_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
     request = make_message("FetchRequest", version, HypothesisSource(data))
@@ -135,7 +164,8 @@ def common_fetch(version: int) -> FetchRequest:
     )
 
 
-@pytest.mark.parametrize("version", range(12, 19))
+@of_both_codecs
+@every_flexible_fetch_version
 def test_a_common_fetch_is_read_without_the_generated_codec(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = common_fetch(version).encode(version)
     monkeypatch.setattr(FetchRequest, "decode_prefix", None)
@@ -143,6 +173,7 @@ def test_a_common_fetch_is_read_without_the_generated_codec(version: int, monkey
     assert asked == of_request(common_fetch(version), version)
 
 
+@of_both_codecs
 @every_fetch_version
 def test_damaged_fetch_has_the_outcome_of_the_generated_codec(version: int) -> None:
     encoded = common_fetch(version).encode(version)
@@ -213,8 +244,9 @@ def in_general(answer: FetchAnswered, version: int) -> FetchResponse:
     return response
 
 
+@of_both_codecs
 @every_fetch_version
-@settings(max_examples=40, deadline=None)
+@settings(for_each_example, max_examples=40)
 @given(data=st.data())
 def test_the_parts_of_a_fetch_answer_join_to_the_bytes_of_the_generated_codec(
     version: int, data: st.DataObject
@@ -225,12 +257,14 @@ def test_the_parts_of_a_fetch_answer_join_to_the_bytes_of_the_generated_codec(
         partitions = [part._replace(key=(name, topic_id, part.key[2])) for part in partitions]
     answer = FetchAnswered(data.draw(st.integers(-1, 106)), data.draw(st.integers(0, 2**31 - 1)), partitions)
     answer.throttle_time_ms = data.draw(st.integers(0, 2**31 - 1))
-    parts, size_bytes = encode_fetch(answer, version)
-    assert joined(parts) == in_general(answer, version).encode(version)
-    assert size_bytes == len(joined(parts))
+    correlation_id = data.draw(st.integers(-(2**31), 2**31 - 1))
+    body = in_general(answer, version).encode(version)
+    parts = encode_fetch(answer, version, correlation_id)
+    assert joined(parts) == encode_response_header(FetchResponse.API_KEY, version, correlation_id, len(body)) + body
     assert isinstance(parts[0], bytes)
 
 
+@of_both_codecs
 @every_fetch_version
 def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
     big, small = Stretch(b"r" * 10_000), Stretch(b"s" * 10)
@@ -239,8 +273,43 @@ def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
         FetchedPartition((*key, index), 0, 1, 1, 0, None, found, sum(each.size_bytes for each in found), None, None)
         for index, found in enumerate(([big], [], [small]))
     ]
-    parts, size_bytes = encode_fetch(FetchAnswered(0, 0, partitions), version)
+    parts = encode_fetch(FetchAnswered(0, 0, partitions), version, 1)
     assert parts[1] is big
     assert parts[3] is small
     assert all(isinstance(part, bytes) for part in (parts[0], parts[2]))
-    assert size_bytes == len(joined(parts))
+    assert int.from_bytes(parts[0][:4], "big") == len(joined(parts)) - 4
+
+
+@pytest.mark.skipif(compiled is None, reason="the module is not compiled")
+@every_flexible_fetch_version
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_both_twins_read_the_same_of_changed_bytes(version: int, data: st.DataObject) -> None:
+    """Also whether they leave a request to the generated codec."""
+    if data.draw(st.booleans()):
+        request = common_fetch(version)
+    else:
+        generated = make_message("FetchRequest", version, HypothesisSource(data))
+        assert isinstance(generated, FetchRequest)
+        request = generated
+    changed = bytearray(request.encode(version))
+    for position, byte in data.draw(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=3)):
+        changed[position % len(changed)] = byte
+    frame = bytes(changed[: len(changed) - data.draw(st.integers(0, 3))])
+    offset = data.draw(st.integers(0, len(frame) + 1))
+    for start in (0, offset):
+        assert compiled.parse_fetch(frame, start, version) == parse_in_python(frame, start, version)
+
+
+@pytest.mark.skipif(compiled is None, reason="the module is not compiled")
+def test_an_answer_of_more_than_two_gigabytes_is_refused_by_both_twins() -> None:
+    class Long(Stretch):
+        @property
+        def size_bytes(self) -> int:
+            return 2**31
+
+    part = FetchedPartition(("t", b"", 0), 0, 1, 1, 0, None, [Long(b"")], 2**31, None, None)
+    answer = FetchAnswered(0, 0, [part])
+    for encode, refusal in ((compiled.encode_fetch, OverflowError), (encode_flexible_in_python, StructError)):
+        with pytest.raises(refusal):
+            encode(answer, 1)

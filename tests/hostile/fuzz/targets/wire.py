@@ -13,6 +13,8 @@ from oncelog.broker.core.login.sasl_mechanisms import InvalidToken, LoggedIn, Me
 from oncelog.broker.core.registry import SERVED, served_apis
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
+from oncelog.protocol.fetch_fast import parse_in_python
+from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
@@ -20,6 +22,7 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.scram import credential
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
+from oncelog.records.native import compiled
 from oncelog.records.record import Record
 from tests.hostile.fuzz.target import Target, one_at_a_time
 from tests.property.broker.core.test_produce_runs import Frames, Sent, Side
@@ -66,12 +69,14 @@ KINDS = [kind for key in sorted(SERVED) for kind in (request_type(key), response
 def run_message(data: bytes) -> None:
     """Two bytes choose message and version.
 
-    What can be read is written and read again without change.
+    What can be read is written and read again without change. Both twins read the same of a Fetch.
     """
     if len(data) < 2:
         return
     kind = KINDS[data[0] % len(KINDS)]
     version = kind.MIN_VERSION + data[1] % (kind.MAX_VERSION - kind.MIN_VERSION + 1)
+    if kind is FetchRequest and version >= kind.FLEXIBLE_FROM and compiled is not None:
+        assert compiled.parse_fetch(data, 2, version) == parse_in_python(data, 2, version)
     read = _read(lambda: kind.decode_prefix(data, version, 2))
     if isinstance(read, str):
         return

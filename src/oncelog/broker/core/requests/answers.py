@@ -39,10 +39,7 @@ LISTED_IN_A_CHUNK = 20
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """The header and the body of an answer, encoded."""
     if context.api_key == FETCH:
-        version = context.api_version
-        parts, size_bytes = _fetch_encoder()(response, version)
-        parts[0] = encode_response_header(FETCH, version, context.correlation_id, size_bytes) + parts[0]
-        return parts
+        return _fetch_encoder()(response, context.api_version, context.correlation_id)
     try:
         written = response.encode(context.api_version)
     except UnencodableValue:
@@ -52,7 +49,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 
 @cache
-def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
+def _fetch_encoder() -> Callable[[Any, int, int], list[Any]]:
     """The encoder of Fetch answers, imported with the first such answer because no other API needs it."""
     from oncelog.protocol.fetch_fast import encode_fetch
 

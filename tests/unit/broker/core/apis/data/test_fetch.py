@@ -16,6 +16,7 @@ from oncelog.broker.server.disk.memory_disk import MemoryDisk
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.acls import AclResourceType
 from oncelog.protocol.fetch_fast import FetchAnswered, encode_fetch
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.runtime.deferred import Deferred
@@ -84,10 +85,12 @@ class FetchFakes(HandlerPorts):
 
 def received(answer: FetchAnswered, version: int) -> FetchResponse:
     """The answer as its client reads it."""
-    parts, size_bytes = encode_fetch(answer, version)
+    parts = encode_fetch(answer, version, 7)
     sent = b"".join(part.read_bytes() if isinstance(part, FileSlice) else part for part in parts)
-    assert len(sent) == size_bytes
-    return FetchResponse.decode(sent, version)
+    assert int.from_bytes(sent[:4], "big") == len(sent) - 4
+    correlation_id, body = decode_response_header(memoryview(sent)[4:], FetchResponse.API_KEY, version)
+    assert correlation_id == 7
+    return FetchResponse.decode(sent, version, 4 + body)
 
 
 @pytest.fixture

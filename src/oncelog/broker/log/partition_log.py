@@ -130,9 +130,7 @@ class PartitionLog(LogState):
         """The state of every known producer, by producer id; callers must not change these entries."""
         return [self.producers.entries[producer_id] for producer_id in sorted(self.producers.entries)]
 
-    def read(
-        self, offset: int, max_bytes: int, upper_bound_offset: int, *, at_least_one_batch: bool
-    ) -> LogRead | Error:
+    def read(self, offset: int, max_bytes: int, upper_bound_offset: int, at_least_one_batch: bool) -> LogRead | Error:
         """Read whole batches of one segment from ``offset`` on, at most ``max_bytes``, below ``upper_bound_offset``.
 
         :param upper_bound_offset: the high watermark, last stable offset or log end offset, which is where a batch
@@ -144,9 +142,7 @@ class PartitionLog(LogState):
         upper = upper_bound_offset if upper_bound_offset < self.log_end_offset else self.log_end_offset
         if offset >= upper:
             return new_tuple(LogRead, ((), 0, offset, offset))
-        return self.segment_list.read(
-            offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch
-        )
+        return self.segment_list.read(offset, max_bytes, upper, self.log_end_offset, at_least_one_batch)
 
     def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
         """Mark bytes of a segment that the disk failed to read: until the next :meth:`LogTrimmer.apply_retention`,

@@ -106,9 +106,7 @@ class SegmentList:
             segment.forgive()
         self._forget_read()
 
-    def read(
-        self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool
-    ) -> LogRead:
+    def read(self, offset: int, max_bytes: int, upper: int, log_end_offset: int, at_least_one_batch: bool) -> LogRead:
         """Read as ``PartitionLog.read`` does; ``offset`` is below ``upper``, which is the start of a batch or the log
         end offset.
 

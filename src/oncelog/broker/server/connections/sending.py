@@ -115,17 +115,18 @@ class Sending:
             order.replies[slot] = parts
             return
         ready: Sequence[Part] | None = parts
-        out, out_bytes = self._out, self._out_bytes
         while ready is not None:
             order.next_reply = slot = slot + 1
-            for part in ready:
-                out.append(part)
-                size = len(part)  # a range of a file counts as a few bytes
-                out_bytes += size
-                if size > LARGE_ANSWER_BYTES:
-                    self._budget.used += ANSWER_PRICE * size
+            if len(ready) == 1:  # most often
+                self._out.append(ready[0])
+                size_bytes = len(ready[0])
+            else:
+                self._out.extend(ready)
+                size_bytes = sum(map(len, ready))  # a range of a file counts as a few bytes
+            self._out_bytes += size_bytes
+            if size_bytes > LARGE_ANSWER_BYTES:
+                self._budget.used += ANSWER_PRICE * size_bytes
             ready = order.replies.pop(slot, None) if order.replies else None
-        self._out_bytes = out_bytes
         self._server.writable[self] = None  # the answers are sent at the end of this iteration
 
     def write(self) -> None:
@@ -189,13 +190,13 @@ class Sending:
         copied = 0
         for part in out if len(out) <= SEND_AT_ONCE else islice(out, SEND_AT_ONCE):
             if type(part) is FileSlice:
-                size_bytes = part.size_bytes
+                _, _, size_bytes = part
                 if size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
                     break
                 copied += size_bytes
-                part = self._read(part)  # read again later if the socket does not take these bytes now
+                part = read_slice(part)  # read again later if the socket does not take these bytes now
             buffers.append(part)
-        if len(buffers) == len(out) and sum(map(len, buffers)) <= COPIED_BYTES:
+        if self._out_bytes + copied <= COPIED_BYTES and len(buffers) == len(out):
             whole = b"".join(buffers)
             sent = target.send(whole)
             out.clear()
@@ -213,16 +214,6 @@ class Sending:
             sent -= size
             out.popleft()
 
-    @staticmethod
-    def _read(part: FileSlice) -> bytes:
-        try:
-            data = part.file.read_at(part.position, part.size_bytes)
-        except StorageError as error:
-            raise UnreadableFile(part, str(error)) from error
-        if len(data) < part.size_bytes:
-            raise _too_short(part)
-        return data
-
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
         """Send a range of a file. Returns True when it has been sent, or was read into bytes to be sent next; False if
         the socket is full, as an incomplete write shows: another call would only be refused."""
@@ -231,10 +222,11 @@ class Sending:
         except (BlockingIOError, ConnectionError):
             raise
         except (OSError, StorageError):
-            self._read(part._replace(size_bytes=1))  # determine whether the disk or the network failed
+            read_slice(part._replace(size_bytes=1))  # determine whether the disk or the network failed
             raise
         if sent < 0:
-            self._out[0] = self._read(part)
+            data = self._out[0] = read_slice(part)
+            self._out_bytes += len(data)
             return True
         if sent == part.size_bytes:
             self._out.popleft()
@@ -292,6 +284,17 @@ class Sending:
         self._keep(0)
         if self._transport is not None:
             self._transport.abort()
+
+
+def read_slice(part: FileSlice) -> bytes:
+    file, position, size_bytes = part
+    try:
+        data = file.read_at(position, size_bytes)
+    except StorageError as error:
+        raise UnreadableFile(part, str(error)) from error
+    if len(data) < size_bytes:
+        raise _too_short(part)
+    return data
 
 
 def _too_short(part: FileSlice) -> UnreadableFile:

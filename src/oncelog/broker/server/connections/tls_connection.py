@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.core.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.broker.log.results import FileSlice
 from oncelog.broker.server.connections.connection import Connection, ConnectionHost
+from oncelog.broker.server.connections.sending import read_slice
 from oncelog.broker.server.security.tls import CHUNK_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class TlsConnection(Connection):
             first, room = self._out[0], CHUNK_BYTES - size
             if isinstance(first, FileSlice):
                 count = min(first.size_bytes, room)
-                chunks.append(self._read(FileSlice(first.file, first.position, count)))
+                chunks.append(read_slice(FileSlice(first.file, first.position, count)))
                 rest = FileSlice(first.file, first.position + count, first.size_bytes - count)
                 left = rest.size_bytes
             else:

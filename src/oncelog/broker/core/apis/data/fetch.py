@@ -31,7 +31,6 @@ from oncelog.protocol.fetch_fast import (
     FIRST_WITH_TOPIC_IDS,
     FetchAnswered,
     FetchAsked,
-    FetchedPartition,
     FetchPosition,
     PartitionKey,
 )
@@ -147,10 +146,11 @@ class _ParkedRead:
             max_bytes(self._ports, request),
             at_least_one_batch=True,
         )
-        self._total += answer.data.size_bytes - self._sizes[key]
-        self._sizes[key] = answer.data.size_bytes
-        failed = answer.data.error_code != NONE  # for example, the topic was deleted during the wait
-        if not failed and not answer.at_once and self._total < request.min_bytes:
+        data, at_once, _ = answer
+        self._total += data.size_bytes - self._sizes[key]
+        self._sizes[key] = data.size_bytes
+        failed = data.error_code != NONE  # for example, the topic was deleted during the wait
+        if not failed and not at_once and self._total < request.min_bytes:
             return None
         return [answer] if len(self._positions) == 1 else self._read_all()
 
@@ -200,7 +200,7 @@ def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> Fe
     session_id = NO_SESSION
     if session is not None:
         session_id, incremental = session.session_id, session.epoch > INITIAL_EPOCH + 1
-        answers = [answer for answer in answers if _is_news(session, answer.data, incremental)]
+        answers = [answer for answer in answers if _is_news(session, answer, incremental)]
     found = []
     for data, _, partition in answers:
         found.append(data)
@@ -212,9 +212,10 @@ def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> Fe
     return FetchAnswered(NONE, session_id, found)
 
 
-def _is_news(session: FetchSession, data: FetchedPartition, incremental: bool) -> bool:
+def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) -> bool:
     """Whether the answer must contain this partition; also stores in the session which values are sent. A full answer
     contains every partition."""
+    data, _, _ = answer
     failed = data.error_code != NONE
     now = data.error_code, data.high_watermark, data.last_stable_offset, data.log_start_offset
     has_changed = session.is_news(data.key, now)

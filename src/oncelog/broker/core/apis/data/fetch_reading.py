@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows, allows_cluster
@@ -22,13 +22,9 @@ SENT_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 ShareAcknowledge always."""
 
 
-class PartitionAnswer(NamedTuple):
-    """The answer for one partition. ``at_once``: the fetch is answered without waiting because of it. ``partition`` is
-    None if no partition was read."""
-
-    data: FetchedPartition
-    at_once: bool
-    partition: Partition | None
+PartitionAnswer = tuple[FetchedPartition, bool, Partition | None]
+"""The answer for one partition, whether the fetch is answered without waiting because of it, and the partition, None if
+no partition was read."""
 
 
 def _may_read(ports: FetchPorts, context: RequestContext, request: FetchAsked, key: PartitionKey) -> bool:
@@ -97,19 +93,18 @@ def read_partition(
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     _, epoch, offset, last_fetched_epoch, _, limit = position
-    error = partition.check_leader_epoch(epoch) if epoch >= 0 else NONE  # a negative epoch asks for no check
-    if error is NONE and request.replica_id >= 0:
-        # every follower's fetch is refused: no node replicates another node's log by Fetch
-        error = Error.NOT_LEADER_OR_FOLLOWER
-    if error is not NONE:
-        leader = context.session.node_id or ports.node.node_id, partition.leader_epoch
-        has_leader = error in SENT_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
-        return _error(key, error, leader if has_leader else None)
-    high_watermark, last_stable_offset, log_start_offset = (
-        log.high_watermark,
-        log.last_stable_offset,
-        log.log_start_offset,
-    )
+    if epoch >= 0 or request.replica_id >= 0:
+        error = partition.check_leader_epoch(epoch) if epoch >= 0 else NONE  # a negative epoch asks for no check
+        if error is NONE and request.replica_id >= 0:
+            # every follower's fetch is refused: no node replicates another node's log by Fetch
+            error = Error.NOT_LEADER_OR_FOLLOWER
+        if error is not NONE:
+            leader = context.session.node_id or ports.node.node_id, partition.leader_epoch
+            has_leader = error in SENT_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
+            return _error(key, error, leader if has_leader else None)
+    high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+    # Reading a property takes as long as many steps, and most often no transaction is open.
+    last_stable_offset = log.last_stable_offset if log.producers.unstable else high_watermark
     committed = isolation is READ_COMMITTED
     aborted: list[tuple[int, int]] | None = [] if committed else None
     if last_fetched_epoch >= 0:
@@ -129,10 +124,10 @@ def read_partition(
                 (epoch, end_offset),
                 None,
             )
-            return PartitionAnswer(diverging, True, partition)
+            return diverging, True, partition
     bound = last_stable_offset if committed else high_watermark
     try:
-        read = log.read(offset, left if left < limit else limit, bound, at_least_one_batch=at_least_one_batch)
+        read = log.read(offset, left if left < limit else limit, bound, at_least_one_batch)
         if not isinstance(read, LogRead):
             return _error(key, read)
         slices, size_bytes, _, upper_bound_offset = read
@@ -141,14 +136,14 @@ def read_partition(
     except (StorageError, CorruptLogError) as failure:
         return _error(key, partition.unreadable(failure))
     fields = key, NONE, high_watermark, last_stable_offset, log_start_offset, aborted, slices, size_bytes, None, None
-    return new_tuple(PartitionAnswer, (new_tuple(FetchedPartition, fields), False, partition))
+    return new_tuple(FetchedPartition, fields), False, partition
 
 
 def _not_asked(key: PartitionKey, error: Error) -> PartitionAnswer:
     """The answer for a partition that was not read; the request continues to wait for its other partitions."""
     data, _, _ = _error(key, error)
-    return PartitionAnswer(data._replace(aborted=()), False, None)
+    return data._replace(aborted=()), False, None
 
 
 def _error(key: PartitionKey, error: Error, leader: tuple[int, int] | None = None) -> PartitionAnswer:
-    return PartitionAnswer(FetchedPartition(key, error, -1, -1, -1, None, (), 0, None, leader), True, None)
+    return FetchedPartition(key, error, -1, -1, -1, None, (), 0, None, leader), True, None

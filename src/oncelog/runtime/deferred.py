@@ -76,6 +76,10 @@ class Deferred(Generic[T]):
             raise self._failure
         raise InvariantError("the value of a Deferred was read before it was resolved")
 
+    def has_value(self, value: T) -> bool:
+        """Whether it is resolved with this object."""
+        return self.succeeded and self._value is value
+
     def resolve(self, value: T) -> None:
         if self.done:
             raise InvariantError(TWICE)

@@ -35,7 +35,7 @@ class LogFiles(LogPart):
     def roll(self, base_offset: int, now_ms: int) -> Segment:
         """Begin a new segment. The last step makes it active and all earlier ones can be repeated: after a failure the
         old segment is still active."""
-        log = self._log
+        log = self._log()
         active = log.segment_list.active
         if active.base_offset == base_offset:
             return active
@@ -50,13 +50,13 @@ class LogFiles(LogPart):
         return segment
 
     def take_snapshot(self) -> None:
-        file = self._log.snapshots.take(self._log.producers)
+        file = self._log().snapshots.take(self._log().producers)
         if file is not None:
             self._unsynced_files[file.path] = file
             self._folder_unsynced = True
 
     def write_leader_epochs(self) -> None:
-        log = self._log
+        log = self._log()
         cache = log.leader_epoch_cache
         entries = cache.unsaved(log.log_end_offset)
         if entries is not None:
@@ -71,7 +71,7 @@ class LogFiles(LogPart):
         Call the ticket's ``sync`` in any thread, and then :meth:`flushed`; the log's ``fail`` if the disk failed; or
         :meth:`not_flushed` if no sync was tried.
         """
-        log = self._log
+        log = self._log()
         end = log.log_end_offset
         if log.flushed_offset >= end and not self._unsynced_files:
             return None
@@ -88,7 +88,7 @@ class LogFiles(LogPart):
 
     def flushed(self, ticket: FlushTicket) -> None:
         """Called when everything in ``ticket`` is on stable storage."""
-        log = self._log
+        log = self._log()
         log.flushed_offset = max(log.flushed_offset, min(ticket.end_offset, log.log_end_offset))
         self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
 
@@ -101,12 +101,12 @@ class LogFiles(LogPart):
 
     def sync_later(self, path: str) -> None:
         """Let the next flush sync a file in the log's folder that was written."""
-        self._unsynced_files[path] = self._log.disk.open(path)
+        self._unsynced_files[path] = self._log().disk.open(path)
         self._folder_unsynced = True
 
     def write_indexes(self) -> None:
         """Write the index files, for tools that read them while the log is open."""
-        for segment in self._log.segment_list:
+        for segment in self._log().segment_list:
             self._write_indexes_of(segment)
 
     def _write_indexes_of(self, segment: Segment, *, final: bool = False) -> None:
@@ -117,7 +117,7 @@ class LogFiles(LogPart):
     @property
     def has_unflushed_segments(self) -> bool:
         """Whether a closed segment is not yet on stable storage."""
-        return self.recovery_point < self._log.segment_list.active.base_offset
+        return self.recovery_point < self._log().segment_list.active.base_offset
 
     @property
     def recovery_point(self) -> int:
@@ -126,7 +126,7 @@ class LogFiles(LogPart):
         It is never beyond the start of the last segment, whose indexes are in memory and are not synced when it is
         closed.
         """
-        log = self._log
+        log = self._log()
         if self._closed:
             return log.flushed_offset
         return min([log.flushed_offset, log.segment_list.active.base_offset, *self._closed_since_flush])
@@ -141,7 +141,7 @@ class LogFiles(LogPart):
             left = []
             for path in paths:
                 try:
-                    self._log.disk.remove(path)
+                    self._log().disk.remove(path)
                 except StorageError as error:
                     refused = refused or error
                     left.append(path)
@@ -155,7 +155,7 @@ class LogFiles(LogPart):
 
     def drop(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
         """Replace ``segments`` with ``instead``; the old files and snapshots are removed later."""
-        log = self._log
+        log = self._log()
         paths = []
         for segment in segments:
             paths += segment.mark_deleted()
@@ -169,7 +169,7 @@ class LogFiles(LogPart):
     def begin_close(self) -> FlushTicket | None:
         """Write everything that has to be synced before the log is closed; returns the files to sync, None if there are
         none."""
-        for segment in self._log.segment_list:
+        for segment in self._log().segment_list:
             self._write_indexes_of(segment, final=True)
         self.take_snapshot()
         self.write_leader_epochs()

@@ -140,8 +140,8 @@ class LogPart:
     def __init__(self, log: LogState) -> None:
         self._owner = weakref.ref(log)
 
-    @property
     def _log(self) -> LogState:
+        """No property, because before Python 3.12 reading one takes several times as long as a call."""
         log = self._owner()
         if log is None:
             raise InvariantError(f"a {type(self).__name__} is used although nothing holds its log any more")

@@ -34,12 +34,12 @@ class LogTrimmer(LogPart):
 
         :raises StorageError: some files could not be removed; the next call tries again.
         """
-        log = self._log
+        log = self._log()
         log.segment_list.forgive()
         refused = self._files.remove_deleted_files(now_ms)
         if now_ms - log.segment_list.active.last_append_ms >= RESTING_MS:
             log.segment_list.active.release_reserved_space()
-        count = retention.segments_to_drop(list(log.segment_list), log.config, self._log, now_ms)
+        count = retention.segments_to_drop(list(log.segment_list), log.config, self._log(), now_ms)
         if count == len(log.segment_list):
             self._files.roll(log.log_end_offset, now_ms)
         if count:
@@ -51,7 +51,7 @@ class LogTrimmer(LogPart):
 
     def has_expired(self, now_ms: int) -> bool:
         """Whether :meth:`apply_retention` would remove any segment or file."""
-        log = self._log
+        log = self._log()
         segments = list(log.segment_list)
         return (
             self._files.has_deleted_files(now_ms) or retention.segments_to_drop(segments, log.config, log, now_ms) > 0
@@ -70,11 +70,11 @@ class LogTrimmer(LogPart):
         """
         end = old[-1].next_offset()
         try:
-            self._files.remove_at(now_ms, self._log.snapshots.mark_deleted(0, end - 1))
+            self._files.remove_at(now_ms, self._log().snapshots.mark_deleted(0, end - 1))
             new.rename(SWAP_SUFFIX)
             self._files.drop(old, now_ms, instead=[new])
         except StorageError as error:
-            self._log.fail(str(error))
+            self._log().fail(str(error))
             raise
 
     def delete_records_before(self, offset: int) -> Error:
@@ -84,14 +84,14 @@ class LogTrimmer(LogPart):
         (KIP-360).
         """
         if offset == -1:
-            offset = self._log.high_watermark
-        if not 0 <= offset <= self._log.high_watermark:
+            offset = self._log().high_watermark
+        if not 0 <= offset <= self._log().high_watermark:
             return Error.OFFSET_OUT_OF_RANGE
         self._set_log_start(offset)
         return NONE
 
     def _set_log_start(self, offset: int) -> None:
-        log = self._log
+        log = self._log()
         if offset <= log.log_start_offset:
             return
         log.log_start_offset = offset
@@ -103,7 +103,7 @@ class LogTrimmer(LogPart):
     def truncate_to(self, offset: int) -> None:
         """Remove the batch that contains ``offset`` and everything after it (for a follower whose log is longer than
         its leader's)."""
-        log = self._log
+        log = self._log()
         if offset >= log.log_end_offset:
             log.leader_epoch_cache.truncate_from_end(log.log_end_offset)
             return
@@ -119,7 +119,7 @@ class LogTrimmer(LogPart):
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Remove the whole log; it continues, empty, at ``offset``."""
-        log = self._log
+        log = self._log()
         old = list(log.segment_list)
         paths = [path for segment in old for path in segment.mark_deleted()]
         self._files.remove_at(log.written_ms + log.config.file_delete_delay_ms, paths)
@@ -130,7 +130,7 @@ class LogTrimmer(LogPart):
         self._after_truncation()
 
     def _after_truncation(self) -> None:
-        log = self._log
+        log = self._log()
         end = log.log_end_offset
         log.log_start_offset = min(log.log_start_offset, end)
         log.flushed_offset = min(log.flushed_offset, end)

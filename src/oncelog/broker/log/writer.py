@@ -65,7 +65,7 @@ class LogWriter(LogPart):
         :param guard: from :meth:`begin_verification`, once the coordinator has verified the transaction (KIP-890).
         :param checked: the result of :meth:`LogState.validation`, or of a check that takes its place.
         """
-        log = self._log
+        log = self._log()
         admitted = self._admit(log, batch, now_ms, guard, checked)
         if isinstance(admitted, AppendResult):
             return admitted
@@ -147,7 +147,7 @@ class LogWriter(LogPart):
     ) -> AppendResult:
         """Append keys and values of a coordinator of this broker as one batch. With a producer the batch belongs to its
         transaction, and only the producer's epoch and verification are checked."""
-        log = self._log
+        log = self._log()
         if log.failed is not None:
             return self._storage_error(log.failed)
         if len(pairs) * MIN_PAIR_BYTES > log.config.max_message_bytes:
@@ -209,7 +209,7 @@ class LogWriter(LogPart):
     ) -> AppendResult:
         """Append the marker that ends a producer's transaction; the marker is written even if no transaction is open
         here, as in Kafka."""
-        log = self._log
+        log = self._log()
         if log.failed is not None:
             return self._storage_error(log.failed)
         producer_id, producer_epoch = producer
@@ -266,29 +266,29 @@ class LogWriter(LogPart):
 
     def _jitter_ms(self) -> int:
         """A part of ``segment.jitter.ms`` that depends on the segment, but is the same in every run."""
-        log = self._log
+        log = self._log()
         limit = min(log.config.segment_jitter_ms, log.config.segment_ms)
         if not limit:
             return 0
         return zlib.crc32(f"{log.topic_partition} {log.segment_list.active.base_offset}".encode()) % limit
 
     def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
-        log = self._log
+        log = self._log()
         log.activity.refusals[error] = log.activity.refusals.get(error, 0) + 1
         return AppendResult(error, log_start_offset=log.log_start_offset, message=message, record_errors=record_errors)
 
     def _larger_than_a_segment(self, size_bytes: int) -> AppendResult:
         return self._refused(
             Error.RECORD_LIST_TOO_LARGE,
-            f"the batch has {size_bytes} bytes, segment.bytes of {self._log.topic_partition} allows "
-            f"{self._log.config.segment_bytes}",
+            f"the batch has {size_bytes} bytes, segment.bytes of {self._log().topic_partition} allows "
+            f"{self._log().config.segment_bytes}",
         )
 
     def _duplicate(self, batch: BatchMetadata) -> AppendResult:
-        self._log.activity.duplicates += 1
+        self._log().activity.duplicates += 1
         # Kafka returns the timestamp cached for the batch, whatever the topic's timestamp type.
         return AppendResult(
-            NONE, batch.first_offset, batch.last_offset, batch.timestamp, self._log.log_start_offset, duplicate=True
+            NONE, batch.first_offset, batch.last_offset, batch.timestamp, self._log().log_start_offset, duplicate=True
         )
 
     def _storage_error(self, reason: str) -> AppendResult:
@@ -300,7 +300,7 @@ class LogWriter(LogPart):
         Unlike in Kafka, it stays online if only disk space or a file descriptor is missing: nothing was written, and
         the next append tries again.
         """
-        log = self._log
+        log = self._log()
         if not isinstance(error, RefusedForNow):
             log.fail(str(error))
         elif isinstance(error, NoSpace) and self._found_full_at != log.log_end_offset:
@@ -317,24 +317,24 @@ class LogWriter(LogPart):
 
         None if there is nothing to verify, an error if the append is refused without asking the coordinator.
         """
-        return self._log.producers.begin_verification(
-            producer_id, epoch, first_sequence, supports_epoch_bump, self._log.written_ms
+        return self._log().producers.begin_verification(
+            producer_id, epoch, first_sequence, supports_epoch_bump, self._log().written_ms
         )
 
     def expire_producers(self, now_ms: int) -> None:
         """Remove the state of producers idle for ``producer.id.expiration.ms``."""
-        log = self._log
+        log = self._log()
         log.written_ms = max(log.written_ms, now_ms)
         log.producers.expire(now_ms)
 
     def forget_producers(self, producer_id: int | None = None) -> list[int]:
         """Remove the state of one producer, or of all without an open transaction, as if it had expired; returns their
         ids."""
-        return self._log.producers.forget(producer_id)
+        return self._log().producers.forget(producer_id)
 
     def forget_verifications(self) -> None:
         """Called when another leader has taken over: appends being verified for the old one must be verified again."""
-        self._log.producers.forget_verifications()
+        self._log().producers.forget_verifications()
 
 
 def _with_base_offset_and_epoch(

@@ -59,7 +59,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.settings.config import BrokerConfig
-from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """The first version of OffsetCommit that returns GROUP_ID_NOT_FOUND: earlier ones return ILLEGAL_GENERATION if the
@@ -123,6 +123,7 @@ class OneCommit(NamedTuple):
 
     request: OffsetCommitRequest
     caller: Caller
+    case: classic_rules.CommitCase
     place: Place
     topic_id: bytes
     metadata: str
@@ -169,7 +170,7 @@ class OffsetRequests:
         shard = self._runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return shard
-        check = self._may_commit(shard, request, caller, now_ms)
+        check = self._may_commit(shard, request, caller, _commit_case(request), now_ms)
         return check if isinstance(check, Error) else (shard, check)
 
     def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck, gone: Error) -> Error:
@@ -194,7 +195,8 @@ class OffsetRequests:
         (partition,) = topic.partitions
         place = request.group_id, topic.name, partition.partition_index
         metadata = partition.committed_metadata or ""
-        commit = OneCommit(request, caller, place, topic.topic_id, metadata, offset_commit_key(*place))
+        case, key = _commit_case(request), offset_commit_key(*place)
+        commit = OneCommit(request, caller, case, place, topic.topic_id, metadata, key)
         answer = OffsetCommitResponsePartition(partition.partition_index, NONE)
         return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
 
@@ -204,11 +206,11 @@ class OffsetRequests:
 
         Neither the topic nor the settings may have changed since ``commit`` was created.
         """
-        request, caller, place, topic_id, metadata, key = commit
+        request, caller, case, place, topic_id, metadata, key = commit
         shard = self._runtime.shard_for(place[0], caller.node_id)
         if isinstance(shard, Error):
             return False
-        check = self._may_commit(shard, request, caller, now_ms)
+        check = self._may_commit(shard, request, caller, case, now_ms)
         if isinstance(check, Error) or check(topic_id, place[2]) is not NONE:
             return False
         value = offset_commit_value(offset, leader_epoch, metadata, now_ms, topic_id)
@@ -217,8 +219,8 @@ class OffsetRequests:
             fields = offset, leader_epoch, metadata, now_ms, -1, topic_id, record_offset
             shard.offset_committed(place, new_tuple(CommittedOffset, fields))
 
-        written = shard.write((new_tuple(CoordinatorRecord, (key, value)),), now_ms, apply=apply)
-        return written.done and written.value is NONE
+        written = shard.write((new_tuple(CoordinatorRecord, (key, value)),), now_ms, NO_PRODUCER, None, apply)
+        return written.has_value(NONE)
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
@@ -257,7 +259,12 @@ class OffsetRequests:
         ).flat_map(verified)
 
     def _may_commit(
-        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int
+        self,
+        shard: GroupShard,
+        request: OffsetCommitRequest,
+        caller: Caller,
+        case: classic_rules.CommitCase,
+        now_ms: int,
     ) -> CommitCheck | Error:
         """The check for each partition, or the error that refuses the whole commit. A commit also proves that a classic
         member is alive."""
@@ -271,10 +278,10 @@ class OffsetRequests:
         if isinstance(group, ShareGroup):
             return Error.GROUP_ID_NOT_FOUND
         if isinstance(group, ClassicGroup):
-            verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, request.group_instance_id, epoch))
-            if verdict.step is classic_rules.JoinStep.REFUSE:
+            verdict = classic_rules.decide(group, case)
+            if verdict.step is classic_rules.REFUSE:
                 return verdict.error
-            if verdict.step is classic_rules.JoinStep.ALIVE:
+            if verdict.step is classic_rules.ALIVE:
                 shard.classic.alive(group, group.members[member_id], now_ms)
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
@@ -296,7 +303,7 @@ class OffsetRequests:
             return Error.GROUP_ID_NOT_FOUND
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
-            refused = verdict.step is classic_rules.JoinStep.REFUSE
+            refused = verdict.step is classic_rules.REFUSE
             return verdict.error if refused else consumer_rules.any_partition
         return consumer_rules.may_commit_in_transaction(group, member_id, instance_id, epoch)
 
@@ -471,3 +478,7 @@ def _with_error(answer: Answer, error: Error) -> Answer:
             for partition in topic.partitions:
                 partition.error_code = error
     return answer
+
+
+def _commit_case(request: OffsetCommitRequest) -> classic_rules.CommitCase:
+    return classic_rules.CommitCase(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)

@@ -87,7 +87,7 @@ class GroupShard:
         if not records:
             return self._last_write
         written = self._runtime.write(self.partition, records, now_ms, producer, guard, apply)
-        if not written.done or written.value is NONE:
+        if not written.done or written.has_value(NONE):
             self._last_write = written
         return written
 

@@ -135,7 +135,7 @@ class StateShard:
 
         records = [state_records.encoded(key, change) for key, change in changes]
         written = self._runtime.write(self._partition, records, now_ms, apply=apply)
-        if not written.done or written.value is NONE:
+        if not written.done or written.has_value(NONE):
             self._last_write = written
         return written
 

@@ -191,7 +191,7 @@ class ShareProtocol:
         draft.bump_epoch(always=True)
         draft.end_assignment_if_empty()
         written = self._env.write(draft.written, now_ms)
-        if not written.done or written.value is NONE:
+        if not written.done or written.has_value(NONE):
             for member_id in gone:
                 self._env.timers.cancel(("session", group.group_id, member_id))
         return written

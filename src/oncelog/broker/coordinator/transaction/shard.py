@@ -365,7 +365,7 @@ class TransactionShard:
         appended = entry is not None and entry.txn is value
         if entry is not None and appended:
             entry.last_write = committed
-            if self._leading and committed.done and committed.value is NONE:
+            if self._leading and committed.has_value(NONE):
                 answer(NONE)
                 if value.state in PREPARED and entry.txn is value:
                     self._send_markers(value, value.partitions, now_ms)

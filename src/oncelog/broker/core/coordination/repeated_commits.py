@@ -39,6 +39,7 @@ class _CommitPattern(NamedTuple):
     version."""
 
     pattern: RequestPattern
+    groups: GroupCoordinator
     commit: OneCommit
     size: bytes
     answer: bytes
@@ -90,10 +91,11 @@ class RepeatedCommits:
         from oncelog.broker.coordinator.group.environment import Caller  # imported here: a start does not need it
 
         caller = Caller(version, context.session.node_id, context.client_id, context.client_host)
-        commit, response = ports.groups.one_commit(request, caller)
+        groups = ports.groups
+        commit, response = groups.one_commit(request, caller)
         encoded = response.encode(version)
         answer = encode_response_header(ApiKey.OFFSET_COMMIT, version, 0, len(encoded)) + encoded
-        self._known[channel] = _CommitPattern(pattern, commit, answer[:4], answer[8:], version)
+        self._known[channel] = _CommitPattern(pattern, groups, commit, answer[:4], answer[8:], version)
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Answer the request at ``buffer[start:end]``; returns where it ends, or ``start`` to leave the request to the
@@ -101,15 +103,14 @@ class RepeatedCommits:
         known = self._known.get(channel)
         if known is None:
             return start
-        pattern, commit, size, answer, version = known
+        pattern, groups, commit, size, answer, version = known
         after = pattern.end(buffer, start, end)
-        ports = self._ports
         if after == start:
             return start
-        requests = ports.request_metrics
+        requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         offset, leader_epoch = _GAP.unpack_from(buffer, start + pattern.gap_at)
-        if not ports.groups.commit_again(commit, offset, leader_epoch, now_ms):
+        if not groups.commit_again(commit, offset, leader_epoch, now_ms):
             return start
         self._in_vain[channel] = 0
         if requests is not None:

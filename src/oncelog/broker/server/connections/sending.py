@@ -287,6 +287,10 @@ class Sending:
 
 
 def read_slice(part: FileSlice) -> bytes:
+    """The bytes of a range of a file.
+
+    :raises UnreadableFile: the disk cannot read them all.
+    """
     file, position, size_bytes = part
     try:
         data = file.read_at(position, size_bytes)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup, Protocols
 from oncelog.broker.coordinator.group.states import ClassicState
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 
 
 class JoinStep(Enum):
@@ -39,7 +39,12 @@ class JoinVerdict(NamedTuple):
     """The step to take, and the error for the answer; even the step ALIVE may have an error."""
 
     step: JoinStep
-    error: Error = Error.NONE
+    error: Error = NONE
+
+
+REFUSE, ALIVE = JoinStep.REFUSE, JoinStep.ALIVE
+ACCEPTED = JoinVerdict(JoinStep.ACCEPT)
+"""Constants, because each commit uses them, and before Python 3.12 looking up an enum member takes a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +155,13 @@ def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -
             return Error.UNKNOWN_MEMBER_ID
         if owner != member_id:
             return Error.FENCED_INSTANCE_ID
-    return Error.NONE if member_id in group.members else Error.UNKNOWN_MEMBER_ID
+    return NONE if member_id in group.members else Error.UNKNOWN_MEMBER_ID
 
 
 def _current(group: ClassicGroup, event: Heartbeat | Sync | CommitCase | TxnCommit) -> Error:
     """NONE if the caller is a member and names the current generation, else the error."""
     error = member_error(group, event.member_id, event.instance_id)
-    if error is Error.NONE and event.generation != group.generation:
+    if error is NONE and event.generation != group.generation:
         return Error.ILLEGAL_GENERATION
     return error
 
@@ -199,7 +204,7 @@ def _join_known(
         if event.member_id in group.pending_joins:
             return JoinVerdict(JoinStep.ADD) if event.instance_id is None else refused(Error.UNKNOWN_SERVER_ERROR)
         error = member_error(group, event.member_id, event.instance_id)
-        return known(group, event) if error is Error.NONE else refused(error)
+        return known(group, event) if error is NONE else refused(error)
 
     return decide
 
@@ -224,7 +229,7 @@ def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> JoinVerdict:
 def _sync(then: Callable[[ClassicGroup, Sync], JoinVerdict]) -> Callable[[ClassicGroup, Sync], JoinVerdict]:
     def decide(group: ClassicGroup, event: Sync) -> JoinVerdict:
         error = _current(group, event)
-        if error is not Error.NONE:
+        if error is not NONE:
             return refused(error)
         given = ((event.protocol_type, group.protocol_type), (event.protocol_name, group.protocol_name))
         if any(sent is not None and own is not None and sent != own for sent, own in given):
@@ -241,7 +246,7 @@ def _sync_completing(group: ClassicGroup, event: Sync) -> JoinVerdict:
 def _alive(error: Error) -> Callable[[ClassicGroup, Heartbeat], JoinVerdict]:
     def decide(group: ClassicGroup, event: Heartbeat) -> JoinVerdict:
         problem = _current(group, event)
-        return refused(problem) if problem is not Error.NONE else JoinVerdict(JoinStep.ALIVE, error)
+        return refused(problem) if problem is not NONE else JoinVerdict(JoinStep.ALIVE, error)
 
     return decide
 
@@ -253,26 +258,28 @@ def _leave(group: ClassicGroup, event: Leave) -> JoinVerdict:
     if event.member_id in group.pending_joins:
         return JoinVerdict(JoinStep.REMOVE)
     error = member_error(group, event.member_id, event.instance_id)
-    return JoinVerdict(JoinStep.REMOVE) if error is Error.NONE else refused(error)
+    return JoinVerdict(JoinStep.REMOVE) if error is NONE else refused(error)
 
 
 def _commit_empty(group: ClassicGroup, event: CommitCase | TxnCommit) -> JoinVerdict:
     """Accept a commit without a generation, from an administrator or from a consumer that does not use groups; refuse
     unknown members."""
     if event.generation < 0:
-        return JoinVerdict(JoinStep.ACCEPT)
+        return ACCEPTED
     error = _current(group, event)
-    return JoinVerdict(JoinStep.ACCEPT) if error is Error.NONE else refused(error)
+    return ACCEPTED if error is NONE else refused(error)
 
 
-def _commit(step: JoinStep) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]:
+def _commit(verdict: JoinVerdict) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]:
+    """:param verdict: for a member of this generation."""
+
     def decide(group: ClassicGroup, event: CommitCase) -> JoinVerdict:
         if event.generation < 0 and not event.member_id and event.instance_id is None:
             return refused(Error.UNKNOWN_MEMBER_ID)
         error = _current(group, event)
-        if error is not Error.NONE:
+        if error is not NONE:
             return refused(error)
-        return JoinVerdict(step) if step is not JoinStep.REFUSE else refused(Error.REBALANCE_IN_PROGRESS)
+        return verdict
 
     return decide
 
@@ -280,15 +287,15 @@ def _commit(step: JoinStep) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]
 def _txn_commit(group: ClassicGroup, event: TxnCommit) -> JoinVerdict:
     """Accept a member of the current generation and, in any state, a request without a member, as before version 3."""
     if event.generation < 0 and not event.member_id and event.instance_id is None:
-        return JoinVerdict(JoinStep.ACCEPT)
+        return ACCEPTED
     error = _current(group, event)
-    return JoinVerdict(JoinStep.ACCEPT) if error is Error.NONE else refused(error)
+    return ACCEPTED if error is NONE else refused(error)
 
 
 def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> JoinVerdict:
     """Accept OffsetDelete for a group of consumers, whose subscriptions say which topics are read and so must keep
     their offsets."""
-    return JoinVerdict(JoinStep.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
+    return ACCEPTED if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
 
 
 _E, _P, _C, _S, _D = (
@@ -299,7 +306,7 @@ _E, _P, _C, _S, _D = (
     ClassicState.DEAD,
 )
 _NEW = JoinRule("protocols fit and there is room: id first (v4+), else add; known instance: replace", _join_new)
-_ACCEPT = JoinRule("accept", lambda group, event: JoinVerdict(JoinStep.ACCEPT))
+_ACCEPT = JoinRule("accept", lambda group, event: ACCEPTED)
 _LEAVE = JoinRule("remove, if it is a member or a pending id", _leave)
 _TXN = JoinRule("accept without ids; else a member of this generation", _txn_commit)
 _DELETE_READ = JoinRule("accept for groups of consumers, else NON_EMPTY_GROUP (68)", _delete_offsets)
@@ -324,16 +331,18 @@ RULES: Mapping[type[Event], Mapping[ClassicState, JoinRule]] = {
     Heartbeat: {
         _E: refuse(Error.UNKNOWN_MEMBER_ID),
         _P: JoinRule("REBALANCE_IN_PROGRESS (27), alive", _alive(Error.REBALANCE_IN_PROGRESS)),
-        _C: JoinRule("alive", _alive(Error.NONE)),
-        _S: JoinRule("alive", _alive(Error.NONE)),
+        _C: JoinRule("alive", _alive(NONE)),
+        _S: JoinRule("alive", _alive(NONE)),
         _D: _GONE,
     },
     Leave: {_E: _LEAVE, _P: _LEAVE, _C: _LEAVE, _S: _LEAVE, _D: _GONE},
     CommitCase: {
         _E: JoinRule("accept without a generation, else as a member", _commit_empty),
-        _P: JoinRule("accept a member of this generation, alive", _commit(JoinStep.ALIVE)),
-        _C: JoinRule("REBALANCE_IN_PROGRESS (27) for a member of this generation", _commit(JoinStep.REFUSE)),
-        _S: JoinRule("accept a member of this generation, alive", _commit(JoinStep.ALIVE)),
+        _P: JoinRule("accept a member of this generation, alive", _commit(JoinVerdict(ALIVE))),
+        _C: JoinRule(
+            "REBALANCE_IN_PROGRESS (27) for a member of this generation", _commit(refused(Error.REBALANCE_IN_PROGRESS))
+        ),
+        _S: JoinRule("accept a member of this generation, alive", _commit(JoinVerdict(ALIVE))),
         _D: _GONE,
     },
     TxnCommit: {_E: JoinRule("accept without a generation, else as a member", _commit_empty)}

@@ -33,7 +33,8 @@ COUNTED, ROUNDS, AT_ONCE = 100, 7, 100
 PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
 FIRST_PRODUCER = 1_000_000
 LONG_LOG = 6_000
-"""How many batches are appended in advance, because only in a long log a fetch has to look up where a batch ends."""
+"""How many batches are appended in advance, because only in a long log a fetch has to look up where a batch ends. Each
+fetch reads another batch, because the log keeps the result of the last read."""
 SETTLED = 20_000_000
 """A broker that executes fewer instructions than this in 2 s without a request has settled."""
 FILLINGS = ("partitions", "producers", "connections")
@@ -110,24 +111,24 @@ def connected(caller: Caller) -> Iterator[None]:
 
 
 def each(server: Dumped, caller: Caller, topic: str, when: str) -> None:
-    idempotent = iter(range(1 << 30))
+    idempotent, offsets = iter(range(1 << 30)), iter(range(LONG_LOG))
     written = produce(topic, 0, batch(100))
-    read = fetch_frame(topic, 0, 200, max_wait_ms=500)
     pid = FIRST_PRODUCER - 1 - len(when)
 
-    def repeat(frame: bytes) -> Callable[[], None]:
-        def work() -> None:
-            for _ in range(COUNTED):
-                caller.send(frame)
-
-        return work
+    def write() -> None:
+        for _ in range(COUNTED):
+            caller.send(written)
 
     def write_idempotent() -> None:
         for _ in range(COUNTED):
             caller.send(produce(topic, 0, batch(100, pid=pid, epoch=0, sequence=next(idempotent))))
 
+    def read() -> None:
+        for _ in range(COUNTED):
+            caller.send(fetch_frame(topic, 0, 200, max_wait_ms=500, offset=next(offsets)))
+
     server.settle()
-    works = {"produce": repeat(written), "idempotent produce": write_idempotent, "fetch": repeat(read)}
+    works = {"produce": write, "idempotent produce": write_idempotent, "fetch": read}
     for name, work in works.items():
         work()
         print(f"  {name}, {when}: {server.least(work) / COUNTED:,.0f} instructions", flush=True)

@@ -73,7 +73,7 @@ def _of(*languages: str) -> list[Any]:
     return [pytest.param(example, id=example.name) for example in EXAMPLES if example.language in languages]
 
 
-def test_every_block_is_of_a_language_that_is_checked() -> None:
+def test_every_code_block_has_a_language_that_is_checked() -> None:
     known = {
         "console",
         "python",

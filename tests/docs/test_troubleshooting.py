@@ -59,7 +59,7 @@ def conditions() -> set[str]:
 
 
 @pytest.mark.parametrize("text", quoted())
-def test_quoted_error_is_raised_somewhere(text: str) -> None:
+def test_an_error_quoted_on_the_page_is_raised_by_the_code(text: str) -> None:
     parts = [part.strip() for part in text.split("...") if part.strip()]
     wanted = re.compile(".*".join(re.escape(part).replace(_GAP, ".*") for part in parts), re.DOTALL)
     assert text in conditions() or any(wanted.search(string) for string in texts_of_the_code()), text

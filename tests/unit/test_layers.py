@@ -54,11 +54,11 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
     return components
 
 
-def test_circles_are_found() -> None:
+def test_circular_imports_are_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}) == [{"b", "c"}]
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_circularly() -> None:
     """Imports for type checkers are counted."""
     graph = grimp.build_graph("oncelog", exclude_type_checking_imports=False, cache_dir=None)
     assert circles({module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}) == []

@@ -33,7 +33,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_section_ends_at_the_next_version() -> None:
+def test_a_changelog_section_ends_at_the_next_version() -> None:
     assert section(CHANGELOG, "0.2.0") == ("2027-01-31", "- Second.\n\n### Broker\n\n- More.")
     assert section(CHANGELOG, "0.1.0") == ("unreleased", "- First.")
     assert section(CHANGELOG, "0.2") is None

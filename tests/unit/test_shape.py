@@ -249,7 +249,7 @@ def test_folders_have_a_limited_number_of_modules() -> None:
     assert too_full(modules()) == {}
 
 
-def test_a_full_folder_is_found() -> None:
+def test_a_folder_with_too_many_modules_is_found() -> None:
     paths = [Path("a") / f"m{number}.py" for number in range(MAX_MODULES)]
     assert too_full([*paths, Path("a/__init__.py"), Path("a/b/m.py")]) == {}
     assert too_full([*paths, Path("a/one_more.py")]) == {"a": MAX_MODULES + 1}

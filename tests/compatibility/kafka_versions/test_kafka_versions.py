@@ -132,7 +132,7 @@ async def copied(made: Clusters) -> None:
 
 
 @case("mirror, from it", short=SHORT)
-def test_a_topic_of_each_release_is_mirrored(kafka: ApacheKafka, unique_name: str) -> None:
+def test_each_release_can_be_the_source_of_a_mirror(kafka: ApacheKafka, unique_name: str) -> None:
     mirrored_between(kafka, unique_name, away=True)
 
 
@@ -152,7 +152,7 @@ def mirrored_between(kafka: ApacheKafka, topic: str, *, away: bool) -> None:
 
 
 @case("`lab`, the flows that a cluster can show")
-def test_each_flow_keeps_its_promises(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
+def test_each_lab_flow_keeps_its_promises_on_each_release(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
     config = AdminConfig.from_properties({"bootstrap.servers": kafka.bootstrap_servers})
     shown = 0
     wanted = [flow for name, flow in flows.FLOWS.items() if name not in NEED_OUR_BROKER]

@@ -81,7 +81,7 @@ def _commands() -> None:
         run("transactions", "list")
 
 
-def test_the_commands_work() -> None:
+def test_commands_work_on_windows() -> None:
     ended = on_windows(_commands)
     assert ended.stdout.count("status 0") == 6, (ended.stdout, ended.stderr)
     assert "one\n" in ended.stdout

@@ -120,7 +120,7 @@ def drop(held: list[Any]) -> None:
 
 
 @on_loop
-async def test_the_underlying_client_shows_the_cluster(servers: str, unique_name: str) -> None:
+async def test_the_underlying_client_has_topics_partitions_and_brokers(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name, 2)
     client = AIOKafkaClient(bootstrap_servers=servers)
     await client.bootstrap()

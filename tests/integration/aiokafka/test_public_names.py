@@ -172,7 +172,7 @@ def test_an_error_without_a_text_shows_the_name_of_its_class() -> None:
             assert str(theirs()).endswith(str(ours())), name  # a broker's has "[Error 3] " in front
 
 
-def test_an_error_code_finds_its_class() -> None:
+def test_for_code_returns_the_class_that_aiokafka_returns() -> None:
     for code in range(-2, 200):
         theirs = aiokafka.errors.for_code(code).__name__
         theirs = "FencedInstanceIdError" if code == Error.FENCED_INSTANCE_ID else theirs  # aiokafka has none

@@ -212,7 +212,7 @@ def test_programs_behind_a_pooler_prepare_no_conflicting_statements(
 
 
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_nothing_is_prepared_on_a_connection_of_psycopg(address: str) -> None:
+def test_no_statement_is_prepared_on_a_psycopg_connection(address: str) -> None:
     with psycopg.connect(address) as connection:
         outbox = atomic.Outbox(connection)
         outbox.start()

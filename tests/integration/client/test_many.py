@@ -200,7 +200,9 @@ def test_the_blocking_clients_send_and_read_columns_and_arrow(servers: str, uniq
         assert rows == expected
 
 
-def test_records_fetched_for_iterating_are_not_returned_for_other_partitions(servers: str, unique_name: str) -> None:
+def test_records_fetched_for_iteration_are_returned_only_for_their_own_partition(
+    servers: str, unique_name: str
+) -> None:
     with oncelog.Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
     zero, one = (TopicPartition(unique_name, number) for number in range(2))

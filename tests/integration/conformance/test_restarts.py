@@ -220,7 +220,7 @@ def test_check_12_without_its_indexes_the_log_reads_as_before(crashed: Life) -> 
         assert found.base_offset == item.base_offset
 
 
-def test_check_12_times_are_found_without_the_time_index(crashed: Life) -> None:
+def test_check_12_offsets_are_found_by_time_without_the_time_index(crashed: Life) -> None:
     connection = crashed.connection
     for step in range(6):
         found = connection.list_offset("by-time", 1_700_000_000_000 + 7000 * step - 1)

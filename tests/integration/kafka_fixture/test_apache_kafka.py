@@ -49,7 +49,7 @@ def test_tool_that_fails_is_reported_with_its_output(apache_kafka: ApacheKafka) 
         )
 
 
-def test_connector_of_spark_is_four_jars_without_their_dependencies() -> None:
+def test_the_jars_of_sparks_kafka_connector_are_four() -> None:
     names = [path.name for path in spark_connector_jars()]
     assert [name.rsplit("-", 1)[0] for name in names] == [
         "commons-pool2",

@@ -46,7 +46,7 @@ def test_every_series_of_the_catalogue_exists_and_no_other(page: Page) -> None:
     assert {family.removesuffix("_total") for family in page.families} <= reported
 
 
-def test_counters_exist_before_they_count(page: Page) -> None:
+def test_counters_exist_before_their_first_event(page: Page) -> None:
     """``increase`` over a series that begins with its first event sees nothing of it."""
 
     def counters(page: Page, topic: str) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
@@ -120,7 +120,7 @@ def test_transactions_duplicates_and_fencing_are_counted(page: Page) -> None:
     assert page.value("oncelog_transaction_completion_seconds_count") == 2
 
 
-def test_group_lag_is_reported_to_both_ends(page: Page) -> None:
+def test_group_lag_is_reported_to_the_log_end_and_to_the_last_stable_offset(page: Page) -> None:
     labels = {"consumergroup": "readers", "topic": "orders"}
     assert page.value("kafka_consumergroup_current_offset", **labels) == 2
     assert page.value("kafka_consumergroup_lag", **labels) == 10

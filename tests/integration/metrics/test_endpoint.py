@@ -78,7 +78,7 @@ def test_a_malformed_request_closes_the_connection(broker: oncelog.Broker, reque
     assert get(broker.metrics_address, "/health/live")[0] == 200
 
 
-def test_head_has_no_body(broker: oncelog.Broker) -> None:
+def test_a_head_request_is_answered_without_a_body(broker: oncelog.Broker) -> None:
     head, _, body = ask(broker, b"HEAD /metrics HTTP/1.1\r\n\r\n").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK") and body == b""
 

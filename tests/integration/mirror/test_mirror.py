@@ -630,7 +630,7 @@ def test_without_permission_to_read_consumer_offsets_offsets_are_fetched_per_gro
 
 
 @pytest.mark.parametrize("end", ["--once", "--switch-over"])
-def test_an_end_that_cannot_be_reached_is_refused_before_mirroring_begins(
+def test_a_mirror_until_an_end_is_refused_if_a_chosen_topic_does_not_exist(
     brokers: tuple[str, str], unique_name: str, end: str
 ) -> None:
     mirror = "mirror", "--from", brokers[0], "--to", brokers[1], "--name", unique_name, end

@@ -103,7 +103,7 @@ def test_dead_letters_are_sent_back_to_their_origin_once(world: World) -> None:
     assert world.values(world.origin) == list(range(20))
 
 
-def test_dry_run_shows_and_writes_nothing(world: World) -> None:
+def test_a_dry_run_shows_what_it_would_send_and_writes_nothing(world: World) -> None:
     lines = world.redrive("--dry-run", "--json", "--error", "odd").done().json_lines
     assert [one["outcome"] for one in lines].count("sent") == 10
     assert {"dead_letter": f"{world.dead}-1:0", "outcome": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines

@@ -28,7 +28,7 @@ def test_the_dockerfile_has_no_finding() -> None:
 
 
 @pytest.mark.skipif(not _has_builder(), reason="no container builder answers here")
-def test_the_image_serves() -> None:
+def test_the_image_starts_a_broker() -> None:
     def docker(*words: str) -> str:
         return subprocess.run(["docker", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

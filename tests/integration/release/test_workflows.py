@@ -33,14 +33,14 @@ def _steps() -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("schema", "files"), [("vendor.github-workflows", WORKFLOWS), ("vendor.github-actions", ACTIONS)]
 )
-def test_files_follow_githubs_schema(schema: str, files: list[Path]) -> None:
+def test_workflow_files_follow_githubs_schema(schema: str, files: list[Path]) -> None:
     assert files
     ended = _check(BIN / "check-jsonschema", "--builtin-schema", schema, *files)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @pytest.mark.skipif(not (BIN / "zizmor").exists(), reason="zizmor has no wheel for this system")
-def test_zizmor_finds_nothing() -> None:
+def test_zizmor_finds_no_fault_in_the_workflows() -> None:
     ended = _check(BIN / "zizmor", "--offline", "--no-progress", GITHUB)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
@@ -69,7 +69,7 @@ def test_workflow_steps_run_commands_that_exist() -> None:
     assert {"site", "soak", "fuzz", "bench"} <= run <= tasks
 
 
-def test_some_job_runs_each_long_test() -> None:
+def test_each_long_test_is_run_by_a_weekly_job() -> None:
     weekly = yaml.safe_load((GITHUB / "workflows" / "weekly.yml").read_text())
     parts = [
         ROOT / path

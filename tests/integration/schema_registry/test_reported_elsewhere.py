@@ -354,9 +354,7 @@ TREE = record("t.Tree", ("leaf", ["null", "string"]), ("children", {"type": "arr
         ({"type": "map", "values": RECURSIVE}, {"k": {"value": 1, "next": None}}),
     ],
 )
-def test_records_that_contain_themselves_are_evolved_and_read_by_both_clients(
-    url: str, schema: Any, value: Any
-) -> None:
+def test_recursive_records_are_evolved_and_read_by_both_clients(url: str, schema: Any, value: Any) -> None:
     """fastavro/fastavro#765: a record that contains itself, here with a reader's schema."""
     text, client, registry = json.dumps(schema), SchemaRegistryClient({"url": url}), SchemaRegistry(url)
     written = TheirAvroSerializer(client, text)(value, HERE)
@@ -445,7 +443,7 @@ DRAFTS = {
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_each_draft_is_registered_evolved_and_validated_by_its_own_rules(url: str, draft: str) -> None:
+def test_each_json_schema_draft_is_registered_evolved_and_validated_by_its_own_rules(url: str, draft: str) -> None:
     """platformatic/kafka#335, confluentinc/confluent-kafka-python#1216 and confluentinc/confluent-kafka-dotnet#2404."""
     schema = {
         "$schema": draft,

@@ -124,7 +124,7 @@ def test_two_sinks_of_a_query_that_write_one_table_need_names(world: World) -> N
         second.write(0, [(0, "second")])
 
 
-def test_idle_query_continues(world: World, query: Query) -> None:
+def test_a_query_continues_after_an_idle_year(world: World, query: Query) -> None:
     query.run(2, [(3, "d")], at_ms=NOW_MS + 400 * DAY_MS)
     assert world.read() == [*BEFORE, (3, "d")]
 
@@ -195,7 +195,7 @@ def test_restored_table_is_refused_and_names_the_batches(world: World, query: Qu
     assert world.read() == BEFORE
 
 
-def test_other_writers_are_not_disturbed(world: World, query: Query) -> None:
+def test_rows_of_other_writers_are_kept(world: World, query: Query) -> None:
     world.append_as_another((9, "another's"))
     assert query.run(2, [(3, "d")]).outcome is WRITTEN
     assert world.read() == [*BEFORE, (3, "d"), (9, "another's")]

@@ -172,7 +172,7 @@ def test_a_lost_memory_file_does_not_let_a_renamed_sink_write_twice(world: World
     assert world.read() == ROWS[:1]
 
 
-def test_two_sinks_without_names_have_two_tables(world: World, query: Query) -> None:
+def test_two_sinks_without_names_may_write_to_two_tables(world: World, query: Query) -> None:
     table = {TableFormat.DELTA: str(world.folder / "lake" / "b"), TableFormat.ICEBERG: "lake.b"}.get(
         world.options.format, "b"
     )

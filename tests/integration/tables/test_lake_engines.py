@@ -150,7 +150,7 @@ WRITABLE: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @pytest.mark.parametrize("name", list(WRITABLE))
-def test_tables_of_many_kinds_hold_what_was_written(engine: LakeEngine, name: str, mode: Mode) -> None:
+def test_iceberg_tables_of_many_kinds_contain_the_written_rows(engine: LakeEngine, name: str, mode: Mode) -> None:
     rest, columns, alter = WRITABLE[name]
     table = _table(engine, f"{name}_{mode.value}", rest, columns, *alter)
     select = f"SELECT id, cast(ts as string), s FROM {table} ORDER BY id, ts"
@@ -295,7 +295,7 @@ DELTA_SCHEMA = StructType([StructField("id", LongType()), StructField("s", Strin
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @pytest.mark.parametrize("name", list(DELTA_WRITABLE))
-def test_delta_tables_of_many_kinds_hold_what_was_written(engine: LakeEngine, name: str, mode: Mode) -> None:
+def test_delta_tables_of_many_kinds_contain_the_written_rows(engine: LakeEngine, name: str, mode: Mode) -> None:
     """A row that was deleted before does not come back."""
     path = str(engine.folder / f"{name}-{mode.value}")
     table = f"delta.`{path}`"
@@ -383,7 +383,7 @@ PARTED: dict[str, tuple[Any, Any, list[Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", list(PARTED))
-def test_partitions_of_each_type_are_those_of_delta(engine: LakeEngine, kind: str) -> None:
+def test_partition_values_of_each_type_equal_those_that_spark_writes(engine: LakeEngine, kind: str) -> None:
     """delta-io/delta-kernel-rs#2315 and ClickHouse/ClickHouse#120691: Java read other values, or none."""
     spark_type, arrow, values, texts = PARTED[kind]
     name = re.sub(r"\W", "_", kind)

@@ -152,7 +152,7 @@ def test_checkpoint_that_is_older_than_the_table_is_reported(world: World, query
     assert "the table holds batch 1 already" in found.reason
 
 
-def test_identity_that_was_cleaned_away_is_reported(world: World, query: Query) -> None:
+def test_a_deleted_record_of_the_last_batch_is_reported(world: World, query: Query) -> None:
     query.run(1, [(1, "b")])
     world.clean_identities()
     found = examined(query)

@@ -86,7 +86,7 @@ def test_a_sequence_without_usage_permission_is_reported(existing: Existing, rol
     assert existing.run("SELECT * FROM o ORDER BY id") == [(1, "the next"), (7, "its own number")]
 
 
-def test_a_role_without_create_permission_is_handled(existing: Existing, role: str) -> None:
+def test_a_role_without_create_permission_can_write_after_the_documented_steps(existing: Existing, role: str) -> None:
     """The page says which table another role makes for it."""
     sink = as_role(existing, role, "driver")
     rows = {"id": numbers(1), "t": texts("a")}

@@ -26,7 +26,7 @@ HEADERS = st.lists(st.tuples(st.text(max_size=5), BYTES), max_size=3)
 
 
 @given(BYTES, BYTES, HEADERS, st.integers(0, 2**40))
-def test_a_record_survives_json(
+def test_a_record_is_unchanged_after_conversion_to_json_and_back(
     key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], timestamp: int
 ) -> None:
     record = ConsumerRecord("t", 3, 17, timestamp, 0, key, value, None, 0, 0, headers)
@@ -248,7 +248,7 @@ def test_an_invalid_offset_is_refused(text: str) -> None:
         ("1d", 0),
     ],
 )
-def test_times_are_ms_or_iso_or_ago(text: str, time_ms: int) -> None:
+def test_a_time_is_given_in_ms_or_as_iso_date_or_as_time_ago(text: str, time_ms: int) -> None:
     assert parse_time("--since", text, now_ms=86_400_000) == time_ms
 
 

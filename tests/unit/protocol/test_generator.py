@@ -27,7 +27,7 @@ def test_generated_code_is_current() -> None:
     assert differences() == []
 
 
-def test_table_is_read_as_written(tmp_path: Path) -> None:
+def test_a_message_table_is_parsed_with_all_its_fields(tmp_path: Path) -> None:
     path = tmp_path / "sample.txt"
     path.write_text(TABLE)
     (message,) = parse_table(path)
@@ -54,7 +54,7 @@ def test_table_is_read_as_written(tmp_path: Path) -> None:
         "  Name string 0+\n    Inner int8 0+",
     ],
 )
-def test_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
+def test_an_unreadable_line_of_a_message_table_is_refused_with_its_file(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sample.txt"
     path.write_text(f"message M request versions=0 flexible=none\n{line}\n")
     with pytest.raises(SchemaError, match=r"sample\.txt"):

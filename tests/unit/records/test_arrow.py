@@ -145,7 +145,7 @@ def test_timestamp_type_is_that_of_each_batch() -> None:
     assert [row[1] for row in rows_of(table)][:2] == [T + 77] * 2
 
 
-def test_any_timestamp_is_kept() -> None:
+def test_any_64_bit_timestamp_is_decoded_unchanged() -> None:
     largest = 2**63 - 1
     given = [largest, -largest - 1, largest // 1000, largest // 1000 + 1, -(largest // 1000), -1, 0, 1, T]
     records = [Record(offset, given_ms, None, None) for offset, given_ms in enumerate(given)]

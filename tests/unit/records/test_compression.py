@@ -34,7 +34,7 @@ def test_compressed_bytes_are_decompressed(codec: Compression, content: str) -> 
         assert decompress(codec, memoryview(packed)) == data
 
 
-def test_names_are_those_of_the_settings() -> None:
+def test_codecs_have_the_names_of_compression_type() -> None:
     names = ["none", "gzip", "snappy", "lz4", "zstd"]
     assert [Compression.from_name(name) for name in names] == list(Compression)
     assert Compression.from_name("uncompressed") is Compression.NONE
@@ -66,7 +66,7 @@ def test_snappy_is_read_raw_and_framed() -> None:
     assert decompress(Compression.SNAPPY, framed) == TEXT[:1000]
 
 
-def test_lz4_frame_is_javas() -> None:
+def test_lz4_frames_have_javas_header() -> None:
     packed = compress(Compression.LZ4, TEXT + NOISE)
     assert packed[:6] == bytes.fromhex("04224d186040")
     assert packed[6] == xxhash.xxh32(packed[4:6], seed=0).intdigest() >> 8 & 0xFF
@@ -133,7 +133,7 @@ def test_several_zstd_frames_and_skippable_frames_are_read() -> None:
 
 
 @pytest.mark.parametrize("codec", PACKING)
-def test_bombs_are_refused_within_the_limit(codec: Compression) -> None:
+def test_decompression_bombs_are_refused_at_the_limit(codec: Compression) -> None:
     bomb = compress(codec, bytes(20_000_000))
     assert decompress(codec, bomb, 20_000_000) == bytes(20_000_000)
     with pytest.raises(CorruptBatch, match="limit of 19999999 bytes"):

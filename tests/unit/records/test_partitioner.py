@@ -20,7 +20,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("key", KNOWN)
-def test_hash_is_javas(key: bytes) -> None:
+def test_murmur2_equals_javas_for_known_keys(key: bytes) -> None:
     assert murmur2(key) == KNOWN[key] & 0xFFFFFFFF
     assert _pure.murmur2(key) == KNOWN[key] & 0xFFFFFFFF
 

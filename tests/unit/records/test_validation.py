@@ -254,7 +254,7 @@ def test_bytes_that_do_not_unpack_are_invalid(codec: Compression) -> None:
     assert refused(bytes(header_bytes(header, junk)) + junk).error_code is Error.INVALID_RECORD
 
 
-def test_bomb_is_refused() -> None:
+def test_a_decompression_bomb_is_refused() -> None:
     packed = compress(Compression.ZSTD, bytes(50_000_000))
     header = BatchHeader(attributes=Compression.ZSTD.value, records_count=1, base_timestamp=NOW, max_timestamp=NOW)
     verdict = refused(bytes(header_bytes(header, packed)) + packed, max_unpacked_bytes=1_000_000)

@@ -173,7 +173,7 @@ def test_no_document_is_lost_when_a_change_is_allowed(before: Any, after: Any, d
 
 
 @given(SCHEMAS)
-def test_a_schema_reads_itself(schema: Any) -> None:
+def test_a_schema_is_compatible_with_itself(schema: Any) -> None:
     assert problems(schema, schema) == [] or "not" in json.dumps(schema)
 
 

@@ -264,7 +264,7 @@ def test_no_more_records_are_in_flight_than_the_group_allows(new_topic: NewTopic
     assert other.acquired(20) == [(100, 119, 1)]
 
 
-def test_the_rest_of_a_read_batch_is_available_at_once(new_topic: NewTopic) -> None:
+def test_records_of_a_fetched_batch_above_the_lock_limit_are_available_to_others(new_topic: NewTopic) -> None:
     """Whatever the limit of locks: it holds back batches that were not read yet."""
     topic = new_topic(150, 5, partition_max_record_locks="100")
     member, other = ShareMember(topic, "m"), ShareMember(topic, "other")

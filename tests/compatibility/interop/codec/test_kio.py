@@ -109,7 +109,7 @@ def test_kio_covers_most_of_the_messages() -> None:
 
 
 @pytest.mark.parametrize("name", COVERED)
-def test_kio_reads_and_writes_the_same(name: str) -> None:
+def test_kio_and_we_read_and_write_the_same_bytes(name: str) -> None:
     compared = 0
     for version in covered_versions(name):
         schema: Any = load_entity_schema(kio_name(name), version, KINDS[MESSAGES[name].kind])

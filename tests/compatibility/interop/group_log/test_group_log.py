@@ -771,7 +771,7 @@ def groups_are_listed(side: Side) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_kafka_and_we_answer_the_same_requests_and_write_the_same_records(
+def test_kafka_and_we_answer_requests_alike_and_write_the_same_records(
     name: str, nodes: tuple[Node, Node], unique_name: str
 ) -> None:
     reported: list[list[Any]] = []

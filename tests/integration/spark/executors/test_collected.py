@@ -56,7 +56,7 @@ def records_of(found: CollectedBatch | None) -> list[tuple[int, bytes | None, by
     ]
 
 
-def test_rows_of_all_tasks_go_in_order_to_the_partitions_that_java_chooses(spark: SparkSession) -> None:
+def test_rows_of_all_tasks_keep_their_order_in_the_partitions_that_java_chooses(spark: SparkSession) -> None:
     rows = spark.range(0, 500, 1, 4).selectExpr("cast(id as string) as key", "concat('v', id) as value", "id as more")
     found = collected(rows)
     records = records_of(found)
@@ -83,7 +83,9 @@ def test_a_batch_that_is_larger_than_expected_is_not_collected(spark: SparkSessi
     assert len(records_of(collected(rows, fits))) == 500
 
 
-def test_an_excessive_result_is_not_returned(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_returns_no_rows_and_bytes_beyond_its_bound(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither a row beyond the share, but for the one that shows it, nor more than a byte too many of a large value."""
     returned: list[Any] = []
 

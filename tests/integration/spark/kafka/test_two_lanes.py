@@ -100,7 +100,7 @@ def test_last_batch_of_either_lane_that_is_refused_is_raised(three_nodes: oncelo
     assert visible(three_nodes) == []
 
 
-def test_both_lanes_of_a_fenced_run_end_and_leave_nothing(three_nodes: oncelog.Broker) -> None:
+def test_both_lanes_of_a_fenced_run_end_and_leave_no_record(three_nodes: oncelog.Broker) -> None:
     cluster = connected(three_nodes)
 
     def overtake(number: int) -> None:

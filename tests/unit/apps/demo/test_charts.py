@@ -46,7 +46,7 @@ def test_colours_go_from_pale_to_dark() -> None:
     assert shades == sorted(shades, reverse=True)
 
 
-def test_marks_close_together_keep_their_numbers_apart() -> None:
+def test_numbers_of_marks_close_together_do_not_overlap() -> None:
     panel = Panel(40, 100, 100.0)
     panel.marks([Mark(50.0, 1, "one"), Mark(50.1, 2, "two")], numbered=True)
     drawn = ET.fromstring(svg(200, panel.parts, "marks"))
@@ -54,7 +54,7 @@ def test_marks_close_together_keep_their_numbers_apart() -> None:
     assert second - first >= 17
 
 
-def test_shades_cover_the_downtime() -> None:
+def test_shaded_areas_cover_the_downtime() -> None:
     panel = Panel(40, 100, 100.0)
     panel.shade([ChartBar(10.0, 30.0, "down", "the broker"), ChartBar(90.0, 200.0, "down", "cut at the end")])
     drawn = ET.fromstring(svg(200, panel.parts, "shades"))

@@ -97,7 +97,7 @@ def test_an_offset_before_the_start_of_the_log_is_out_of_range(filled: Partition
     assert read_headers(filled, 100, 1)[0].base_offset == 99
 
 
-def test_a_slice_is_sent_from_its_file(filled: PartitionLog) -> None:
+def test_the_slice_of_a_read_names_file_position_and_size(filled: PartitionLog) -> None:
     read = filled.read(80, 200, 300, at_least_one_batch=True)
     assert not isinstance(read, Error)
     (piece,) = read.slices

@@ -38,7 +38,7 @@ def test_another_error_is_reported_too(capsys: pytest.CaptureFixture[str]) -> No
     assert "KAFKA_STORAGE_ERROR" in first and "REQUEST_TIMED_OUT" in second
 
 
-def test_each_of_two_clusters_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_waits_for_two_clusters_name_each_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     with waits_reported():
         for servers in (HOST, ("one:1", "two:2")):
             still_waiting(servers, "describe_cluster", LONG_S, LONG_S)

@@ -27,7 +27,7 @@ def test_rate_is_over_at_least_one_window_and_at_most_two() -> None:
     assert total.value == 360
 
 
-def test_windows_close_no_sooner_than_after_thirty_seconds() -> None:
+def test_metric_windows_last_at_least_thirty_seconds() -> None:
     windows, total = Windows(0), Total()
     windows.add(total.roll)
     total.value += 5

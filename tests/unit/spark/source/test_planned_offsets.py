@@ -56,7 +56,9 @@ def test_partition_with_little_to_read_is_not_starved() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=6), st.integers(1, 2000))
-def test_limit_never_passes_the_end_and_always_moves_on(ends: list[tuple[int, int]], limit: int) -> None:
+def test_a_limited_range_stays_within_the_log_and_advances_every_waiting_partition(
+    ends: list[tuple[int, int]], limit: int
+) -> None:
     start = {TopicPartition("t", n): low for n, (low, _) in enumerate(ends)}
     latest = {TopicPartition("t", n): low + size for n, (low, size) in enumerate(ends)}
     end = limit_offsets(start, latest, limit)

@@ -421,7 +421,7 @@ def test_a_group_that_refuses_the_position_does_not_end_the_query(caplog: pytest
     assert caplog.text.count("the position was not committed to group 'g'") == 1
 
 
-def test_report_holds_the_end_of_the_log() -> None:
+def test_the_reported_latest_offset_is_the_end_of_the_log() -> None:
     stream, _ = reader(FakeCluster(a=[10]))
     assert stream.reportLatestOffset() is None
     stream.latestOffset({"a": {"0": 4}}, ReadMaxRows(1))

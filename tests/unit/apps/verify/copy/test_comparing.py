@@ -288,7 +288,7 @@ def test_a_transform_may_return_no_record_one_or_several() -> None:
             made_by(lambda one: wrong, record)  # noqa: B023 - called at once
 
 
-def test_the_records_that_a_transform_makes_of_one_record_are_ordered(tmp_path: Path) -> None:
+def test_several_records_that_a_transform_makes_of_one_record_are_matched_in_order(tmp_path: Path) -> None:
     by = parse_by("offsets:p,o")
     record = SourceRecord("a", 0, 7, 0, b"k", b"v", ())
     sources = made_rows([record], by, lambda one: [(b"k", b"2"), (b"k", b"1")])

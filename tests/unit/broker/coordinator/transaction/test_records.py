@@ -64,7 +64,7 @@ def test_a_value_with_all_fields_has_sorted_partitions_and_tags_in_order() -> No
     assert decode_value("id", expected + tags) == PREPARED
 
 
-def test_version_zero_has_no_tags_and_drops_what_they_hold() -> None:
+def test_version_0_has_no_tagged_fields_and_drops_their_values() -> None:
     first = Txn("id", 7, 0, 60_000, last_update_ms=5, previous_producer_id=7, client_transaction_version=2)
     data = encode_value(first, 0)
     assert data == struct.pack(">hqhibiqq", 0, 7, 0, 60_000, 0, -1, 5, -1)
@@ -72,14 +72,14 @@ def test_version_zero_has_no_tags_and_drops_what_they_hold() -> None:
     assert (read.previous_producer_id, read.next_producer_id, read.client_transaction_version) == (-1, -1, 0)
 
 
-def test_completed_transaction_has_an_empty_list_not_null() -> None:
+def test_a_completed_transaction_has_an_empty_partition_list_instead_of_null() -> None:
     done = Txn("id", 7, 1, 60_000, TransactionState.COMPLETE_ABORT, start_ms=1, last_update_ms=2)
     assert encode_value(done, 1)[17] == 1
     assert struct.unpack_from(">i", encode_value(done, 0), 17)[0] == 0
 
 
 @pytest.mark.parametrize(("transaction_version", "expected"), [(0, 0), (1, 1), (2, 1)])
-def test_value_version_follows_the_feature(transaction_version: int, expected: int) -> None:
+def test_the_record_version_follows_the_transaction_version(transaction_version: int, expected: int) -> None:
     assert value_version(transaction_version) == expected
 
 
@@ -91,7 +91,7 @@ def test_state_that_is_never_logged_is_refused(status: int) -> None:
         decode_value("exp", bytes(data))
 
 
-def test_last_producer_epoch_is_not_kept() -> None:
+def test_the_last_producer_epoch_is_not_stored() -> None:
     txn = Txn("id", 7, 4, 1, last_producer_epoch=3, last_update_ms=0)
     assert decode_value("id", encode_value(txn, 1)).last_producer_epoch == -1
 

@@ -105,7 +105,7 @@ def test_a_decision_is_a_valid_transition_and_does_not_change_the_given_state(
         assert state in MAY_FOLLOW[S.DEAD]
 
 
-def test_a_transient_state_in_memory_is_a_bug() -> None:
+def test_a_transient_state_that_is_never_logged_raises_an_invariant_error() -> None:
     with pytest.raises(InvariantError, match="PrepareEpochFence"):
         decide(txn(S.PREPARE_EPOCH_FENCE), EndTxn(OWNER, True), NOW)
 

@@ -211,7 +211,7 @@ def test_end_is_answered_before_its_markers_are_written(
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-def test_answer_comes_before_the_markers_even_when_all_is_immediate(
+def test_an_end_is_answered_before_its_markers_even_if_every_write_completes_at_once(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -231,7 +231,9 @@ def test_marker_carries_outcome_version_and_epoch(
     assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, epoch), False, 0, version, (P0,))]
 
 
-def test_next_transaction_follows_at_once_when_all_is_immediate(coordinator: TransactionCoordinator) -> None:
+def test_the_next_transaction_begins_at_once_if_every_write_completes_at_once(
+    coordinator: TransactionCoordinator,
+) -> None:
     producer = begun(coordinator)
     for _ in range(3):
         producer = end(coordinator, producer).value.producer

@@ -441,7 +441,7 @@ def ways() -> Iterator[tuple[str, tuple[int, str], str]]:
 @pytest.mark.parametrize(
     ("name", "resource", "setting"), [pytest.param(*way, id=f"{way[1][0]}-{way[2]}") for way in ways()]
 )
-def test_a_setting_that_changes_has_its_effect_at_once(name: str, resource: tuple[int, str], setting: str) -> None:
+def test_a_changed_topic_setting_has_its_effect_at_once(name: str, resource: tuple[int, str], setting: str) -> None:
     given, check = CASES[name]
     admin = Admin(nodes=(1, 2, 3) if name in NODES else ())
     check(World(admin, given, resource, setting))

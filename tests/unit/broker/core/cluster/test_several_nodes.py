@@ -145,7 +145,7 @@ def test_a_single_node_reads_its_log_again_after_its_coordinator_crashes() -> No
     alone.broker.stop(NOW_MS)
 
 
-def test_a_group_without_a_coordinator_is_not_found(admin: Admin) -> None:
+def test_no_coordinator_is_available_while_all_nodes_are_down(admin: Admin) -> None:
     for node_id in NODES:
         stop_node(admin, node_id)
     found = admin.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4, node_id=1).coordinators[0]

@@ -221,7 +221,7 @@ def test_missing_files_have_no_size_and_no_content(disk: Disk) -> None:
             action("nowhere")
 
 
-def test_syncing_works_after_closing(disk: Disk) -> None:
+def test_a_closed_file_can_be_synced_and_read(disk: Disk) -> None:
     file = disk.open("f", create=True)
     file.append([b"ab"])
     file.sync()

@@ -173,7 +173,7 @@ def test_a_prepared_transaction_is_found_and_completed_after_a_restart(token: st
 
 
 @pytest.mark.parametrize("token", ["42:101", "43:0"])
-def test_a_foreign_token_completes_nothing(token: str) -> None:
+def test_a_token_of_another_producer_completes_no_transaction(token: str) -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
     with pytest.raises(IllegalStateError, match="nothing was ended"):
         txn.complete(token)

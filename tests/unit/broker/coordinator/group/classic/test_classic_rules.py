@@ -288,7 +288,9 @@ def test_states_follow_each_other_as_in_kafka() -> None:
 
 @pytest.mark.parametrize("before", ClassicState)
 @pytest.mark.parametrize("after", ClassicState)
-def test_a_transition_that_is_not_in_the_table_is_a_bug(before: ClassicState, after: ClassicState) -> None:
+def test_a_transition_that_is_not_in_the_table_raises_an_invariant_error(
+    before: ClassicState, after: ClassicState
+) -> None:
     group = ClassicGroup("g", before)
     if (before, after) in ALLOWED:
         group.enter(after, 5)

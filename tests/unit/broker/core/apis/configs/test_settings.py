@@ -220,7 +220,7 @@ def test_min_insync_replicas_is_one_cluster_wide_setting_and_always_set(admin: A
     assert replace(admin, BROKER, "1", {}) == (0, None)
 
 
-def test_the_older_api_replaces_all_settings(with_topic: Admin) -> None:
+def test_alter_configs_replaces_all_settings(with_topic: Admin) -> None:
     assert replace(with_topic, TOPIC, "t", {"retention.ms": "5", "segment.ms": "6"}) == (0, None)
     assert replace(with_topic, TOPIC, "t", {"segment.ms": "7"}) == (0, None)
     assert (log_config(with_topic).retention_ms, log_config(with_topic).segment_ms) == (604_800_000, 7)

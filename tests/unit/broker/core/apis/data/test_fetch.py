@@ -155,7 +155,7 @@ def test_an_offset_beyond_the_end_is_out_of_range(ports: FetchFakes, offset: int
 
 
 @pytest.mark.parametrize("version", [15, 16])
-def test_the_node_that_leads_is_named_from_version_16_on(ports: FetchFakes, version: int) -> None:
+def test_from_version_16_on_a_refusal_names_the_current_leader(ports: FetchFakes, version: int) -> None:
     """KIP-951."""
     replicas: Any = SimpleNamespace(leader=3)
     ports.led[TopicPartition("t", 0)].replicas = replicas
@@ -348,7 +348,7 @@ def test_a_fetch_session_checks_its_epochs_and_can_be_closed(ports: FetchFakes) 
     assert after.error_code == Error.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_without_partitions_ends(ports: FetchFakes) -> None:
+def test_a_fetch_session_without_partitions_ends(ports: FetchFakes) -> None:
     """As in Apache Kafka 4.4.0: it would take the place of one in use."""
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     left = request_for(

@@ -569,7 +569,7 @@ def run(
     measure(fill, Task(server.bootstrap_servers, filled, records, size))
     measure(
         CASES[0], Task(server.bootstrap_servers, filled, records, size)
-    )  # the first client would meet a cold broker
+    )  # warms up, because the first client would otherwise measure a cold broker
     for case in CASES:
         if not any(chosen(f"{case.kind} {case.client}", pattern) for pattern in only.split(";")):
             continue

@@ -130,7 +130,7 @@ class AIOKafkaProducer(Producer[AnyK, AnyV]):
         group_id: str | ConsumerGroupMetadata,
     ) -> None:
         """Like :meth:`Producer.send_offsets_to_transaction`, but an invalid group raises ValueError."""
-        self._appender.check_send()  # as in aiokafka, a missing transaction is reported first
+        self._appender.check_send()  # a missing transaction is reported before an invalid group, as in aiokafka
         if self.transaction_open and not (group_id and isinstance(group_id, (str, ConsumerGroupMetadata))):
             raise ValueError(f"group_id must name a group, not {group_id!r}")
         await super().send_offsets_to_transaction(offsets, group_id)

@@ -124,7 +124,7 @@ class Delivery(Generic[T]):
         for callback in callbacks:
             try:
                 callback(self)
-            # an error of the program's callback: the batch's other records must still be resolved
+            # The program's callback may raise anything; the batch's other records must still be resolved.
             except BaseException:
                 log.exception("a callback of a record's delivery raised")
 

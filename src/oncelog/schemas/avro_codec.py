@@ -112,7 +112,7 @@ class AvroCodec:
         try:
             value: Any = fastavro.schemaless_reader(source, self._for_reading, None)
         except UNFIT:
-            return self._resolved(payload, self, form)  # fastavro's own error says what is wrong
+            return self._resolved(payload, self, form)  # our reader reads the bytes again: its error says what is wrong
         left = len(payload) - source.tell()
         if left:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {left} bytes are left over")

@@ -32,7 +32,7 @@ KEPT: Mapping[str, str] = {"retention.ms": "-1"}
 class TestBroker(ABC):
     """The common interface of an embedded broker and an existing cluster."""
 
-    __test__ = False  # not a test class, despite its name
+    __test__ = False  # pytest must not collect this class, despite its name
 
     _admin: Admin | None = None
     _admin_servers = ""
@@ -138,7 +138,7 @@ class Embedded(Broker, TestBroker):
         if not self.is_running:
             self.start()
         elif self.on_loop(_has_failed):
-            self.restart()  # the only way to reopen a partition that a fault has stopped
+            self.restart()  # only a restart can reopen a partition that a fault has stopped
         open_ids = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
         if open_ids:
             self.admin.fence_producers(open_ids)

@@ -98,7 +98,7 @@ class Pipelines:
 
     def all(self) -> list[PipelineRow]:
         """The last run of each query; runs of one query that overlap in time are all included."""
-        known = list(self._known.values())  # in the order of their last reports
+        known = list(self._known.values())  # sorted by their last reports
         found = [one for one in known if not any(later.continues(one) for later in known)]
         for one in found:
             one.earlier = tuple(other for other in known if one.continues(other))

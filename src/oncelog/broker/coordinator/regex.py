@@ -38,7 +38,7 @@ class LinearRegex:
 
     def __init__(self, text: str) -> None:
         try:
-            import re2  # imported here: a start does not need it
+            import re2  # imported here, because a start of the broker does not need it
         except ImportError:
             raise InvalidRegex(
                 f"`{_short(text)}` cannot be matched by this broker: install google-re2 there (pip install "

@@ -427,7 +427,7 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
     loader.snapshots.keep_between(log_start, log_end)
     loader.log_start = log_start
     if clean_shutdown and loader.snapshots.latest is None and not loader.state_loaded:
-        # A folder written without snapshots: reading the whole log to learn its producers would take too long.
+        # The folder has no producer snapshots: reading the whole log to learn its producers would take too long.
         loader.state.clear(log_end)
     else:
         loader.load_state(log_end)

@@ -455,7 +455,7 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
     for shard in list(coordinator.runtime.shards()) if coordinator is not None else ():
         for group_id, group in list(shard.groups.items()):
             states[group.state.value] = states.get(group.state.value, 0) + 1
-            if isinstance(group, ShareGroup):  # share groups are in share_series
+            if isinstance(group, ShareGroup):  # share_series adds the metrics of share groups
                 continue
             page.add("kafka_consumergroup_members", len(group.members), labels(consumergroup=group_id))
             for topic, partitions in shard.offsets.topics(group_id):

@@ -209,7 +209,7 @@ class Broker:
         return self
 
     async def _open(self) -> Server:
-        from oncelog.broker.server.opening import open_server  # imported here: the import takes 25 ms
+        from oncelog.broker.server.opening import open_server  # imported here, because the import takes 25 ms
 
         self._opening, self._opened = asyncio.current_task(), None
         self._opened, self._bound = await open_server(
@@ -385,7 +385,7 @@ class Broker:
 
 
 def _path(data: str | Path) -> Path:
-    from pathlib import Path  # imported here: the import takes 3 ms, and a broker in memory does not need it
+    from pathlib import Path  # imported here, because the import takes 3 ms and a broker in memory does not need it
 
     if not isinstance(data, str | os.PathLike):
         raise ConfigError(f"data={data!r}: the name of a folder is needed, or None to keep everything in memory")

@@ -91,7 +91,7 @@ async def _serve(
 def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: ServiceManager) -> None:
     """Handle SIGHUP: apply the settings that may change, log errors and settings that need a restart, and continue to
     run."""
-    # imported here: the import takes 6 ms
+    # imported here, because the import takes 6 ms
     from oncelog.broker.core.administration.config_changes import reread as reread_settings
 
     manager.reloads()

@@ -101,7 +101,8 @@ class Producer(Generic[SentK, SentV]):
         value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
-        from oncelog.client.aio.producer.producer import Producer as AsyncProducer  # the import takes 12 ms
+        # imported here, because the import takes 12 ms
+        from oncelog.client.aio.producer.producer import Producer as AsyncProducer
 
         self._producer = AsyncProducer(*misplaced, **settings)
         self._serialization = serialization(

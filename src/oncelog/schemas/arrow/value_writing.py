@@ -251,7 +251,7 @@ def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
         return bool(given.scale == wanted.scale and given.precision <= wanted.precision)
     if kinds.is_timestamp(given) and kinds.is_timestamp(wanted):
         return bool((given.tz is None) == (wanted.tz is None))
-    if kinds.is_struct(wanted) and not kinds.is_struct(given):  # a union of several types
+    if kinds.is_struct(wanted) and not kinds.is_struct(given):  # this struct stands for an Avro union of several types
         return any(_fits(given, one.type) for one in wanted if one.name.startswith("member"))
     return bool(given == wanted)
 

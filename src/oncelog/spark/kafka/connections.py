@@ -41,7 +41,7 @@ class Connections:
         with self._lock:
             kept = self._clusters.setdefault(settings, made)
         if kept is not made:
-            made.close()  # another thread was faster
+            made.close()  # another thread has stored its client first
         return kept
 
     def close(self) -> None:

@@ -363,7 +363,7 @@ class KafkaCluster:
 
 
 def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:
-    if not answer.responses:  # Apache Kafka signals a quota this way, and delays the next request
+    if not answer.responses:  # if a quota applies, Apache Kafka sends an empty answer, and delays the next request
         raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster throttles {partition}")
     return answer.responses[0].partitions[0]
 

@@ -63,7 +63,7 @@ def several_sinks(
     def write(rows: DataFrame, batch_id: int) -> None:
         done.clear()
         shared = len(parts) > 1
-        kept = rows.persist() if shared else rows  # computed once, so that all sinks get the same rows
+        kept = rows.persist() if shared else rows  # the rows are computed once, so that all sinks get the same rows
         try:
             for part in parts:
                 part.write(kept if part.number is None else rows_for(kept, part.number), batch_id)

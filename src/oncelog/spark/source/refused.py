@@ -28,7 +28,7 @@ class RefusedReader(DataSourceStreamReader):
         self._refuse()
 
     def latestOffset(self, *_: object) -> dict[str, object]:
-        self._refuse()  # before PySpark 4.2 the method has no arguments
+        self._refuse()  # before PySpark 4.2 latestOffset() has no arguments
 
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._refuse()

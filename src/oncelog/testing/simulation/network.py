@@ -215,7 +215,8 @@ class SimulatedNetwork:
     def listen(self, factory: Any, host: Any, port: Any, sock: Any) -> _Listener:
         address = sock.getsockname() if sock is not None else self.reserve((str(host or "127.0.0.1"), int(port or 0)))
         listener = self._listeners[address] = _Listener(self, factory, address, sock)
-        for connection in self._dead.pop(address, ()):  # connections of the node before its restart
+        # clients learn that connections from before the node's restart are gone
+        for connection in self._dead.pop(address, ()):
             self._reset(connection.ends[0])
         return listener
 

@@ -484,7 +484,8 @@ def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | Non
 
 def _is_pattern(text: str) -> bool:
     """Whether the pattern is valid in RE2's syntax: Python's own compiler limits neither depth, counts nor work."""
-    from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex  # imported here: a start does not need it
+    # imported here, because a start of the broker does not need it
+    from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
 
     try:
         LinearRegex(text)

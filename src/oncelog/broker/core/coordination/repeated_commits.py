@@ -88,7 +88,8 @@ class RepeatedCommits:
         pattern = RequestPattern.of(frame, body, marked, _GAP.pack(*_MARKS))
         if pattern is None:
             return
-        from oncelog.broker.coordinator.group.environment import Caller  # imported here: a start does not need it
+        # imported here, because a start of the broker does not need it
+        from oncelog.broker.coordinator.group.environment import Caller
 
         caller = Caller(version, context.session.node_id, context.client_id, context.client_host)
         groups = ports.groups

@@ -57,7 +57,7 @@ class AnswerMemory:
             self._waiting[connection_id] = more, admitted
             self._memory.wanted_by_answers += more
             yield admitted
-            self.held.setdefault(connection_id, 0)  # the connection may have ended, while the work continues
+            self.held.setdefault(connection_id, 0)  # added again if the connection has ended while the work continues
         self.held[connection_id] += more
         self._memory.estimate(more)
 

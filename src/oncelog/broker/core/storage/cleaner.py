@@ -125,7 +125,7 @@ class Cleaner:
     def _begin_next(self, now_ms: int) -> None:
         if self._compacting is not None or self._stopped:
             return
-        from oncelog.broker.log.compaction import plan  # imported here: a start does not need it
+        from oncelog.broker.log.compaction import plan  # imported here, because a start of the broker does not need it
 
         names = sorted(self._logs)
         begin = 0 if self._last is None else bisect_right(names, self._last)
@@ -156,7 +156,8 @@ class Cleaner:
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
-                self._discard(topic_partition, job)  # compared by identity: a new log may have the same name
+                # logs are compared by identity, because a new log may have the same name
+                self._discard(topic_partition, job)
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:

@@ -308,7 +308,7 @@ class LogManager:
     def _log_was_cleaned(self) -> None:
         if self.checkpoints.background is None:
             self._cleaner.write_checkpoint()
-        else:  # under one lock, so that no writer replaces newer content with older
+        else:  # written under one lock, so that no writer replaces newer content with older
             self.checkpoints.write_soon()
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:

@@ -117,7 +117,7 @@ _PLAIN = ProducerRule(
 )
 
 CLIENT_RULES: Final = (
-    # A batch with exactly the sequences of a cached one has already been answered as a duplicate.
+    # A batch with exactly the sequences of a cached batch does not reach these rules: it is answered as a duplicate.
     _EPOCH,  # before the next rule, whose error is fatal to a client whose transaction merely timed out (KAFKA-19690)
     _VERIFIED,
     ProducerRule(

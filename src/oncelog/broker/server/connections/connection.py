@@ -450,7 +450,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _end_throttle_timer(self) -> None:
         if self._throttle_timer is not None:
-            self._throttle_timer.cancel()  # the timer would keep the connection in memory
+            self._throttle_timer.cancel()  # cancelled, because the timer would keep the connection in memory
             self._throttle_timer = None
 
     def _throttle_ends(self) -> None:

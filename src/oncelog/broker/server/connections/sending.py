@@ -141,7 +141,7 @@ class Sending:
             return
         except (OSError, StorageError) as error:
             logger.warning("cannot answer %s: %s", self.client_host, error)
-            self._abort()  # part of the answer has been sent
+            self._abort()  # part of the answer has been sent, so no error can be sent instead
             if isinstance(error, UnreadableFile):
                 file, position, size_bytes = error.part
                 self._server.broker.logs.find_unreadable(file.path, position, size_bytes)

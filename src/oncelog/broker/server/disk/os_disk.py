@@ -225,7 +225,7 @@ class OsFile:
             held = self._hold()
         except StorageError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                return  # removed meanwhile: there is nothing left to sync
+                return  # the file was removed: nothing is left to sync
             raise
         self._unsynced = False
         try:
@@ -443,7 +443,7 @@ class OsDisk:
         full = self._full(path)
         try:
             if os.path.isdir(full) and not os.path.islink(full):
-                import shutil  # imported here: the import takes 2 ms
+                import shutil  # imported here, because the import takes 2 ms
 
                 shutil.rmtree(full)
             else:

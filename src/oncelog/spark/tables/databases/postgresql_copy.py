@@ -67,7 +67,7 @@ class CopyWriter:
                 size = copy_rows(connection, staged, self.columns, counted(), self.shown, ", FREEZE")
         except psycopg.Error as error:
             if transient(error):
-                raise  # the task is tried again
+                raise  # raised unchanged, so that Spark tries the task again
             raise TableRefused(refusal(self.shown, error)) from error
         yield WrittenPart(rows, size, written=pickle.dumps(staged))
 

@@ -166,7 +166,7 @@ class SqliteTable:
                 sqlite3.connect(self._options.url, timeout=LOCK_S, isolation_level=None, uri=False)
             ) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA foreign_keys = ON")  # SQLite does not enforce them by default
+                connection.execute("PRAGMA foreign_keys = ON")  # SQLite does not enforce foreign keys by default
                 yield connection
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

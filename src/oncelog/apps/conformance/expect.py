@@ -1,4 +1,5 @@
-"""Expectations of checks. An ``assert`` would vanish under ``python -O``, and has no message without pytest."""
+"""The assertions of checks. They replace ``assert``, which is removed by ``python -O`` and has no message without
+pytest."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from oncelog.runtime import real_time
 
 T = TypeVar("T")
 TIMEOUT_S: ContextVar[float] = ContextVar("TIMEOUT_S", default=60.0)
-"""How long a check waits for a condition."""
+"""How long a check waits for a condition, in seconds."""
 
 
 class CheckFailed(OncelogError):
-    """The broker breaks a promise; the text says what it does instead."""
+    """A check has failed: the broker breaks a promise; the text says what the broker does instead."""
 
 
 class NotOffered(OncelogError):
@@ -43,7 +44,7 @@ def holds(condition: object, text: str) -> None:
 
 
 def there(value: T | None, what: str) -> T:
-    """Return a value that must not be missing."""
+    """Return the value unless it is None, which fails the check."""
     if value is None:
         raise CheckFailed(f"{what} is missing")
     return value
@@ -63,9 +64,9 @@ def _shown(value: object, like: object) -> str:
 
 
 def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) -> T:
-    """The first result of ``probe`` that is not None or False.
+    """Call ``probe`` until its result is neither None nor False; returns that result.
 
-    :raises CheckFailed: there was none within the timeout, by default that of the run.
+    :raises CheckFailed: there was no such result within the timeout, by default the timeout of the run.
     """
     waited_s = TIMEOUT_S.get() if timeout_s is None else timeout_s
     deadline = real_time.monotonic() + waited_s

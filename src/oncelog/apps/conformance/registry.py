@@ -1,7 +1,7 @@
-"""The checks: each is a function with the KIP that requires it, and its cases.
+"""Registers the checks: each is a function with the KIP that requires it, and with its cases.
 
-Called by ``oncelog conformance`` and by ``tests/integration/conformance``, which runs the same functions on both
-brokers.
+Called by ``oncelog conformance`` and by ``tests/integration/conformance``, which runs the same functions against
+oncelog and Apache Kafka.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def each(*names: str, values: Iterable[Any]) -> Callable[[Function], Function]:
 
 
 def all_checks() -> Sequence[Check]:
-    """Every check, area by area."""
+    """All checks, ordered by area."""
     for module in AREAS:
         import_module(f"oncelog.apps.conformance.checks.{module}")
     order = list(dict.fromkeys(AREAS.values()))
@@ -96,7 +96,7 @@ def all_checks() -> Sequence[Check]:
 
 
 def cases_of(checks: Iterable[Check]) -> list[tuple[Check, Mapping[str, Any]]]:
-    """Each check with each of its cases."""
+    """All cases: each check with each combination of its parameters."""
     return [(entry, case) for entry in checks for case in entry.cases]
 
 

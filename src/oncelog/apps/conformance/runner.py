@@ -137,7 +137,7 @@ def _one(address: str, world: TestedCluster, name: str, check: Check, case: Mapp
 
 
 def _delete_topics(address: str, world: TestedCluster) -> Sequence[str]:
-    """Delete the topics of the last check; returns those that could not be deleted."""
+    """Delete the topics of the check that has just run; returns the names of those that could not be deleted."""
     names = list(
         world.topics
     )  # topics stay in the list until they are deleted, so that an interrupted deletion is repeated
@@ -196,7 +196,8 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: Tested
 
 
 def _delete_group(admin: Admin, connection: RawConnection, name: str) -> KafkaError | None:
-    """Delete a group; returns why that failed. A rebalancing group may get members while they are removed."""
+    """Delete a group; returns the reason if that failed. Members are removed first, repeatedly, because a rebalancing
+    group may get new ones meanwhile."""
     end = real_time.monotonic() + _REBALANCE_S
     while True:
         try:

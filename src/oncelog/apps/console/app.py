@@ -1,4 +1,4 @@
-"""The application: its routes, and the server that runs it."""
+"""The console as a web application: its routes, and the server that runs it."""
 
 from __future__ import annotations
 

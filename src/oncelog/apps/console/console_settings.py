@@ -23,8 +23,8 @@ class ConsoleSettings:
 
     :param properties: those of the admin client, including ``bootstrap.servers``.
     :param allow_changes: whether pages may change the cluster.
-    :param shared_login: visitors use the credentials in the properties and do not log in.
-    :param hosts: host names under which browsers may reach it, besides addresses and localhost.
+    :param shared_login: whether visitors use the credentials in the properties instead of logging in.
+    :param hosts: host names by which browsers may address the console, besides IP addresses and localhost.
     :param report_token: the token that a Spark session needs to report its progress; None forbids reports.
     :param schema_registry: arguments of a ``SchemaRegistry``, whose schemas decode keys and values for every visitor;
         empty for none.

@@ -18,13 +18,13 @@ from oncelog.types import INTERNAL_TOPICS
 
 PREVIEW_CHARACTERS = 240
 FULL_BYTES = 64 * 1024
-"""How much of a key or value one page shows; the rest can be downloaded."""
+"""The maximum number of bytes of a key or value that a page shows; the whole can be downloaded."""
 HEX_BYTES = FULL_BYTES // 4
 """The maximum number of bytes that are shown as hex, where each byte takes three characters."""
 
 
 class ValueDecoder(Enum):
-    """How bytes are decoded. ``AUTO`` uses the first of registry, schema, JSON, text and hex that fits."""
+    """How bytes are decoded. ``AUTO`` takes the first that fits, in this order: registry, schema, JSON, text, hex."""
 
     AUTO = "auto"
     TEXT = "text"
@@ -57,7 +57,7 @@ class DisplayedValue:
 
 @dataclass(frozen=True, slots=True)
 class RecordDecoding:
-    """How the records of a topic are shown."""
+    """How the keys and values of a topic's records are decoded for display."""
 
     topic: str
     key: ValueDecoder = ValueDecoder.AUTO

@@ -35,7 +35,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def moment(time_ms: int | None) -> Markup:
-    """A time that the page's script converts to the visitor's time zone; UTC without the script."""
+    """The HTML of a time, which the page's script shows in the visitor's time zone; UTC without the script."""
     text = show_time(time_ms) if time_ms is not None else None
     if text is None:
         return Markup("–")

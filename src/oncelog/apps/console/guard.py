@@ -1,8 +1,9 @@
 """The checks that every request passes before it reaches a page, and the headers of every response.
 
-- The Host header names an address, localhost, or a name that the console was started with: a page of another site whose
-  name was pointed here (DNS rebinding) is refused.
-- Only the console's own scripts and styles are allowed; no site may frame it, and pages send nothing elsewhere.
+- The Host header must name an IP address, localhost, or a host that the console was started with. Otherwise another
+  site could let its own host name resolve to the console's address and read its pages (DNS rebinding).
+- Pages may use only the console's own scripts and styles; no site may show them in a frame, and they send nothing to
+  other sites.
 - A body is at most ``MAX_BODY_BYTES``.
 """
 
@@ -30,7 +31,7 @@ _HEADERS = {
 
 
 _KEPT = "public, max-age=604800, immutable"
-"""Caching headers of the console's own files, whose addresses contain their version."""
+"""Headers that let browsers cache the console's own files, whose addresses contain a hash of their content."""
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\[\]:/?#@\s]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
@@ -39,7 +40,7 @@ class TooLarge(Exception):
 
 
 class RequestGuard:
-    """ASGI middleware around the whole application."""
+    """ASGI middleware that applies the checks and adds the headers, for the whole application."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self._app = app

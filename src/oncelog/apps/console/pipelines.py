@@ -91,7 +91,7 @@ class PipelineRow:
 
 
 class Pipelines:
-    """All reports; queries that have been silent the longest are dropped first."""
+    """Stores all reports; queries that have been silent the longest are dropped first."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], PipelineRow] = OrderedDict()
@@ -105,7 +105,10 @@ class Pipelines:
         return sorted(found, key=lambda one: (one.state != "running", one.name, one.session))
 
     def take(self, report: object, now_ms: int) -> None:
-        """:raises ConfigError: the report is not valid."""
+        """Store a report.
+
+        :raises ConfigError: the report is not valid.
+        """
         if not isinstance(report, dict) or not isinstance(report.get("progress"), dict | None):
             raise ConfigError("a report is a JSON object with session, state and progress")
         progress: Mapping[str, Any] = report.get("progress") or {}

@@ -55,7 +55,7 @@ class GroupPositions(NamedTuple):
 
 
 class GroupReaders:
-    """The positions of all groups of a cluster that one visitor may see."""
+    """Finds the positions of all groups of a cluster that one visitor may see, and caches them."""
 
     def __init__(self) -> None:
         self._known: GroupPositions | None = None

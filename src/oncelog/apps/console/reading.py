@@ -1,7 +1,8 @@
-"""Pages of records: forwards and backwards from given offsets of several partitions, and searches.
+"""Reads pages of records: forwards and backwards from given offsets of several partitions, and searches.
 
 Each request reads a limited number of bytes for a limited time, whatever the topic contains. Positions are offsets by
-partition. Records of several partitions are merged by timestamp, keeping each partition's order.
+partition. Records of several partitions are merged by timestamp; records of one partition stay in the order of their
+offsets.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ YIELD_AFTER_SECONDS = 0.02
 MAX_TRIES = 6
 """How many windows of offsets the console tries, to find one that contains records, but not too many bytes."""
 MAX_PARTITIONS = 64
-"""The most partitions read together; with more, the visitor chooses one."""
+"""The maximum number of partitions that are read together; in a topic with more, the visitor chooses one."""
 
 Positions = dict[int, int]
 
@@ -107,7 +108,8 @@ class Yielding:
 
 @dataclass(frozen=True, slots=True)
 class TopicReading:
-    """How the records of a topic are read and shown."""
+    """Reads the records of a topic as one request asks for them: how they are decoded, how many, and whether with
+    markers."""
 
     admin: Admin
     producers: Producers
@@ -231,7 +233,7 @@ class TopicReading:
         return self.control or not stored.header.is_control
 
     async def _from(self, partition: int, offset: int, end: int) -> tuple[list[StoredRecord], int]:
-        """Up to ``limit`` records, and the position of the next one."""
+        """Records from ``offset`` on until there are about ``limit``, and the offset at which to read on."""
         reader = self._reader(partition, offset)
         records: list[StoredRecord] = []
         size = 0

@@ -1,7 +1,7 @@
-"""A request as pages see it: the visitor, the parameters, and how to respond.
+"""A request as pages see it: the visitor, the parameters, and the ways to respond.
 
-A page is a coroutine that takes a :class:`ConsoleRequest` and returns a response. If a broker refuses something, the
-response is a page that says so, and that retries by itself if the broker could not be reached.
+A page is a coroutine that takes a :class:`ConsoleRequest` and returns a response. If the broker refuses something, the
+response is a page with the reason; if the broker could not be reached, that page reloads itself.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Console:
     pipelines: Pipelines
     registry: RegistryReader | None
     ended: asyncio.Event
-    """Set when the console stops, to end live tails."""
+    """An event that is set when the console stops, to end live tails."""
     tails: set[object] = field(default_factory=set)
     """The open live tails."""
 
@@ -96,7 +96,7 @@ def link(path: str, /, **query: object) -> str:
 
 
 class RefusedRequest(OncelogError):
-    """A visitor's request is refused; the text says why and what to do."""
+    """The console refuses a visitor's request; the text says why and what to do."""
 
 
 class ConsoleRequest:

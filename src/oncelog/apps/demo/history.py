@@ -25,7 +25,7 @@ _ENDED = {
 
 
 class Span(NamedTuple):
-    """One transaction; times in ms since 1970."""
+    """One transaction; times in milliseconds since 1970."""
 
     transactional_id: str
     start_ms: int

@@ -44,7 +44,7 @@ class Journal:
         self._pipeline = pipeline
 
     def order_stop(self, step: BatchStep) -> None:
-        """Let the next commit that reaches the step wait there."""
+        """Order the next commit that reaches the step to wait there."""
         self._order.write_text(step.value)
 
     def cancel_stop(self) -> None:
@@ -66,7 +66,7 @@ class Journal:
             time.sleep(0.05)
 
     def read(self) -> list[CommitStep]:
-        """All steps so far, without a line that is still being written."""
+        """All steps recorded so far; an incomplete last line, which is still being written, is left out."""
         if not self.path.exists():
             return []
         lines = self.path.read_text().split("\n")[:-1]

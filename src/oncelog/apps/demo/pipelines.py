@@ -21,7 +21,8 @@ HOUR = "yyyy-MM-dd'T'HH:mm:ss'Z'"
 
 
 def _table(rows: DataFrame, name: str, columns: dict[str, str]) -> DataFrame:
-    """A table of the data package, small enough to be held by every worker."""
+    """A table of the data package as a broadcast DataFrame, because it is small enough for the memory of every
+    worker."""
     schema = ", ".join(f"{column} {kind}" for column, kind in columns.items())
     return broadcast(rows.sparkSession.createDataFrame(read_table(name, columns), schema))
 

@@ -1,7 +1,7 @@
 """Reads the topics back with another project's client and compares them with what is expected, record by record.
 
-Called by :mod:`oncelog.apps.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``; records
-that no reader may see are counted by a second pass with ``read_uncommitted``.
+Called by :mod:`oncelog.apps.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``. A
+second pass with ``read_uncommitted`` counts the records of aborted transactions.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _where(proof: TopicProof, record: ProofRecord) -> str:
 
 
 def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """The first field that differs."""
+    """A sentence about the first field that differs."""
     for name in [*wanted, *found]:
         if name not in found or name not in wanted or found[name] != wanted[name]:
             return f"{name} is {found.get(name)!r}, not {wanted.get(name)!r}"

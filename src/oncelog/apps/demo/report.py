@@ -124,7 +124,7 @@ def _crashes(outcome: DemoOutcome) -> str:
 
 
 def _sparks_sink(outcome: DemoOutcome) -> str:
-    """Spark's own sink compared with oncelog's, after fewer kills."""
+    """The section of the report that compares Spark's own sink with oncelog's; Spark's own had fewer kills."""
     sparks_sink = outcome.sparks_sink
     if sparks_sink is None:
         return ""

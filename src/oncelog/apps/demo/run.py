@@ -54,8 +54,9 @@ class DemoSettings:
     """The settings of ``oncelog demo``.
 
     :param compare: whether Spark's own sink copies the flights, too, with one kill of its driver.
-    :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only if the demo started it.
-    :param seconds: about how long the replay takes when nothing holds it up.
+    :param bootstrap_server: the address of a Kafka cluster; None starts an oncelog broker. A broker is killed only if
+        the demo started it.
+    :param seconds: about how long the replay takes if nothing interrupts it.
     """
 
     folder: Path
@@ -128,7 +129,11 @@ class Demo:
     # --- the whole
 
     def run(self) -> DemoOutcome:
-        """Carry out the demo. Raises DemoFailed if there is no progress, OncelogError if a process gives up."""
+        """Carry out the demo.
+
+        :raises DemoFailed: there is no progress.
+        :raises OncelogError: a process gives up.
+        """
         try:
             with self._phase("start"):
                 self._prepare_folder()
@@ -454,7 +459,8 @@ class Demo:
 
 
 def _whole(line: str) -> bool:
-    """Whether a line is a complete JSON object: a killed process may leave half a line."""
+    """Whether a line is a complete JSON object; a process that was killed may have written only part of its last
+    line."""
     return line.startswith("{") and line.endswith("}\n")
 
 

@@ -1,9 +1,8 @@
 """Spark's own Kafka sink under the demo's crashes, for comparison: ``python -m oncelog.apps.demo.sparks_sink``.
 
-A process to be killed, started by :mod:`oncelog.apps.demo.spark_sink_crashes`: it copies the flights with
-``format("kafka")`` and ends when it has copied every record that existed at its start. Its checkpoint is kept, as any
-user of
-it would.
+A process that can be killed, started by :mod:`oncelog.apps.demo.spark_sink_crashes`. It copies the flights with
+``format("kafka")`` and ends when it has copied every record that existed when it started. It keeps a checkpoint, as
+every user of the sink would.
 """
 
 from __future__ import annotations

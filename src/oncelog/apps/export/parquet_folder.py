@@ -1,7 +1,8 @@
-"""A folder of Parquet files, each with the progress after its rows in its footer.
+"""A folder of Parquet files; the footer of each file contains the export's progress after its rows.
 
-A file appears under its name when it is whole. Its number is one more than that of the file before. An export locks the
-folder, so that a second one at the same time neither removes its unfinished file nor makes one of the same number.
+A file gets its name only when it is complete. The name has a number, one more than that of the previous file. An export
+locks the folder, so that another export at the same time neither removes its unfinished file nor creates a file with
+the same number.
 """
 
 from __future__ import annotations

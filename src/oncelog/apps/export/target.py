@@ -62,9 +62,8 @@ class ExportTarget(Protocol):
     """One table in files. Every method may raise OncelogError or OSError."""
 
     def begun(self, topic: str, partitions: Sequence[int]) -> ExportProgress | None:
-        """The progress of an earlier run for this topic; None if there was none.
-
-        Removes unfinished content.
+        """The progress of an earlier run for this topic; None if there was none. Content after the last commit is
+        removed.
 
         :raises ExportError: the existing content does not belong to this export.
         """

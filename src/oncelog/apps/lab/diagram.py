@@ -41,7 +41,7 @@ WIDE, PHONE = Layout("wide", 1000, 110, 1.0), Layout("phone", 400, 48, 0.85)
 
 
 def draw(trace: Trace, layout: Layout = WIDE, *, styled: bool = True) -> str:
-    """The whole diagram.
+    """The SVG text of the whole diagram.
 
     :param styled: include :data:`STYLE`, for a standalone file.
     """

@@ -45,7 +45,7 @@ _TIMEOUT_S = 60.0
 
 
 class LabError(OncelogError):
-    """A flow cannot be run here."""
+    """The flow cannot be run on this broker or cluster."""
 
 
 class FlowContext:
@@ -302,7 +302,7 @@ class FlowContext:
         return batches
 
     def log(self) -> list[TraceBatch]:
-        """The partition with the outcome of each batch."""
+        """The batches of the partition, each with its outcome."""
         batches = self._batches()
         return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
 
@@ -337,7 +337,7 @@ def _keywords(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _history(servers: str, login: Mapping[str, str], transactional_id: str) -> list[tuple[int, int, str]]:
-    """Timestamp, offset and state of the records about one id."""
+    """The timestamp, offset and state of each record of ``__transaction_state`` about one id."""
     async with aio.Admin(bootstrap_servers=servers, client_id="lab", **_keywords(login)) as admin:
         names = await admin.partitions(TRANSACTION_STATE_TOPIC)
         name = TopicPartition(TRANSACTION_STATE_TOPIC, java_hash_partition(transactional_id, len(names)))

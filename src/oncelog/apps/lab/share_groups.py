@@ -1,4 +1,5 @@
-"""The flow of a share group (KIP-932): a lock that is lost, and an acknowledgement whose answer is lost."""
+"""The flow of a share group (KIP-932): an acquisition lock that expires, and an acknowledgement whose answer is
+lost."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Trace:
 
 
 def as_json(trace: Trace) -> dict[str, object]:
-    """The trace for ``--json``."""
+    """The trace as an object for ``--json``."""
     return {
         "flow": trace.name,
         "title": trace.title,
@@ -129,7 +129,7 @@ _ARROWS = {TraceDelivery.ARRIVED: "->", TraceDelivery.LOST: "-x", TraceDelivery.
 
 
 def as_lines(trace: Trace) -> list[str]:
-    """The trace for a terminal."""
+    """The lines of a trace, as the terminal shows them."""
     lines = [trace.title, f"  on {trace.broker}, topic {trace.topic}", ""]
     ways = [
         event.source if event.source == event.target else f"{event.source} {_ARROWS[event.delivery]} {event.target}"
@@ -147,7 +147,7 @@ def as_lines(trace: Trace) -> list[str]:
 
 
 def log_lines(log: Sequence[TraceBatch]) -> list[str]:
-    """One line for each batch."""
+    """One line of text for each batch in the log."""
     lines = []
     for entry in log:
         offsets = span(entry.offset, entry.last_offset)

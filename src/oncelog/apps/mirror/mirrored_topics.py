@@ -111,7 +111,8 @@ async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDes
 
 
 async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The limits in force; clusters before Kafka 3.6 have no such limits."""
+    """The timestamp settings in force for each topic: the type and the limits; clusters before Kafka 3.6 have no such
+    limits."""
     if not topics:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]

@@ -137,7 +137,7 @@ class MirroredPosition:
 
 @dataclass(slots=True)
 class MirrorState:
-    """The whole content of the map topic."""
+    """The content of a mirror's map topic."""
 
     source_cluster: str | None = None
     target_cluster: str | None = None
@@ -149,9 +149,9 @@ class MirrorState:
         return self.maps.setdefault(name, PartitionMap())
 
     def apply(self, key: bytes | None, value: bytes | None) -> None:
-        """Apply the next record of the topic.
+        """Apply the next record of the map topic.
 
-        :raises MapError: no mirror has written it.
+        :raises MapError: the record was not written by a mirror.
         """
         try:
             named = json.loads(key or b"null")

@@ -1,7 +1,8 @@
-"""The folders in which a promotion builds, and the removal of the data folder afterwards (``--move``).
+"""The folders in which a promotion builds the target, and the removal of the data folder afterwards (``--move``).
 
-Called by ``plan``, ``promotion`` and the command. The target is built next to its final name and renamed to it in one
-step; so is a data folder that is to be removed, so that no broker starts on a part of it.
+Called by ``plan``, ``promotion`` and the command. The target is built next to its final name and renamed to that name
+in one step. A data folder that is to be removed is renamed in one step, too, so that no broker can start on a part of
+it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def check_partial(partial: Path, names: Collection[str]) -> None:
 
 
 def is_node_of(target: Path, source: Path) -> bool:
-    """Whether the target was made from the source."""
+    """Whether the target is a node made from the source, judged by their ``meta.properties``."""
     if not (target / SERVER_PROPERTIES).is_file() or not source.is_dir():
         return False
     made, known = read_meta_properties(OsDisk(str(target))), read_meta_properties(OsDisk(str(source)))

@@ -56,7 +56,7 @@ would never get one.
 """
 NEWEST: Final = "4.4"
 SHARE_LEVELS: Final[Mapping[int, int]] = {METADATA_VERSIONS["4.2"]: 1, METADATA_VERSIONS["4.4"]: 2}
-"""The highest level of ``share.version`` from each ``metadata.version`` on."""
+"""The highest level of ``share.version`` that each ``metadata.version``, and every later one, allows."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """The prefix of settings that only oncelog's broker knows."""
@@ -82,7 +82,7 @@ _BY_KEY: Final = {record.API_KEY: record for record in _DATA_RECORDS}
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The only voter: this node, with the address of its controller listener."""
+    """The quorum's voters: only this node, with the address of its controller listener."""
 
     node_id: int
     directory_id: str
@@ -181,7 +181,7 @@ def metadata_records(
 
 
 def _access(acl: Acl) -> AccessControlEntryRecord:
-    """An ACL record with an id derived from the entry: the same entry always has the same one."""
+    """An ACL record, whose id is derived from the entry, so that the same entry always gets the same id."""
     identity = hashlib.sha256(repr(tuple(acl)).encode()).digest()[:16]
     return AccessControlEntryRecord(
         id=identity,

@@ -71,10 +71,10 @@ _LOCK_BYTES: Final = 510
 
 
 class Addresses(NamedTuple):
-    """The node's future addresses.
+    """The addresses of the future node.
 
     :param listen: for clients: HOST:PORT, or as in ``listeners``; None takes the settings.
-    :param internal: for itself and later nodes, if clients have to log in or permissions are checked.
+    :param internal: for the node itself and for later nodes, if clients have to log in or permissions are checked.
     """
 
     listen: str | None = None

@@ -76,7 +76,7 @@ class ProxyObserver(Protocol):
         ...
 
     def delivered(self, number: int, arrived: bool) -> None:
-        """Called when the answer was sent to the client, or was lost."""
+        """Called when the answer to a request was sent to the client, or was lost."""
         ...
 
 
@@ -96,7 +96,8 @@ class _Exchange:
         self.error: Fault | None = None
 
     def take(self, struck: Mapping[Action, Fault]) -> None:
-        """Apply the faults that concern the broker's answer."""
+        """Store what the faults of this exchange do to the answer: whether it is lost, how long it is delayed, and its
+        throttle time."""
         self.cut = Action.LOSE_ANSWER in struck
         if (delay := struck.get(Action.DELAY_ANSWER)) is not None:
             self.delay_ms = delay.delay_ms
@@ -354,7 +355,7 @@ class _Proxy:
         return self._topics.get(topic_id, "")
 
     async def edited(self, exchange: _Exchange, frame: bytes) -> bytes:
-        """The answer as changed for the client."""
+        """The answer for the client: with the proxy's addresses, and changed by the faults that concern its content."""
         header = exchange.header
         if header is None or not header.is_known:
             return frame
@@ -462,7 +463,7 @@ class FaultProxy:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name."""
+        """``HOST:PORT`` for clients' ``bootstrap.servers``."""
         if self._proxy is None:
             raise ProxyError(NOT_RUNNING)
         return str(Address(self._advertised, self._port))

@@ -178,7 +178,7 @@ def _number(headers: Sequence[tuple[str, bytes | None]], name: str, place: str) 
 
 
 def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:
-    """The last header of this name: a record may have become a dead letter several times."""
+    """The value of the last header with this name, because a record may have become a dead letter several times."""
     return next((value for known, value in reversed(headers) if known == name), None)
 
 

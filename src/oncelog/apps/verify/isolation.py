@@ -1,8 +1,8 @@
 """Compares the records that a read_committed reader gets with the partition's own markers.
 
-Called by :mod:`oncelog.apps.verify.log_topics` after the log was read. The reader is a real consumer, so that the
-broker's list of aborted transactions and the client that follows it are both judged. Offsets that retention or
-compaction may have removed meanwhile are read again before anything is reported.
+Called by :mod:`oncelog.apps.verify.log_topics` after the log was read. The reader is a real consumer, so that both are
+checked: the list of aborted transactions that the broker sends, and the client that skips them. Offsets that retention
+or compaction may have removed meanwhile are read again before anything is reported.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ async def compare_reader(
     undecided: Mapping[int, int],
     report: Report,
 ) -> None:
-    """Read ``[start, end)`` with a consumer of committed records, and compare.
+    """Read the offsets from ``start`` up to but not including ``end`` with a read_committed consumer, and compare.
 
-    :param end: the last stable offset at some time; every transaction below it was decided then.
-    :param undecided: first offsets of transactions without an end, by producer id.
-    :raises ReaderStuck: the consumer does not get to ``end``.
+    :param end: a last stable offset that the broker reported, so every transaction below it had ended.
+    :param undecided: the first offsets of transactions without a marker, by producer id.
+    :raises ReaderStuck: the consumer does not reach ``end``.
     """
     reader = _Reader(consumer, where, start)
     async for batch in _batches(admin, where, start, end, aborted, undecided):

@@ -1,10 +1,10 @@
-"""Finds keys that reappear: below the cleaner's position, each key may occur once.
+"""Finds keys that occur twice below the cleaner's position, although compaction should have left one record of each.
 
 Called by :mod:`oncelog.apps.verify.partition_check` for compacted partitions, with every data batch. The cleaner's
-position is known from a data folder's checkpoint, and of any other log from the gaps: the cleaner works from the
-beginning, so everything below a gap has been compacted. Keys are kept on disk, by a hash of 16 bytes. Aborted records
-do not count; the keys of a transaction count when it commits. A cleaner that runs while the partition is read removes
-records that were read before, so the caller checks :attr:`KeyChecks.came_back` again before reporting it.
+position is read from the checkpoint of a data folder. For any other log it is derived from the gaps: the cleaner works
+from the beginning, so everything below a gap has been compacted. Keys are kept on disk, by a hash of 16 bytes. Aborted
+records do not count; the keys of a transaction count when it commits. A cleaner that runs while the partition is read
+removes records that were read before, so the caller checks :attr:`KeyChecks.came_back` again before reporting them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The names of all findings, what each means, and what to do about it; a pure table.
+"""The table of all kinds of findings: their names, what each means, and what to do about it. Pure.
 
-A name never changes its meaning: scripts read it from ``--json``.
+A name never changes its meaning, because scripts read it from ``--json``.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class LogSelection:
 
 
 class PartitionOffsets(NamedTuple):
-    """A partition's offsets, from a fetch answer of its leader whose records end at the high watermark."""
+    """The offsets of a partition in a fetch answer of its leader whose records reach the high watermark."""
 
     high_watermark: int
     last_stable_offset: int

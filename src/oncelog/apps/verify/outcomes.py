@@ -93,7 +93,7 @@ class Outcomes:
         return None if row is None else _ended(row)
 
     def has_later(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a later transaction of the producer has ended."""
+        """Whether a transaction of the producer with a later epoch has ended."""
         self._write()
         query = "SELECT 1 FROM ended WHERE producer_id = ? AND producer_epoch > ? LIMIT 1"
         return self._store.execute(query, (producer_id, producer_epoch)).fetchone() is not None
@@ -130,7 +130,7 @@ class Outcomes:
         ).fetchall()
 
     def judge(self, report: Report) -> None:
-        """Report the transactions that ended in two ways."""
+        """Report the transactions that have both commit and abort markers."""
         self._store.execute("CREATE INDEX decisions ON decided (producer_id, topic, partition, decided_ms)")
         for producer_id, producer_epoch, own_epoch in self._mixed():
             if own_epoch:

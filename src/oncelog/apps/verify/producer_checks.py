@@ -32,7 +32,7 @@ _HALF = 2**30
 
 
 class Open(NamedTuple):
-    """A transaction that has no end in the partition."""
+    """A transaction that has no marker in the partition."""
 
     where: TopicPartition
     producer_id: int

@@ -16,7 +16,7 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 
 async def still_there(admin: Admin, where: TopicPartition, offsets: Collection[int]) -> set[int]:
-    """The given offsets that still have a record."""
+    """Those of the given offsets at which there is still a record."""
     found: set[int] = set()
     position = 0
     for wanted in sorted(offsets):

@@ -1,4 +1,4 @@
-"""Commands that look after a cluster: topics, groups, transactions, settings, rights, users.
+"""Commands that administer a cluster: topics, groups, transactions, settings, permissions, users.
 
 Called by ``cli.main``. They may import ``cli.shared``, ``client`` and ``schemas``.
 """

@@ -1,4 +1,4 @@
-"""``oncelog configs``: settings of topics, brokers and groups while the cluster runs."""
+"""``oncelog configs``: shows and changes settings of topics, brokers and groups while the cluster runs."""
 
 from __future__ import annotations
 

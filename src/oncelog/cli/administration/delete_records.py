@@ -11,7 +11,7 @@ from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 ALL = -1
-"""The offset that means the high watermark in DeleteRecords."""
+"""The number that stands for the high watermark in a DeleteRecords request."""
 ENDS = ("end", str(ALL))
 NEXT_STEPS = {
     Error.OFFSET_OUT_OF_RANGE: "--before end deletes all there are",

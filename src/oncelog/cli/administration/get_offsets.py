@@ -1,4 +1,4 @@
-"""``oncelog get-offsets``: the offsets of partitions at their ends, or at a time."""
+"""``oncelog get-offsets``: shows the offsets of partitions at their ends, or at a time."""
 
 from __future__ import annotations
 

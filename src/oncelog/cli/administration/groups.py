@@ -1,4 +1,4 @@
-"""``oncelog groups``: consumer groups and share groups, their members, offsets and lag."""
+"""``oncelog groups``: shows and changes consumer groups and share groups: their members, offsets and lag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``oncelog schemas``: the schemas of a registry."""
+"""``oncelog schemas``: shows, registers, checks and deletes schemas of a registry."""
 
 from __future__ import annotations
 

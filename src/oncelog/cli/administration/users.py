@@ -1,4 +1,4 @@
-"""``oncelog users``: SCRAM credentials of users."""
+"""``oncelog users``: shows, sets and removes the SCRAM credentials of users."""
 
 from __future__ import annotations
 

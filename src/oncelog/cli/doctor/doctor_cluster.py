@@ -115,7 +115,8 @@ def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
 
 
 def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[DoctorFinding]:
-    """Find records with future timestamps: a clock is wrong, here or at their producer."""
+    """Find records with timestamps in the future, which show that a clock is wrong, on this machine or at the
+    producer."""
     now_ms = real_time.time_ms()
     later = admin.list_offsets(dict.fromkeys(partitions, now_ms + SKEW_MS)) if partitions else {}
     ahead = {name: found.timestamp - now_ms for name, found in later.items() if found.offset >= 0}

@@ -49,8 +49,7 @@ def findings(data: Path | None, listen: Address) -> Iterator[DoctorFinding]:
     """The findings about this machine.
 
     :param data: the data folder of a broker, examined if it exists.
-
-    :param listen: where a broker is to listen.
+    :param listen: the address at which a broker is to listen.
     """
     yield DoctorFinding("oncelog", version("oncelog"))
     yield DoctorFinding("python", _python())

@@ -207,7 +207,7 @@ def _check_folder(checkpoint: str) -> None:
 
 
 def _inner(checkpoint: str) -> list[str]:
-    """The checkpoints in a folder of this machine."""
+    """The names of the checkpoints in a local folder."""
     return [] if ":" in checkpoint else sorted(str(path.parent) for path in Path(checkpoint).glob("*/metadata"))
 
 

@@ -1,4 +1,4 @@
-"""``oncelog console``: the cluster in a browser."""
+"""``oncelog console``: shows the cluster in a browser."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ def _process(words: Sequence[str], stdout: int | None = None) -> Iterator[subpro
 
 
 def _client_properties(command: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
-    """How a client on this machine connects to the broker: through a plain listener if there is one, otherwise with a
-    login."""
+    """The settings with which a client on this machine connects to the broker: through a plain listener if there is
+    one, otherwise with a login."""
     for wanted in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT):
         for listener in listeners:
             if listener.protocol is not wanted:

@@ -1,4 +1,4 @@
-"""``oncelog demo``: the main job on real data, with crashes, proven record by record."""
+"""``oncelog demo``: runs pipelines on real data with crashes, and proves the result record by record."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def _display() -> Iterator[Display]:
 
 
 class _Lines:
-    """Display for logs: prints events, each bar about every ten seconds, and every five seconds the current wait."""
+    """A display for logs: prints events at once, the state of each bar about every ten seconds, and what the demo waits
+    for every five seconds."""
 
     def __init__(self) -> None:
         self._start = self._last = real_time.monotonic()

@@ -445,7 +445,8 @@ def _written_by(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def _bars() -> Iterator[Show]:
-    """A bar for each pipeline: the processed share of the available records, rows, rows/s, lag."""
+    """A context with the function that shows a bar for each pipeline: the processed share of the available records,
+    rows per second, lag."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars

@@ -1,4 +1,4 @@
-"""``oncelog proxy``: faults by name in front of any broker."""
+"""``oncelog proxy``: injects faults in front of any broker, as named on the command line."""
 
 from __future__ import annotations
 

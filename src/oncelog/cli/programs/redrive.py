@@ -1,4 +1,4 @@
-"""``oncelog redrive``: sends dead letters back to where they came from."""
+"""``oncelog redrive``: sends dead letters back to the topics that they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``oncelog schema-registry``: a schema registry in front of any Kafka."""
+"""``oncelog schema-registry``: runs a schema registry that stores its schemas in any Kafka cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``oncelog serve``: the broker as a process."""
+"""``oncelog serve``: runs the broker as a process."""
 
 from __future__ import annotations
 

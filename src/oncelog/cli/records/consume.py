@@ -355,7 +355,8 @@ def _answers(
     not_assigned: _NotAssigned | None,
     quiet: _Quiet,
 ) -> Iterator[list[ConsumerRecord[Any, Any]]]:
-    """Records as they arrive, until there is a reason to stop."""
+    """The records as they arrive, until a limit is reached, a signal arrives, or the timeout passes without a
+    record."""
     left = what.max_messages
     while not stop.asked and (left is None or left > 0):
         if ends is not None and _at_ends(consumer, ends):

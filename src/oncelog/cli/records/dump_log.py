@@ -1,4 +1,5 @@
-"""``oncelog dump-log``: the content of the files of a data folder, with the field names of Apache Kafka's dump tool."""
+"""``oncelog dump-log``: shows the content of the files in a data folder, with the field names of Apache Kafka's dump
+tool."""
 
 from __future__ import annotations
 
@@ -251,7 +252,7 @@ def _producer_fields(entry: ProducerStateEntry) -> Fields:
 
 
 def record_fields(header: BatchHeader, record: Record, decoder: Decoder | None) -> Fields:
-    """A record; key and value are decoded if the topic is internal and the record is not a marker."""
+    """The fields of a record; key and value are decoded if the topic is internal and the record is not a marker."""
     fields: Fields = {
         "offset": record.offset,
         "timestamp": record.timestamp,

@@ -1,4 +1,4 @@
-"""``oncelog export``: the committed records of a topic as a table in files."""
+"""``oncelog export``: writes the committed records of a topic into a table in files."""
 
 from __future__ import annotations
 

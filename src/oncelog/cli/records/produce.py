@@ -30,7 +30,7 @@ Headers = list[tuple[str, bytes | None]]
 Encode = Callable[[Any, str | None], bytes]
 LAST_TIMESTAMP_MS = 2**63 - 1
 REPORT_EVERY = 1000
-"""Records between two checks for errors, and between two steps of the progress bar."""
+"""The number of records between two checks for errors, and between two steps of the progress bar."""
 
 
 class InputError(OncelogError):
@@ -48,7 +48,7 @@ class ProducedLine(NamedTuple):
 
 
 class Encoders(NamedTuple):
-    """The functions that encode JSON keys and values; None leaves them unchanged."""
+    """The functions that encode JSON keys and values by a schema; None for a part without a schema."""
 
     key: Encode | None = None
     value: Encode | None = None
@@ -254,7 +254,7 @@ def _header(text: str, null_marker: str | None) -> tuple[str, bytes | None]:
 
 
 def _report(cluster: ConnectionOptions, topic: str, counts: SendCounts, transactional: bool, failed: bool) -> None:
-    """The number of records known to be stored; records of a transaction count once it is committed."""
+    """Print how many records are known to be stored; the records of a transaction count when it has committed."""
     stored = counts.committed if transactional else counts.acknowledged
     if cluster.as_json:
         result: dict[str, object] = {
@@ -276,7 +276,7 @@ def _report(cluster: ConnectionOptions, topic: str, counts: SendCounts, transact
 
 
 def _check_topic(cluster: ConnectionOptions, topic: str, partition: int | None) -> None:
-    """Refuse a topic that neither exists nor would be created by the broker, and a partition that it does not have."""
+    """Check that the topic and the partition exist, or that the broker creates the topic."""
     from oncelog.client.blocking import Admin
     from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
     from oncelog.client.errors import UnknownTopicOrPartitionError

@@ -1,4 +1,4 @@
-"""``oncelog consume --show-transactions``: every stored record with its outcome and its producer."""
+"""``oncelog consume --show-transactions``: shows every stored record with its outcome and its producer."""
 
 from __future__ import annotations
 

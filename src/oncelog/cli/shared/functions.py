@@ -12,9 +12,9 @@ from oncelog.errors import ConfigError
 
 
 def transform_named(given: str) -> Callable[[Any], Any]:
-    """The function that ``--transform MODULE:FUNCTION`` names, in a module of the current folder or an installed one.
-    The current folder stays on the module search path, because the function may import other modules when it is called.
-    """
+    """Load the function that ``--transform MODULE:FUNCTION`` names, from a module of the current folder or an installed
+    module. The current folder stays on the module search path, because the function may import other modules when it is
+    called."""
     module, _, name = given.partition(":")
     if not module or not name:
         raise ConfigError(f"--transform takes MODULE:FUNCTION, not {given!r}")

@@ -73,7 +73,8 @@ def unfinished_transactions(admin: Admin) -> list[TransactionDescription]:
 
 
 def open_since(one: TransactionDescription) -> str:
-    """A sentence such as ``the transaction of 'load-1' has been Ongoing since 2026-01-31T12:00:00.000Z (17 s)``."""
+    """A clause about an open transaction, such as ``the transaction of 'load-1' has been Ongoing since
+    2026-01-31T12:00:00.000Z (17 s)``."""
     age_s = max(0, real_time.time() - one.start_time_ms / 1000)
     return (
         f"the transaction of {one.transactional_id!r} has been {one.state} since {show_time(one.start_time_ms)} "

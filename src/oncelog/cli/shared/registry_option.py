@@ -45,7 +45,8 @@ that must then be given."""
 
 
 def registry_option(command: Function) -> Function:
-    """Add the options, and pass them to the command as its argument ``schema_registry``, a ``RegistryAccess``."""
+    """A decorator that adds the options to a command, and passes them as its argument ``schema_registry``, a
+    ``RegistryAccess``."""
 
     @click.option(
         "--schema-registry",

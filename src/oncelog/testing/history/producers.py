@@ -89,7 +89,7 @@ class RecordedProducer(Recorded):
         return then(self._client.begin_transaction(), note)
 
     def send_offsets_to_transaction(self, offsets: Any, group: Any, *timeout: Any) -> Any:
-        """Like the client's method; recorded when the transaction is committed."""
+        """Like the client's method; recorded when the transaction has been committed."""
         own = group if isinstance(group, str) else getattr(group, "group_id", None)
         positions = tuple(positions_in(self._group or (own if isinstance(own, str) else self._name), offsets))
 

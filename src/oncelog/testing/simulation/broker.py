@@ -218,7 +218,8 @@ class SimulatedBroker:
 
     @property
     def faults(self) -> BrokerFaults:
-        """Faults by name. From the first use on, all requests of this life pass through them, which is slower."""
+        """The faults that can be injected by name. From the first use on, all requests to the running broker pass
+        through them, which is slower."""
         if self._server is not None:
             self._enter()
         return self._faults
@@ -319,7 +320,7 @@ def _at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _refuse_tls(settings: Mapping[str, str]) -> None:
-    """Refuse TLS: its handshakes use randomness of OpenSSL, so two runs of a seed would differ."""
+    """Refuse settings with TLS, because a handshake uses randomness of OpenSSL, and two runs of a seed would differ."""
     for name, value in settings.items():
         if name.startswith("ssl.") or ".ssl." in name or "SSL" in value.upper().replace("SASL", ""):
             raise NotSimulated(f"TLS is not simulated: leave out {name}={value}, and use listeners without it")

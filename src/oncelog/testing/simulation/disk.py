@@ -53,7 +53,7 @@ class FaultyFile(MemoryFile):
 
 
 class _Folder:
-    """The names in a folder that are on stable storage, and the changes to them since, in order."""
+    """The entries of a folder as on stable storage, and the changes to them since the last sync, in order."""
 
     def __init__(self) -> None:
         self.entries: dict[str, _Folder | bytearray] = {}

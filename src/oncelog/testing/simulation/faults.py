@@ -388,7 +388,7 @@ class FaultInjector:
             undo()
 
     async def calm(self) -> None:
-        """End all faults, and start or heal whatever they broke."""
+        """End all faults, heal the network, and start what the faults have stopped."""
         world = self._world
         world.note("calm", "fault")
         world.is_calm = True

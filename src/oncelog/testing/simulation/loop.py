@@ -182,7 +182,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self._ready.append(handle)  # type: ignore[attr-defined]
 
     def _taken_out(self, process: ProcessLife) -> list[asyncio.Handle]:
-        """Remove and return all waiting callbacks of a process, in order."""
+        """Remove all waiting callbacks of a process from the loop; returns them in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
         # replaced in place, because the running iteration of the loop relies on the number of handles

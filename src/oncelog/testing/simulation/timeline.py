@@ -57,7 +57,8 @@ class Timeline:
 
 
 def first_difference(one: Timeline, other: Timeline) -> tuple[TimelineEntry | None, TimelineEntry | None] | None:
-    """The first entries in which two timelines differ; None if they agree."""
+    """The first entry of each timeline at which the two differ (None for a timeline that has ended); None if they are
+    equal."""
     for mine, others in zip(one.entries, other.entries, strict=False):
         if mine != others:
             return mine, others

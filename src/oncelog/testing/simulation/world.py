@@ -47,7 +47,7 @@ class SimulatedProcess:
         return task.exception() if task is not None and task.done() and not task.cancelled() else None
 
     def start(self) -> None:
-        """Begin a new life, with only what the program has stored outside its memory."""
+        """Start the program, unless it is running, with only what it has stored outside its memory."""
         if self.alive:
             return
         self.kill()  # tasks that a failed ``main`` left running
@@ -62,14 +62,14 @@ class SimulatedProcess:
         self._simulation.keep(self.task)
 
     def double(self) -> None:
-        """Begin a new life while the old one still runs, as if a supervisor had mistaken a slow program for a dead
-        one."""
+        """Start the program a second time while it is running, as if a supervisor had mistaken a slow program for a
+        dead one."""
         if self.alive:
             self._simulation.keep((self.task, self._process))
             self._begin()
 
     def restart(self) -> None:
-        """Begin a new life if the last one was killed or failed."""
+        """Start the program again if it was killed or failed."""
         if self.killed or self.failure is not None:
             self.start()
 
@@ -171,12 +171,13 @@ class Simulation:
         self._faults = self.loop.create_task(faults)
 
     async def calm(self) -> None:
-        """Wait until all faults are over: anything that does not finish from then on is a bug."""
+        """Wait until all faults are over. If anything does not finish after that, it is a bug."""
         if self._faults is not None:
             await asyncio.shield(self._faults)
 
     def keep(self, thing: object) -> None:
-        """Keep objects of a dead process alive until the end: collecting its coroutines would run their ``finally``."""
+        """Keep objects of a dead process alive until the end, because the ``finally`` blocks of its coroutines would
+        run when they are garbage-collected."""
         self._kept.append(thing)
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""Offsets in transactions, and groups of the classic protocol."""
+"""Checks of offsets committed in transactions, and of groups of the classic protocol."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def offsets_are_committed_by_topic_id(fixture: Fixture) -> None:
 
 
 def _make_again(connection: RawConnection, topic: str) -> bytes:
-    """Create a topic under the name of a topic that is being deleted; the name may still be in use for a while."""
+    """Create a topic with the name of a topic that is being deleted; the request is repeated while the name is still in
+    use."""
 
     def made() -> bytes | None:
         try:

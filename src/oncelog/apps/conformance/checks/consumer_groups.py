@@ -1,4 +1,4 @@
-"""Groups of the newer protocol (KIP-848): heartbeats, epochs, assignments and offsets."""
+"""Checks of groups of the newer protocol (KIP-848): heartbeats, epochs, assignments and offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How a fetch waits and is limited, leader epochs, and sessions (KIP-74, KIP-227, KIP-320)."""
+"""Checks of fetches: how long a fetch waits, its limits in bytes, leader epochs, and fetch sessions (KIP-74, KIP-227,
+KIP-320)."""
 
 from __future__ import annotations
 

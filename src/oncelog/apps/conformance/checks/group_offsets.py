@@ -1,4 +1,4 @@
-"""Offsets of groups outside transactions, and descriptions of groups."""
+"""Checks of groups' offsets committed outside transactions, and of the descriptions of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a partition knows about its producers, and which batches it refuses because of that."""
+"""Checks of what a partition leader stores about producers, and of the batches that it refuses because of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets by time and by leader epoch, and deleted records."""
+"""Checks of offsets found by timestamp and by leader epoch, and of deleted records."""
 
 from __future__ import annotations
 

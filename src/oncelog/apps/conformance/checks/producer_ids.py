@@ -1,4 +1,4 @@
-"""Which producer id and epoch a producer gets."""
+"""Checks of the producer id and epoch that InitProducerId returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): acquisitions, acknowledgements, sessions, transactions and offsets."""
+"""Checks of share groups (KIP-932): acquisitions, acknowledgements, sessions, transactions and offsets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_SESSION = Error.SHARE_SESSION_NOT_FOUND
 
 
 class Queue:
-    """A new topic and a new share group that has begun to read it, from its beginning."""
+    """A new topic, and a new share group that has begun to read the topic from its beginning."""
 
     def __init__(self, fixture: Fixture, partitions: int = 1) -> None:
         self.fixture = fixture

@@ -1,4 +1,4 @@
-"""What a coordinator reports about its transactions, and how coordinators are found."""
+"""Checks of what a coordinator reports about its transactions, and of how coordinators are found."""
 
 from __future__ import annotations
 

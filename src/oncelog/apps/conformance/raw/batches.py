@@ -80,9 +80,9 @@ def batch(
     magic: int = 2,
     crc: int | None = None,
 ) -> bytes:
-    """A batch with one record per value; arguments override the correct fields.
+    """A batch with one record for each value; arguments replace the correct fields with others.
 
-    :param records: the records area as it is, compressed if the attributes say so; give ``count`` with it.
+    :param records: the records area in bytes, already compressed if the attributes say so; give ``count`` with it.
     """
     base_time = now_ms() if timestamp is None else timestamp
     times = list(timestamps) if timestamps is not None else [base_time] * len(values)
@@ -105,7 +105,7 @@ XERIAL = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
 
 
 def unsnappy(data: bytes) -> bytes:
-    """A raw snappy block, or the framing of Java's snappy library."""
+    """Decompress a raw snappy block, or data in the framing of Java's snappy library."""
     if not data.startswith(XERIAL[:8]):
         return bytes(cramjam.snappy.decompress_raw(data))
     out, at = b"", 16
@@ -191,7 +191,7 @@ class RawBatch:
 
 
 def parse_batches(data: bytes) -> Iterator[RawBatch]:
-    """The complete batches of a fetched records field or of a segment file."""
+    """The complete batches in a fetched records field or in a segment file."""
     at = 0
     while len(data) - at >= 61:
         base, size, leader_epoch, magic, crc = struct.unpack_from(">qiibI", data, at)

@@ -180,7 +180,7 @@ def produce_body(
     transactional_id: str | None = None,
     timeout_ms: int = 30_000,
 ) -> bytes:
-    """Produce 3-13; a topic is identified by its id (16 bytes) from version 13 on."""
+    """The body of a Produce request, versions 3-13; a topic is identified by its id (16 bytes) from version 13 on."""
     w = FieldWriter(version >= 9).string(transactional_id).put("hi", acks, timeout_ms)
     topics = list(dict.fromkeys(topic for topic, _ in data))
     w.count(len(topics))

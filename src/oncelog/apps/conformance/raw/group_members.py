@@ -1,4 +1,5 @@
-"""Members of consumer groups as raw clients: each has its own connection, because joins wait for each other."""
+"""Members of consumer groups as raw clients. Each has its own connection, because the coordinator answers a JoinGroup
+only when the other members have joined, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Members of share groups as raw clients (KIP-932): each has its own connection, because its session ends with it."""
+"""Members of share groups as raw clients (KIP-932). Each has its own connection, because a share session ends with its
+connection."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ Acks = Sequence[tuple[int, int, list[int]]]
 
 
 class RawDelivery(NamedTuple):
-    """What a ShareFetch returned for one partition: ranges of offsets with their delivery counts."""
+    """The answer of a ShareFetch for one partition: ranges of acquired offsets with their delivery counts, and the
+    records."""
 
     error: int
     acknowledge_error: int

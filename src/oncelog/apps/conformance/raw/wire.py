@@ -185,7 +185,11 @@ class RawConnection:
         )
 
     def _log_in(self, user: str, password: str) -> None:
-        """SASL PLAIN, in the two requests of KIP-152; ConnectionClosed or CheckFailed if it is refused."""
+        """Log in with SASL PLAIN, in the two requests of KIP-152.
+
+        :raises ConnectionClosed: the broker ended the connection.
+        :raises CheckFailed: the broker refused the login.
+        """
         for message, version in (
             (SaslHandshakeRequest(mechanism="PLAIN"), 1),
             (SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode()), 0),
@@ -205,7 +209,7 @@ class RawConnection:
         return lowest <= version <= highest
 
     def best(self, api_key: int, wanted: int) -> int:
-        """The wanted version, or the broker's highest one if that is lower."""
+        """The highest version that the broker offers, at most ``wanted``."""
         if self.world is None or api_key not in self.world.offered:
             return wanted
         return min(wanted, self.world.offered[api_key][1])
@@ -401,7 +405,7 @@ class RawConnection:
         return answer.partitions[topic, partition]
 
     def read_committed(self, topic: str, offset: int = 0, partition: int = 0) -> list[bytes | None]:
-        """Values as a consumer delivers them under read_committed (Kafka's ``CompletedFetch``)."""
+        """The values that a read_committed consumer delivers to its program (Kafka's ``CompletedFetch``)."""
         delivered: list[bytes | None] = []
         for item in self.committed_records(topic, offset, partition):
             delivered.append(item.value)
@@ -421,9 +425,8 @@ class RawConnection:
     # --- topics
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> bytes:
-        """Create a topic, and wait until each of its partitions answers; returns its id. Settings like
-        ``segment_bytes=1048576``.
-        """
+        """Create a topic, and wait until each of its partitions can be read; returns the topic's id. Settings are
+        keywords, such as ``segment_bytes=1048576``."""
         world = self.world
         here = [] if world is None or world.nodes == 1 else [world.node_id]
         if here:

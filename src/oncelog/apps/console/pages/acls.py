@@ -1,4 +1,4 @@
-"""List, add and remove access control lists (ACLs)."""
+"""The pages that list, add and remove access control lists (ACLs)."""
 
 from __future__ import annotations
 

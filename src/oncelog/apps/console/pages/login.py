@@ -1,4 +1,4 @@
-"""Logs visitors in with their credentials at the broker, and out."""
+"""Logs visitors in with their credentials for the broker, and logs them out."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def _next(visit: ConsoleRequest) -> str:
 
 
 def _within(address: str) -> str:
-    """The address to continue at: in this console, and never the login page itself."""
+    """The given address if it is a page of this console other than the login page, otherwise the address of the list of
+    topics."""
     own = address.startswith("/") and not address.startswith(("//", "/\\", "/login")) and address.isprintable()
     return address if own else "/topics"

@@ -1,4 +1,4 @@
-"""A partition as a chart of its offsets, live."""
+"""Shows a partition as a chart of its offsets, updated while records arrive."""
 
 from __future__ import annotations
 

@@ -37,12 +37,13 @@ from oncelog.types import TopicPartition, partitions_there
 LIMIT = 50
 LIVE_SECONDS = 0.5
 LIVE_MAX_ROWS = 100
-"""The most rows in one message to the page; more are only counted."""
+"""The maximum number of rows in one message to the page; further records are only counted."""
 QUIET_TICKS = 20
 MAX_TAILS = 200
-"""The most live tails of all visitors together: each one asks the broker twice a second."""
+"""The maximum number of live tails of all visitors together; each live tail sends requests to the broker twice a
+second."""
 MAX_SCHEMAS = 10
-"""The most schemas of a session; the oldest are dropped."""
+"""The maximum number of Avro schemas that a session stores; the oldest are dropped."""
 MAX_SCHEMA = 100_000
 MAX_TOPIC_NAME = 249
 DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}

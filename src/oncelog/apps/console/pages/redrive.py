@@ -53,7 +53,7 @@ class _RedriveForm:
 
 
 async def preview(visit: ConsoleRequest) -> Response:
-    """The form, and what would happen to the next dead letters."""
+    """The form of a redrive, and a preview of what would be done with the next dead letters."""
     visit.name("topic", "topic")
     given = {name: visit.query(name).strip() for name in FIELDS}
     decided: list[Decided] = []
@@ -82,7 +82,7 @@ async def preview(visit: ConsoleRequest) -> Response:
 
 
 async def carry_out(visit: ConsoleRequest) -> Response:
-    """Send the next dead letters back; refused if this redrive has advanced since they were shown."""
+    """Send the next dead letters back; refused if this redrive has advanced since the preview was shown."""
     asked = _asked({name: visit.field(name) for name in FIELDS})
     async with asked.opened(visit, await visit.admin(), dry_run=False) as redrive:
         if _positions(redrive.positions) != visit.field("begun"):

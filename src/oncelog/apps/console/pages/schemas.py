@@ -1,4 +1,4 @@
-"""Subjects of the schema registry, their versions, and what differs between two of them."""
+"""Shows the subjects of the schema registry, their versions, and the differences between two versions."""
 
 from __future__ import annotations
 

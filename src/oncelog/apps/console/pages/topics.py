@@ -144,7 +144,7 @@ async def create(visit: ConsoleRequest) -> Response:
 
 
 def _count(what: str, text: str) -> int:
-    """A number from the form; -1 for the broker's default."""
+    """A number from a field of the form; -1, the broker's default, if the field is empty."""
     if not text:
         return -1
     if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= 100_000:

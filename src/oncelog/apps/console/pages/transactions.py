@@ -31,7 +31,7 @@ STEPS = 300
 
 @dataclass(frozen=True, slots=True)
 class BlockedReaders:
-    """The effect of an open transaction on one partition."""
+    """A partition with an open transaction, and the groups that cannot read on because of it."""
 
     name: TopicPartition
     ends: Ends | None
@@ -46,7 +46,7 @@ class BlockedReaders:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """An open transaction, with everything that waits for it."""
+    """An open transaction, and the partitions in which it holds readers back."""
 
     txn: TransactionDescription
     age_ms: int | None
@@ -214,7 +214,7 @@ async def end(visit: ConsoleRequest) -> Response:
 
 
 async def end_hanging(visit: ConsoleRequest) -> Response:
-    """Write the abort marker that no coordinator will write."""
+    """Write the abort marker of a hanging transaction, which no coordinator will write."""
     admin = await visit.admin()
     name, state = await _hanging_at(visit, admin, visit.field("topic"), visit.field("partition"))
     await admin.abort_transaction(name, producer=state)

@@ -24,7 +24,7 @@ the source."""
 
 
 async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:
-    """Read the map of the mirror ``name``.
+    """Read the offset map of the mirror ``name``.
 
     :raises ConfigError: the mirror has not written the topic.
     """

@@ -133,7 +133,8 @@ class _Work:
         return {side: {str(name): int(crc) for name, crc in of.items()} for side, of in found["files"].items()}
 
     def save(self) -> None:
-        """Write rows in memory as a sorted run, and then the manifest, which says how far the comparison is."""
+        """Write the rows in memory as a sorted run, then the manifest, which records how far both topics have been
+        read."""
         for runs in self.runs.values():
             runs.flush()
         state = {

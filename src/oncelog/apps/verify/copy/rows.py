@@ -171,10 +171,10 @@ Transform: TypeAlias = Callable[[SourceRecord], Any]
 
 
 def made_by(transform: Transform, record: SourceRecord) -> list[Made]:
-    """The result of a transform for a record: None for nothing, a pair of key and value, a triple with headers, or a
-    list of these, which it may also yield.
+    """The records that a transform makes of a record. The transform may return None for no record, a pair of key and
+    value, a triple with headers, or a list of these; it may also yield them.
 
-    :raises ConfigError: it fails, or returns something else.
+    :raises ConfigError: the transform fails, or returns something else.
     """
     try:
         result = transform(record)
@@ -231,7 +231,7 @@ def made_rows(records: Iterable[SourceRecord], by: RecordIdentity, transform: Tr
 
 
 def rows_of(partition: int, columns: Columns, identify: Identify, content: Content) -> list[bytes]:
-    """The rows of records as they are.
+    """The rows of records that no transform changes.
 
     :raises CannotIdentify: a record lacks the part that identifies it.
     """

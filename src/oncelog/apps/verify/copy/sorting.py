@@ -1,8 +1,8 @@
-"""Sorts rows of one size on disk: sorted runs of a bounded number of rows, merged while they are read.
+"""Sorts rows of equal size on disk: sorted runs of a bounded number of rows are merged while they are read.
 
 Called by :mod:`oncelog.apps.verify.copy.comparing` and :mod:`oncelog.apps.verify.copy.copied_topics`. Rows are bytes
-and sort as such. Memory: one run, about 90 bytes and a row for each of its rows, and a block of each run while they are
-merged.
+and are sorted as bytes. Memory: the rows of one run, about 90 bytes each besides the row itself, and one block of each
+run while the runs are merged.
 """
 
 from __future__ import annotations

@@ -2,5 +2,5 @@
 
 Called by :mod:`oncelog.embedded`, ``oncelog serve`` and, for stopped folders, by :mod:`oncelog.apps`. It may import
 ``settings``, ``protocol``, ``records`` and ``runtime``, never a client: ``server`` (sockets, disks, threads) calls
-``core`` (what a request does), which calls ``coordinator`` and ``metadata``, and these ``log``.
+``core`` (what a request does), which calls ``coordinator`` and ``metadata``, which call ``log``.
 """

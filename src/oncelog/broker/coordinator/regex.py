@@ -1,11 +1,11 @@
-"""Clients' regular expressions, in RE2's syntax. Apache Kafka's RE2/J has the same syntax, and matches in linear time
-too.
+"""Matches clients' regular expressions, in RE2's syntax. Apache Kafka's RE2/J has the same syntax, and also matches in
+linear time.
 
-A SubscribedTopicRegex and the filter of ListTransactions are matched on the thread that serves all clients, so the
-size of an expression and all the work that it may cause are limited. A name matches as a whole. Called by
+A SubscribedTopicRegex and the filter of ListTransactions are matched on the thread that serves all clients, so the size
+of an expression and all the work that it may cause are limited. An expression must match the whole name. Called by
 ``consumer_draft``, ``consumer_protocol``, ``transaction_coordinator`` and ``config_changes``.
 
-The library google-re2 is the extra ``oncelog[regex]``, as it has no wheels for some platforms (musl, free-threaded
+The library google-re2 is the extra ``oncelog[regex]``, because it has no wheels for some platforms (musl, free-threaded
 Python), and is imported with the first expression. Without it, every expression is refused.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Generator
 from typing import Final
 
 MAX_TEXT: Final = 6_000
-"""Limit on the characters of an expression."""
+"""Limit on the length of an expression, in characters."""
 MAX_BYTES: Final = 256 * 1024
 """Limit in bytes on the memory of an expression; its program gets two thirds of it, about 10,000 instructions."""
 MAX_WORK: Final = 50_000_000
@@ -27,9 +27,8 @@ __all__ = ["InvalidRegex", "LinearRegex"]
 
 
 class InvalidRegex(ValueError):
-    """The expression is invalid in RE2, too large, or takes too much work to match; the text is the message to the
-    client.
-    """
+    """The expression is invalid in RE2, too large, or takes too much work to match; the exception's text is the message
+    for the client."""
 
 
 class LinearRegex:

@@ -67,7 +67,7 @@ class LoggedRecord(NamedTuple):
 
 
 class LoggedMarker(NamedTuple):
-    """The end of a producer's transaction in this internal partition."""
+    """The marker of a producer's transaction in this internal partition."""
 
     offset: int
     producer: ProducerIdAndEpoch
@@ -113,7 +113,7 @@ class Shard(Protocol):
     """The state of one partition of an internal topic."""
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record, live and at load."""
+        """Apply one record; called when it is written, and at load."""
         ...
 
     def replay_marker(self, marker: LoggedMarker) -> None: ...
@@ -142,7 +142,7 @@ class CoordinatorRuntime(Generic[S]):
         partitions: int,
         new_shard: Callable[[TopicPartition, int], S],
     ) -> None:
-        """:param new_shard: creates a partition's empty state from its leader epoch (the coordinator epoch)."""
+        """:param new_shard: creates a partition's empty state from the leader epoch, which is the coordinator epoch."""
         self.host = host
         self.topic = topic
         self.partitions = partitions
@@ -150,10 +150,10 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, S] = {}
         self._unreadable: set[int] = set()
         self.leads: Callable[[int, int | None], bool] | None = None
-        """For a broker with several nodes: whether a partition is coordinated by a node (None: by any)."""
+        """With several nodes, returns whether a node (None: any node) coordinates a partition."""
 
     def partition_for(self, key: str) -> TopicPartition:
-        """The partition that owns a transactional id or group id."""
+        """The partition of the internal topic that owns a transactional id or group id."""
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
     def shard_for(self, key: str, node_id: int | None) -> S | Error:
@@ -175,7 +175,7 @@ class CoordinatorRuntime(Generic[S]):
 
     @property
     def unreadable(self) -> int:
-        """The number of partitions that could not be read."""
+        """The number of partitions whose log could not be read."""
         return len(self._unreadable)
 
     def shard(self, partition: int) -> S | None:

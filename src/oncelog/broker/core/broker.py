@@ -108,31 +108,32 @@ class Broker:
         self.answer_memory = AnswerMemory(self.request_memory)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
         self.pattern_caches: dict[int, ProduceRuns | RepeatedCommits] = {}
-        """The caches of request patterns that have learned a request, by API key; read-only for others."""
+        """The caches of request patterns that have learned at least one request, by API key; other classes only read
+        this."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.metadata_sync = MetadataSync(self)
         self.interceptor: Interceptor | None = None
         self.listeners: RunningListeners | None = None
-        """Set by the server if listeners may change while it runs."""
+        """Set by the server if listeners may change while the broker runs."""
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
         self.topics = Topics(self, self._coordinators)
         self._partitions = self.topics.partitions
         self._recovered = False
         self.served = served_apis(config.transaction_two_phase_commit_enable)
-        """The supported APIs and versions."""
+        """The supported APIs, with their versions."""
         self.security_log = SecurityLog(self.timers)
         self.authorizer = authorizer_of(config, metadata)
         self.throttle: Throttle | None = None
         self.now_ms = 0
-        """The latest time passed to the broker; a request that has waited uses it, because the clock may have been
-        set."""
+        """The latest time in ms passed to the broker; a request that has waited uses this time, because the clock may
+        have been set meanwhile."""
         self._request_life = RequestLife(self, self._call_api)
         self.quotas_changed()
 
     def intercept(self, interceptor: Interceptor, markers: MarkerInterceptor) -> None:
-        """Inject faults, for as long as the broker runs."""
+        """Inject faults into requests and markers, for as long as the broker runs."""
         self.interceptor = interceptor
         self._coordinators.marker_interceptor = markers
         self.forget_patterns()
@@ -399,7 +400,7 @@ class Broker:
         self.answer_memory.end(channel)
 
     def quotas_changed(self) -> None:
-        """Apply the quotas in the metadata store to clients."""
+        """Apply the client quotas in the metadata store."""
         quotas = self.metadata.client_quotas()
         if self.throttle is None and not quotas:
             return
@@ -430,7 +431,7 @@ class Broker:
         return self._partitions
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
-        """Add and remove ACLs, durably and at once."""
+        """Add and remove ACLs; the change is durable, and in force at once."""
         self.metadata.change_acls(added, removed)
         if self.authorizer is not None:
             self.authorizer.change(added, removed)

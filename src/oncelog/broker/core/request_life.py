@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
-"""Returns the response to a request; None: it has no answer."""
+"""Returns the response to a request; None if the request gets no response."""
 
 
 class RequestPorts(Protocol):
@@ -64,7 +64,7 @@ class RequestPorts(Protocol):
 
 
 class RequestLife:
-    """Carries out the requests of one broker."""
+    """Handles the requests of one broker, from the frame to the answer."""
 
     def __init__(self, ports: RequestPorts, handler: Handler) -> None:
         """:param handler: checks the caller's permissions and calls the API's handler."""

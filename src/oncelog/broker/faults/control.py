@@ -31,7 +31,7 @@ from oncelog.runtime import forks
 
 LARGEST_BODY = 64 * 1024
 TIMEOUT_S = 60
-"""Seconds that a request may take to arrive."""
+"""The time in seconds within which a request must arrive."""
 LONGEST_WAIT_S = 3600
 
 

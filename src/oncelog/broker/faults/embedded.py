@@ -237,7 +237,7 @@ class BrokerFaults(Faults):
         self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
-        """Make another node lead a partition."""
+        """Make another in-sync node the leader of a partition."""
         _whole("partition", partition, 0)
         _whole("to", to, 0)
         self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))

@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     "throttle": ("ms", _API),
     "blackhole": ("client_id", _API),
 }
-"""Each kind of fault with its positional arguments, in order."""
+"""The kinds of faults on requests, each with its positional arguments in order."""
 INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "hold_markers": ("transactional_id",),
     "lose_marker": ("transactional_id",),
@@ -79,7 +79,7 @@ def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
 
 
 def do(faults: Faults, text: str) -> object:
-    """Carry out an action once: ``expire_transaction orders``, ``kill_node 2``; returns its result.
+    """Carry out an action once, such as ``expire_transaction orders`` or ``kill_node 2``; returns its result.
 
     :raises FaultError: this broker cannot do it.
     """

@@ -247,7 +247,8 @@ class FaultInterceptor:
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
 
     def _crash_all(self, match: Match) -> None:
-        """Crash the coordinator of the transactional id or group that a fault names, or all coordinators."""
+        """Crash the coordinator of the transactional id or group that a fault names, or all coordinators of that
+        kind."""
         topic = TRANSACTION_STATE_TOPIC if match.api is None else COORDINATED[match.api]
         info = self._broker.metadata.topic(topic)
         everything = range(info.partitions) if info is not None else ()
@@ -276,7 +277,7 @@ def _is_time(phase: str, marker: TxnMarker, topic_partition: TopicPartition) -> 
 
 
 def _nothing(slot: int, parts: Sequence[Part]) -> None:
-    """Ignores the second answer to a duplicated request."""
+    """Ignore the second answer to a duplicated request."""
 
 
 def _parts(header: RequestHeader, body: bytes) -> list[Part]:

@@ -253,7 +253,7 @@ class Faults:
 
     @property
     def in_force(self) -> Sequence[Fault]:
-        """The faults that have not been removed, oldest first."""
+        """The faults in force, the oldest first."""
         return tuple(self._faults)
 
     def candidates(self, api_key: int, version: int, client_id: str | None) -> list[Fault]:

@@ -200,7 +200,7 @@ def write_meta_properties(disk: Disk, properties: MetaProperties) -> None:
 
 
 def read_clean_shutdown(disk: Disk) -> bool:
-    """Whether the data folder was closed cleanly."""
+    """Whether the data folder has the marker of a clean shutdown."""
     return disk.exists(CLEAN_SHUTDOWN)
 
 

@@ -31,7 +31,7 @@ class LeaderEpochCache:
         self._entries: list[EpochEntry] = list(entries)
         self._saved = tuple(self._entries)
         self.dirty = False
-        """Whether there are entries that the file may lack."""
+        """Whether some entries may not be in the file yet."""
         self._set_latest()
 
     def _set_latest(self) -> None:
@@ -43,10 +43,8 @@ class LeaderEpochCache:
         return tuple(self._entries)
 
     def unsaved(self, log_end_offset: int) -> tuple[EpochEntry, ...] | None:
-        """The entries to write to the file, None if it has them already; after writing call :meth:`saved`.
-
-        An epoch that begins at ``log_end_offset`` has no batch and is not written: it ends with the process.
-        """
+        """The entries to write to the file, None if it has them already; after writing call :meth:`saved`. An epoch
+        without a batch below ``log_end_offset`` is not written: it ends with the process."""
         if not self.dirty:
             return None
         entries = tuple(entry for entry in self._entries if entry.start_offset < log_end_offset)

@@ -77,7 +77,7 @@ class FlushTicket(NamedTuple):
 
 
 class TimestampOffset(NamedTuple):
-    """A record found by its timestamp."""
+    """A record that was found by its timestamp."""
 
     timestamp: int
     offset: int

@@ -1,4 +1,4 @@
-"""Creates ids: 16 random bytes, as Kafka's ``Uuid.randomUuid`` does."""
+"""Creates topic ids: 16 random bytes, as Kafka's ``Uuid.randomUuid`` does."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class MetadataFile:
     # --- reading and writing
 
     def select(self, statement: str) -> Iterable[Any]:
-        """The rows of a query."""
+        """The rows that a query returns."""
         return self._db.execute(statement)
 
     def meta(self) -> dict[str, str]:

@@ -95,7 +95,7 @@ def _has_partitions(disk: Disk) -> bool:
 
 
 def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
-    """Take over the contents of a folder that Apache Kafka wrote."""
+    """Take over topics and producer ids from a folder that Apache Kafka wrote."""
     from oncelog.broker.metadata.adoption import read_cluster_metadata, topics_in
 
     known = read_cluster_metadata(disk)

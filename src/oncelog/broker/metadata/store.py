@@ -61,7 +61,8 @@ class ResourceType(IntEnum):
 
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""Sorted pairs of entity type (``user``, ``client-id``, ``ip``) and name; None is the default entity."""
+"""A quota's entity: sorted pairs of entity type (``user``, ``client-id``, ``ip``) and name, where None is the default
+entity."""
 
 
 class TopicInfo(NamedTuple):
@@ -248,7 +249,8 @@ class MetadataStore:
         return self._sorted
 
     def colliding_topic(self, name: str) -> str | None:
-        """A topic whose name differs only in ``.`` and ``_``, which Kafka's metrics do not distinguish."""
+        """Another topic whose name differs from this one only in ``.`` and ``_``, which Kafka's metrics do not
+        distinguish."""
         return min(self._by_unified.get(name.replace(".", "_"), set()) - {name}, default=None)
 
     def leader_epoch(self, name: str, partition: int) -> int:
@@ -491,7 +493,7 @@ class MetadataStore:
     # --- access control lists
 
     def acls(self) -> Iterable[Acl]:
-        """All ACLs, each once."""
+        """All ACLs, without duplicates."""
         return self._acls
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:

@@ -121,7 +121,8 @@ def _add_start(page: Exposition, broker: Broker, start_s: float) -> None:
 def _add_partitions(
     page: Exposition, broker: Broker, partitions: Sequence[Partition], topics: dict[str, _Topic], lag: _Sums
 ) -> None:
-    """The series of each partition; lines are written inline, because this is nearly all of a large scrape."""
+    """Add the series of each partition; lines are written inline, because these series are nearly all of a large
+    scrape."""
     node_id = broker.node.node_id
     lines = page.lines
     at_min, in_sync = lines("kafka_cluster_partition_atminisr"), lines("kafka_cluster_partition_insyncreplicascount")

@@ -1,7 +1,7 @@
-"""``/metrics``, ``/health/live`` and ``/health/ready`` on a separate socket, from a separate thread.
+"""Serves ``/metrics``, ``/health/live`` and ``/health/ready`` on a separate socket, from a separate thread.
 
-The thread responds even while its source is busy starting, or hangs. Anyone who can connect may read: there is no
-login, so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request per connection.
+The thread responds even while its source is starting, or hangs. Everyone who can connect may read, without a login, so
+the address should be a loopback or private one. HTTP/1.1, GET and HEAD, one request per connection.
 """
 
 from __future__ import annotations

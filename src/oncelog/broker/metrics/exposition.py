@@ -36,7 +36,7 @@ class Family(NamedTuple):
 
 
 class ExpositionFormat(Enum):
-    """The two formats, by their media type."""
+    """The two text formats; the value is the media type."""
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"

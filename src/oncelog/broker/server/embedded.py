@@ -182,7 +182,7 @@ class Broker:
 
     @property
     def metrics_address(self) -> Address:
-        """The address that serves metrics and health."""
+        """The address at which metrics and health are served."""
         if self._server is None or self._server.metrics_address is None:
             raise OncelogError("the broker serves no metrics: start it with metrics='127.0.0.1:0'")
         return self._server.metrics_address
@@ -314,7 +314,7 @@ class Broker:
 
     @property
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """All nodes, including stopped ones."""
+        """All nodes, including those that are stopped."""
         return tuple(ClusterNode(self, node_id) for node_id in self.on_loop(lambda nodes: nodes.cluster.node_ids))
 
     def node(self, node_id: int) -> ClusterNode:

@@ -73,14 +73,14 @@ class Server:
         self.read_view = memoryview(self.read_buffer)
         self.spare_buffers = SpareBuffers()
         self.max_connections = sys.maxsize
-        """How many connections the limit of open files allows."""
+        """The number of connections that the limit of file descriptors allows."""
         self.counts = ShellCounts()
         self._source = source
         self.metrics_address: Address | None = None
         self.at_end: list[Callable[[], None]] = []
-        """Called when everything of the broker has been released."""
+        """Functions to call when all resources of the broker have been released."""
         self.ahead_ms = 0
-        """How much time tests have let pass only here (:meth:`pass_time`)."""
+        """The time in ms that tests have let pass, only for this broker (:meth:`pass_time`)."""
         self._clock = clock
         clock.was_set.append(self._clock_was_set)
         self._tasks_scheduled = False
@@ -101,15 +101,16 @@ class Server:
         self._limits = {node_id: ConnectionLimits(broker, node_id) for node_id in several}
         self._connection_count = 0
         self.writable: dict[Sending, None] = {}
-        """Connections whose answers are sent at the end of this iteration, last to first."""
+        """Connections whose answers are sent at the end of this iteration, the last one first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self.ends_soon = False
-        """Whether the end of this iteration has been arranged."""
+        """Whether a callback for the end of this iteration has been scheduled."""
         self.iteration_ms = 0
-        """The time as this iteration last read it, for connections that have received something; 0: not yet."""
+        """The time in ms that this iteration has read, for connections that received bytes; 0 if it was not read
+        yet."""
         self.is_stopping = self._over = False
-        """``_over``: nothing is reported to the broker any more."""
+        """``_over``: the broker has stopped, and nothing is reported to it any more."""
 
     def now_ms(self) -> int:
         """The broker's time in ms: that of the wall clock, plus the time that a test has let pass.
@@ -185,7 +186,7 @@ class Server:
             connection.cut_off(reason)
 
     def silence(self, node_id: int) -> None:
-        """Keep a node's connections open, without receiving or sending anything on them."""
+        """Keep a node's connections open, but receive and send nothing on them."""
         for connection in self._connections_to(node_id):
             connection.silence()
 

@@ -30,7 +30,8 @@ Records = Sequence[CoordinatorRecord]
 
 
 class GroupHost(CoordinatorHost, Protocol):
-    """The interface that the group coordinator needs from the broker besides a log: transactions and topics."""
+    """What the group coordinator needs from the broker, in addition to a log: transactions, topics and the settings of
+    groups."""
 
     def verify_transaction(
         self,
@@ -53,7 +54,7 @@ class GroupHost(CoordinatorHost, Protocol):
     def topic_name(self, topic_id: bytes) -> str | None: ...
 
     def topics(self) -> Set[str]:
-        """The names of all topics, internal ones included; costs nothing, however many there are."""
+        """The names of all topics, including internal ones; the call takes no time, no matter how many there are."""
         ...
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
@@ -71,7 +72,7 @@ class GroupHost(CoordinatorHost, Protocol):
 
 
 def everything(topic: str) -> bool:
-    """Allows every topic, for callers without an authorizer."""
+    """Return True for every topic; used by callers without an authorizer."""
     return True
 
 
@@ -112,7 +113,7 @@ class NamedTimers:
         self._by_group.setdefault(name[1], {})[name] = self._timers.schedule(at_ms, fire)
 
     def since(self, now_ms: int) -> Callable[[], int]:
-        """See :meth:`Timers.since`."""
+        """See :meth:`Timers.since`, which this calls."""
         return self._timers.since(now_ms)
 
     def cancel(self, name: TimerName) -> None:
@@ -166,7 +167,7 @@ class GroupWrite(Protocol):
 
 @dataclass(slots=True)
 class Environment:
-    """The environment of one shard. ``groups`` are the shard's groups by id, of all kinds."""
+    """What the parts of one shard have in common. ``groups`` are the shard's groups by id, of all kinds."""
 
     host: GroupHost
     settings: Callable[[], BrokerConfig]
@@ -182,7 +183,8 @@ class Environment:
         return self.settings()
 
     def group_setting(self, group_id: str, name: str) -> int:
-        """A number set for one group, else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
+        """The value of a group's setting as a number: the group's own, or else the broker's ``group.<name>`` (Kafka's
+        ``GroupConfig``)."""
         own = self.host.group_settings(group_id).get(name)
         return int(own) if own is not None else self.number(f"group.{name}")
 

@@ -83,7 +83,8 @@ class GroupCoordinator:
         self._offsets = OffsetRequests(host, settings, self.runtime)
         self.share = ShareRequests(host, self.runtime, self._has_capacity)
         self._members_bytes = 0
-        """Upper bound on their memory: the last count, plus all that joined since."""
+        """Upper bound in bytes on the memory of all members: the last count, plus that of all members that have joined
+        since."""
         self._members_counted_ms = 0
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
@@ -313,7 +314,7 @@ class GroupCoordinator:
         return gather([one(group_id) for group_id in group_ids])
 
     def count(self, node_id: int | None) -> int:
-        """How many groups :meth:`list_groups` examines."""
+        """The number of groups that :meth:`list_groups` examines."""
         return sum(len(shard.groups) for shard in self.runtime.shards_of(node_id))
 
     def list_groups(self, request: ListGroupsRequest, node_id: int | None) -> Generator[None, None, list[ListedGroup]]:

@@ -190,7 +190,8 @@ class OffsetRequests:
 
     @staticmethod
     def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
-        """The parts of an accepted commit of one partition that :meth:`commit_again` needs, and its answer."""
+        """The parts of an accepted commit of one partition that :meth:`commit_again` needs, and the answer to the
+        commit."""
         (topic,) = request.topics
         (partition,) = topic.partitions
         place = request.group_id, topic.name, partition.partition_index
@@ -236,7 +237,8 @@ class OffsetRequests:
         answer = _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
-            """The transaction contains the partition; the shard may have moved during the verification."""
+            """Write the offsets once the transaction has been verified; meanwhile the shard may have moved to another
+            node."""
             error, guard = verification
             shard = self._runtime.shard(partition.partition)
             if error is not NONE or shard is None:

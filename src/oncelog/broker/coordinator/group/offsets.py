@@ -50,7 +50,7 @@ class GroupOffsets(NamedTuple):
 
 
 class OffsetStore:
-    """The offsets of one shard's groups."""
+    """The offsets of all groups of one shard."""
 
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, Partitions]] = {}
@@ -153,7 +153,7 @@ class OffsetStore:
         return self._committed.get(group_id, {}).get(topic, {}).get(partition)
 
     def topics(self, group_id: str) -> Iterator[tuple[str, Partitions]]:
-        """All committed offsets of a group by topic, in name order."""
+        """All committed offsets of a group by topic, in order of topic names."""
         topics = self._committed.get(group_id, {})
         for topic in sorted(topics):
             yield topic, topics[topic]

@@ -2,9 +2,9 @@
 
 Created by ``group_coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``,
 ``replay_marker``, ``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes only by
-records": its members live in memory and are ahead of the log, so it writes a group's metadata without replaying it, as
-Kafka does (``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way
-live and at load.
+records": its members are in memory and newer than the log, so it writes a group's metadata without replaying it, as
+Kafka does (``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied in the same way
+when they are written and at load.
 """
 
 from __future__ import annotations

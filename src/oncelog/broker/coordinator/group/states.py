@@ -12,7 +12,7 @@ from enum import Enum, IntEnum
 
 
 class ClassicState(Enum):
-    """State of a group of the classic protocol; the value is Kafka's spelling in answers."""
+    """State of a group of the classic protocol; the value is the name that answers contain."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -66,7 +66,7 @@ CONSUMER_STATES: Mapping[ConsumerState, str] = {
 
 
 class ShareGroupState(Enum):
-    """State of a share group; the value is Kafka's spelling in answers."""
+    """State of a share group; the value is the name that answers contain."""
 
     EMPTY = "Empty"
     STABLE = "Stable"

@@ -38,7 +38,8 @@ def parse_subscription(data: bytes) -> ConsumerProtocolSubscription | None:
 
 
 def subscribed_topics(data: bytes) -> Sequence[str] | None:
-    """The topics of a subscription of any version, because version 0 is a prefix of all; None if it is malformed."""
+    """The topics of a subscription of any version, as version 0 is a prefix of all; None if the subscription is
+    malformed."""
     if version_of(data) is None:
         return None
     try:

@@ -161,7 +161,7 @@ class StateShard:
 
 
 class ShareCoordinator:
-    """The states of all share partitions that this broker owns."""
+    """The coordinator of all share partitions whose states this broker owns."""
 
     def __init__(
         self, host: ShareStateHost, settings: Callable[[], BrokerConfig], partitions: int | None = None

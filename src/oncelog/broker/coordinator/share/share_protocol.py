@@ -38,7 +38,7 @@ HAND_OUT_MS: Final = 200
 """The heartbeat interval in ms of a member for whose partitions states were just created: members that join meanwhile
 get their share at its next heartbeat."""
 Offsets = Mapping[tuple[TopicId, str, int], int]
-"""Start offsets by topic id, name and partition."""
+"""The start offsets of partitions, by topic id, topic name and partition."""
 
 
 class ShareProtocol:

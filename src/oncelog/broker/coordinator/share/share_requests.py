@@ -1,7 +1,7 @@
-"""Requests about share groups and their offsets, for the shard that owns the group (KIP-932, KIP-1226).
+"""Passes requests about share groups and their offsets to the shard that owns the group (KIP-932, KIP-1226).
 
-Called by the handlers in ``broker.core.apis`` through ``GroupCoordinator.share``; answers as the group coordinator's.
-Source: Kafka's ``GroupCoordinatorService`` (4.4).
+Called by the handlers in ``broker.core.apis`` through ``GroupCoordinator.share``; the same rules hold for the answers
+as in the group coordinator. Source: Kafka's ``GroupCoordinatorService`` (4.4).
 """
 
 from __future__ import annotations

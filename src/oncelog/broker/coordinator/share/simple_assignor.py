@@ -19,7 +19,7 @@ def assign(
     partitions: Mapping[TopicId, frozenset[int]],
     now: Mapping[str, Assignment],
 ) -> dict[str, Assignment]:
-    """The target of each member.
+    """Compute the target of each member.
 
     :param subscriptions: the existing topics that each member subscribes to.
     :param now: the present targets.

@@ -88,7 +88,7 @@ class WriteState(NamedTuple):
 
 
 class Load(NamedTuple):
-    """The partition's leader begins to use the state: earlier leaders may no longer write."""
+    """The partition's leader begins to use the state: earlier leaders may no longer change it."""
 
     leader_epoch: int
 

@@ -11,7 +11,7 @@ from typing import Final
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 EPOCH_BUMP_VERSION: Final = 2
-"""From this transaction.version on, every end of a transaction bumps the epoch (KIP-890 part 2)."""
+"""From this ``transaction.version`` on, the end of each transaction bumps the producer epoch (KIP-890 part 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class VerifyPartitions:
 
 @dataclass(frozen=True, slots=True)
 class EndTxn:
-    """EndTxn versions 0-4: the epoch stays."""
+    """EndTxn versions 0-4: the producer epoch stays the same."""
 
     producer: ProducerIdAndEpoch
     commit: bool

@@ -51,7 +51,7 @@ def find_orphans(held: Iterable[PartitionProducer], txns: Iterable[Txn]) -> Orph
 
 
 def _owns(txn: Txn, item: PartitionProducer) -> bool:
-    """Whether the partition's open transaction is this coordinator's transaction."""
+    """Whether the coordinator knows the partition's open transaction, and so will end it."""
     epoch = item.producer.producer_epoch
     if item.partition not in txn.partitions:
         return False

@@ -26,7 +26,7 @@ from oncelog.types import TopicPartition
 _EMPTY = TransactionState.EMPTY
 _NONE_LEFT = transaction_topics([])
 _SHORT_ID = 128
-"""Keys of ids up to this many characters are cached: the same ids are written repeatedly."""
+"""Record keys of ids up to this many characters are cached, because the same ids are written repeatedly."""
 _short_key = lru_cache(maxsize=4096)(encode_transaction_key)
 NEVER_LOGGED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
 
@@ -43,7 +43,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(data: bytes) -> str | None:
-    """The transactional id, or None for an unknown kind of record, which is ignored."""
+    """The transactional id in a record's key; None for an unknown kind of record, which is ignored."""
     key = decode_transaction_key(data)
     return None if isinstance(key, Unknown) else key.transactional_id
 

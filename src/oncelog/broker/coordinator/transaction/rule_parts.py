@@ -57,7 +57,7 @@ UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
 
 
 def store(value: Txn, producer: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
-    """Write ``value``, then answer with success and ``producer``."""
+    """The decision to write ``value`` and then answer with success and ``producer``."""
     return new_tuple(Decision, (NONE, value, False, producer, (), False, NO_PRODUCER))
 
 

@@ -330,9 +330,8 @@ EXPIRE: Final[Table[Expire]] = {
 
 
 def _disown(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
-    """Exhaust the epochs: a producer that still uses the id is fenced, and the next producer gets another producer
-    id.
-    """
+    """Use up the producer id's epochs: a producer that still uses the id is fenced, and the next producer gets another
+    producer id."""
     ongoing = txn.state is S.ONGOING
     value = follow(
         txn,

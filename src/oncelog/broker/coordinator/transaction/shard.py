@@ -65,7 +65,7 @@ ABORTED_IN_A_CHUNK: Final = 5
 """The number of transactional ids checked, and of transactions aborted, in one chunk."""
 
 MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
-"""Outcomes after which a partition needs no marker: it has one, or cannot hold transactional records."""
+"""Outcomes after which a partition needs no marker: it has the marker, or cannot contain transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
 """Outcomes that say that another coordinator or another producer has taken over: this coordinator stops sending
 markers. After every other error it sends them again."""
@@ -130,9 +130,9 @@ class TransactionShard:
         self._entries: dict[str, TransactionEntry] = {}
         self._leading = True
         self.outcomes: dict[tuple[str, Error], int] = {}
-        """How often an event (by its class) got which error; for metrics."""
+        """For metrics: how often events of a class got an error, by class name and error."""
         self.ended: dict[TransactionState, int] = {}
-        """How often a transaction was completed, by its final state."""
+        """For metrics: the number of completed transactions, by their final state."""
 
     # --- Shard
 
@@ -296,7 +296,7 @@ class TransactionShard:
             request.outcome.resolve(new_tuple(DecisionOutcome, answered))
 
     def _with_producer_id(self, request: _Request) -> None:
-        """Request a producer id, then decide again with the state at that time."""
+        """Request a producer id, and decide again with the state that applies once it is allocated."""
         since = self._host.timers.since(request.now_ms)
 
         def allocated(producer_id: int) -> None:

@@ -106,12 +106,12 @@ class Txn(NamedTuple):
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
-        """The transaction's producer id and epoch, as in its data and markers."""
+        """The transaction's producer id and epoch, which its data and markers have."""
         return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
     def kept(self) -> bool:
-        """Whether a later producer found the transaction open and kept it."""
+        """Whether a later producer found the transaction open and kept it (KIP-939)."""
         return self.next_producer_epoch != NO_PRODUCER_EPOCH
 
     @property

@@ -255,7 +255,7 @@ class TransactionCoordinator:
         transaction_version: int,
         node_id: int | None,
     ) -> Deferred[ProducerResult]:
-        """Commit or abort. Answered once the decision is committed; the markers follow later.
+        """Commit or abort a transaction. Answered once the decision is committed; the markers follow later.
 
         UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
@@ -336,7 +336,7 @@ class TransactionCoordinator:
         )
 
     def count(self, node_id: int | None) -> int:
-        """How many transactional ids :meth:`list` examines."""
+        """The number of transactional ids that :meth:`list` examines."""
         return sum(shard.count for shard in self.runtime.shards_of(node_id))
 
     def list(

@@ -437,7 +437,8 @@ def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, st
 
 
 def _refused_by_the_broker(ports: ConfigChangePorts, setting: str, value: Value) -> str | None:
-    """Check a group's setting, and its relation to the broker's setting of the same name if that exists."""
+    """Check a group's setting, and whether it agrees with the broker's setting of the same name, if there is one;
+    returns the message of a refusal."""
     if setting == "errors.deadletterqueue.topic.name" and str(value).startswith("__"):
         return f"{setting}: DLQ topic name must not start with '__'"
     if setting == "streams.assignor.name":
@@ -448,7 +449,8 @@ def _refused_by_the_broker(ports: ConfigChangePorts, setting: str, value: Value)
 
 
 def _out_of_bounds(ports: ConfigChangePorts, setting: str, value: int) -> str | None:
-    """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*``, if they exist."""
+    """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*`` settings, if they exist;
+    returns the message of a refusal."""
     protocol, _, rest = setting.partition(".")
     rest = rest.removeprefix("num.")
     limits = [f"group.{protocol}.{bound}.{rest}" for bound in ("min", "max")]
@@ -483,7 +485,7 @@ def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | Non
 
 
 def _is_pattern(text: str) -> bool:
-    """Whether the pattern is valid in RE2's syntax: Python's own compiler limits neither depth, counts nor work."""
+    """Whether the pattern is valid in RE2's syntax; Python's own ``re`` limits neither depth, counts nor work."""
     # imported here, because a start of the broker does not need it
     from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
 

@@ -1,6 +1,6 @@
 """This process's loggers under Kafka's level names, for the config APIs (KIP-412).
 
-Levels last until the process ends.
+Changed levels last until the process ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def levels() -> Mapping[str, str]:
 
 
 def set_level(name: str, level: str | None) -> None:
-    """Set a logger known to ``levels``; None makes it follow its parent, and sets the root back to WARN."""
+    """Set the level of a logger in :func:`levels`; None lets it follow its parent, and sets the root logger to WARN."""
     if name == ROOT:
         logging.root.setLevel(LEVELS[level or "WARN"])
     else:

@@ -187,7 +187,7 @@ class Topics:
     def adding_partitions(
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
     ) -> Work[TopicInfo]:
-        """Raise a topic's partition count to ``partitions``, in chunks; ``replicas`` as for :meth:`create`."""
+        """Raise a topic's partition count to ``partitions``, in chunks; for ``replicas`` see :meth:`create`."""
         old = self._ports.metadata.topic(name)
         info = self._ports.metadata.add_partitions(name, partitions)
         self._ports.metadata_sync.topic_changed(info.topic_id)
@@ -197,7 +197,7 @@ class Topics:
         return info
 
     def delete(self, name: str, now_ms: int) -> None:
-        """Remove a topic from the metadata at once; its files are removed after ``file.delete.delay.ms``."""
+        """Delete a topic: from the metadata at once, its files after ``file.delete.delay.ms``."""
         finished(self.deleting(name, now_ms))
 
     def deleting(self, name: str, now_ms: int) -> Work[None]:

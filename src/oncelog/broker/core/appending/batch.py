@@ -1,4 +1,4 @@
-"""One batch to be appended, and its part of the answer."""
+"""One batch that is to be appended, and the answer for its partition."""
 
 from __future__ import annotations
 

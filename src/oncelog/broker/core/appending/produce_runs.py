@@ -79,7 +79,7 @@ class AnswerTemplate:
         self._pack = Struct(f">4si{len(self._head)}sqqq{len(self._tail)}s").pack
 
     def fill(self, correlation_ids: Sequence[int], offsets: Sequence[int], log_start_offset: int) -> bytes:
-        """The answers to as many batches as there are offsets, one after the other."""
+        """The answers to as many batches as there are ``offsets``, encoded one after the other."""
         if len(offsets) == 1:  # most often
             return self._pack(self._size, correlation_ids[0], self._head, offsets[0], -1, log_start_offset, self._tail)
         answers = []
@@ -153,7 +153,7 @@ class ProducePattern:
 
 
 class _Run(NamedTuple):
-    """Requests of one connection that are handled together."""
+    """A run: requests of one connection that are handled together."""
 
     channel: Channel
     slot: int

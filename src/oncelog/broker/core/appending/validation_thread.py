@@ -41,7 +41,7 @@ class ValidationThread:
         self._memory = memory
         self._work_clock = work_clock
         self.worker: Background | None = None
-        """The thread, set by the server if it has one; otherwise batches are validated on the loop."""
+        """The thread, set by the server if it has one; without it batches are validated on the event loop."""
         self._in_validation_bytes = 0
 
     def has_capacity(self, max_bytes: int) -> bool:

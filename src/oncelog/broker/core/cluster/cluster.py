@@ -24,14 +24,14 @@ from oncelog.types import TopicPartition
 
 
 class ClusterHost(Protocol):
-    """The interface that a change of leaders and in-sync replicas requires from the broker that holds the logs."""
+    """The interface that changes of leaders and in-sync replicas need from the broker that has the logs."""
 
     def end_offset(self, topic_partition: TopicPartition) -> int:
         """The log end offset of a partition."""
         ...
 
     def allows_unclean(self, topic: str) -> bool:
-        """``unclean.leader.election.enable`` of the topic."""
+        """The topic's setting ``unclean.leader.election.enable``."""
         ...
 
     def leader_changed(self, topic_partition: TopicPartition, replicas: Replicas, truncate_to: int | None) -> None:
@@ -73,7 +73,7 @@ class Replicas:
         self.in_sync = list(in_sync)
         self.leader = in_sync[0] if in_sync else NO_LEADER
         self.stalled: dict[int, int] = {}
-        """The log end of each replica that has stopped copying."""
+        """The log end offset of each replica that has stopped copying, by node id."""
 
     def committed(self, end_offset: int) -> int:
         """The offset up to which all in-sync replicas have the log."""
@@ -124,7 +124,7 @@ class Cluster:
 
     @property
     def controller_id(self) -> int:
-        """The node reported to clients as the controller; -1 if none is up."""
+        """The id of the node reported to clients as the controller; -1 if no node is up."""
         return min((member.node_id for member in self.alive()), default=-1)
 
     def node(self, node_id: int, listener: str) -> SimulatedNode | None:
@@ -146,7 +146,8 @@ class Cluster:
     # --- partitions
 
     def place(self, topic: str, partitions: range, factor: int) -> list[list[int]]:
-        """Replicas of new partitions: leaders rotate, and followers are the next nodes."""
+        """The replicas of new partitions: each partition has the next node as leader, and the nodes after it as
+        followers."""
         ids = sorted(member.node_id for member in self.alive()) or sorted(self._members)
         first = zlib.crc32(topic.encode())
         return [
@@ -342,7 +343,7 @@ class Cluster:
             self._host.leader_changed(topic_partition, replicas, None)
 
     def _lead(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
-        """Make a node the leader; records that it does not have are lost, on the other replicas too."""
+        """Make a node the leader; records that it does not have are lost, also on the other replicas."""
         before, end = replicas.leader, self._host.end_offset(topic_partition)
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_FLEXIBLE: Final = 8
 LEARNED_IN_VAIN: Final = 8
-"""After this many consecutive commits that did not match, no more patterns are learned from the connection."""
+"""After this many consecutive commits that matched no pattern, no more patterns are learned from the connection."""
 _GAP: Final = Struct(">qi")
 _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 

@@ -107,7 +107,7 @@ class FetchSessionCache:
     def open(
         self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | None:
-        """A new session; None if the partitions exceed a limit and not enough sessions are idle."""
+        """A new session; None if it has too many partitions, or too few other sessions are idle for it to replace."""
         weight = sum(map(_weight, partitions))
         if weight > min(MAX_PARTITIONS, MAX_PARTITIONS_OF_ONE) or not self._evict(
             self._slots - 1, MAX_PARTITIONS - weight, now_ms

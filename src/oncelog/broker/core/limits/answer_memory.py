@@ -25,7 +25,7 @@ state can always be listed."""
 
 
 class AnswerTooLong(OncelogError):
-    """An answer exceeds its limit; its connection is closed."""
+    """The answer exceeds its limit; the connection is closed."""
 
 
 class AnswerMemory:

@@ -29,7 +29,7 @@ clients' tests rely on."""
 
 
 class QuotaChange(NamedTuple):
-    """One quota to set, or to remove."""
+    """One quota to be set or, with ``remove``, to be removed."""
 
     key: str
     value: float

@@ -28,23 +28,24 @@ class RequestMemory:
     """Counts the bytes that requests use, and makes connections wait at the limit; allocates nothing."""
 
     def __init__(self, queued_max_request_bytes: int, socket_request_max_bytes: int) -> None:
-        """:param queued_max_request_bytes: 0 and below mean the default, as in Apache Kafka."""
+        """:param queued_max_request_bytes: the limit in bytes; 0 and below mean the default, as in Apache Kafka."""
         self.limit_bytes = queued_max_request_bytes
         if queued_max_request_bytes <= 0:
             self.limit_bytes = max(DEFAULT_LIMIT_BYTES, 2 * socket_request_max_bytes)
         self.held_bytes = 0
         self.estimated_bytes = 0
-        """The estimated size of completely received requests; it never causes one of them to be refused."""
+        """The estimated size in bytes of completely received requests; it never leads to the refusal of one of them."""
         self.wanted_by_answers = 0
-        """The memory that waiting answers (``answer_memory``) need in addition."""
+        """The number of bytes that waiting answers (``answer_memory``) need in addition."""
         self.waiting: dict[WaitingForMemory, int] = {}
-        """Connections that wait, in order, and for how many bytes each; other classes only read this."""
+        """Connections that wait for memory, in order, each with the number of bytes that it needs; other classes only
+        read this."""
         self.released: Callable[[], None] = lambda: None
-        """Called when memory has been released, after the connections waiting here."""
+        """Called when memory has been released and the connections that wait here have had their turn."""
 
     @property
     def is_full_of_requests(self) -> bool:
-        """Whether the first waiter can continue only if the connection of an incomplete request is closed."""
+        """Whether the connection that waits first can continue only if that of an incomplete request is closed."""
         return self.held_bytes + next(iter(self.waiting.values()), 0) > self.limit_bytes
 
     @property
@@ -60,9 +61,8 @@ class RequestMemory:
         return self.waiting.get(connection, 0)
 
     def reserve(self, connection: WaitingForMemory, size_bytes: int) -> bool:
-        """Count memory for a request; returns False if there is too little: then ``connection.memory_granted`` is
-        called later.
-        """
+        """Count memory for a request; returns False if there is too little, in which case ``connection.memory_granted``
+        is called later."""
         if not self.waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
             return True

@@ -49,7 +49,7 @@ class Throttle:
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
-        """Create a throttle without quotas."""
+        """Create a throttle with the window of the broker's settings, and without quotas."""
         part_ms = 1000 * int(config.text("quota.window.size.seconds") or 1)
         return cls({}, part_ms, int(config.text("quota.window.num") or 11))
 
@@ -91,8 +91,8 @@ class Throttle:
         return self.buckets.use(bucket, amount, limit, self._window_ms, now_ms)
 
     def take(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
-        """Count ``amount`` if the client need not wait; otherwise count nothing and return how long it must wait
-        (Kafka's strict quota)."""
+        """Count ``amount`` if the client need not wait; otherwise count nothing and return how many ms the client must
+        wait (Kafka's strict quota)."""
         found = self._quota(key, principal.partition(":")[2], client_id)
         if found is None:
             return 0

@@ -25,7 +25,7 @@ class LoginModule(NamedTuple):
 
     @property
     def users(self) -> dict[str, str]:
-        """Users and passwords of PLAIN: the options ``user_NAME="PASSWORD"``."""
+        """The users and passwords for PLAIN, in options of the form ``user_NAME="PASSWORD"``."""
         return {
             name.removeprefix(USER_PREFIX): value
             for name, value in self.options.items()

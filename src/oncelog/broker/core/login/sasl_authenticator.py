@@ -208,7 +208,7 @@ class SaslAuthenticator:
         body: int,
         now_ms: int,
     ) -> None:
-        """Refuse an unexpected request; it gets an answer only if a token is expected, as in Apache Kafka."""
+        """Refuse an unexpected request; the request gets an answer only if a token is expected, as in Apache Kafka."""
         key, version = header.api_key, header.api_version
         name = ApiKey(key).name if key in set(ApiKey) else f"of API key {key}"
         reason = f"a request {name} before the login is done"

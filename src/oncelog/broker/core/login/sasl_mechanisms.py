@@ -1,8 +1,8 @@
 """The server's side of SASL exchanges as pure state machines: bytes in, bytes out.
 
-Called by ``sasl_authenticator``. A failure raises ``LoginRefused``; its message goes to the client, so it never
-contains more than Kafka's message, nor a password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677
-(SCRAM), RFC 7628 (OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
+Called by ``sasl_authenticator``. A failure raises ``LoginRefused``; its message for the client never contains more than
+Kafka's message, and never a password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
+(OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class LoginRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
-    """The result of an exchange: the user, and until when the credential is valid (None: indefinitely)."""
+    """The result of a successful login: the user, and the time in ms until which the credential is valid (None: without
+    end)."""
 
     user: str
     expires_ms: int | None = None

@@ -1,4 +1,4 @@
-"""Histograms of durations in nanoseconds, for metrics: of requests, syncs and iterations of the loop."""
+"""Histograms of durations in nanoseconds, for metrics: of requests, syncs and iterations of the event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BUCKETS = 48 * SUB_BUCKETS
 
 
 class Durations:
-    """A histogram: ``count`` and ``sum_ns`` since the start, quantiles of the last minute or two."""
+    """A histogram: ``count`` and ``sum_ns`` since the start, and quantiles over the last one or two minutes."""
 
     __slots__ = ("_before", "count", "now", "sum_ns")
 

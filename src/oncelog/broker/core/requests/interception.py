@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Interceptor(Protocol):
-    """Sees each request before the broker does."""
+    """An interceptor of requests, called for each request before the broker."""
 
     def takes(self, channel: Channel, slot: int, frame: Buffer, now_ms: int) -> bool:
         """Whether the interceptor takes over the request; it then passes the request to ``Broker.handle`` later, or
@@ -28,7 +28,8 @@ class Interceptor(Protocol):
 
 
 class MarkerInterceptor(Protocol):
-    """Sees each marker that a transaction coordinator sends to a partition."""
+    """An interceptor of transaction markers, called for each marker that a transaction coordinator sends to a
+    partition."""
 
     def passes(
         self,

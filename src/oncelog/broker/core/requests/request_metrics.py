@@ -32,7 +32,7 @@ class RequestMetrics:
         """Produce requests in runs, by version, that are not yet included in ``_requests`` and ``_errors``."""
         self._at_once: Durations | None = None
         self.defects: dict[int, int] = {}
-        """Requests whose connection was closed without an answer, by API key."""
+        """The number of requests whose connection was closed without an answer because of an error, by API key."""
         self.at_once: dict[int, Durations] = {}
         """Durations of the requests that were answered without waiting (nearly all), by API key."""
         self.local: dict[int, Durations] = {}

@@ -34,7 +34,8 @@ SHORT = 100
 """After this many chunks a task counts as long; long tasks get half of the steps, so that short ones need not wait for
 them."""
 GIVE_WAY = 1000
-"""Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later task."""
+"""The number of steps after which a task of each kind moves to the end of its queue, because it may wait for a later
+task."""
 
 
 class _Task:
@@ -111,7 +112,7 @@ class _TaskKind:
         self.running: deque[_Task] = deque()
 
     def admit(self) -> None:
-        """Start the next tasks in the queue, as far as the limit allows."""
+        """Start the next tasks in the queue, as far as the limit on concurrent tasks allows."""
         while self.queue and len(self.running) < AT_A_TIME:
             self.running.append(self.queue.popleft())
 
@@ -151,7 +152,8 @@ class Tasks:
         return bool(self._short.running or self._long.running)  # if no task is running, none is queued
 
     def begins_for(self, owner: RequestContext) -> int:
-        """Start counting work for a request, until :meth:`ends_for` is called with this result."""
+        """Begin to count work for a request; the result is to be passed to :meth:`ends_for`, which ends the
+        counting."""
         return self._work_clock() - owner.work_ns
 
     def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:

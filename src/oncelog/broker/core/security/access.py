@@ -34,7 +34,7 @@ class AccessPorts(Protocol):
 def allows(
     ports: AccessPorts, context: RequestContext, operation: int, kind: int, name: str, *, log: bool = True
 ) -> bool:
-    """Whether the caller may do ``operation`` on one resource."""
+    """Whether the caller may do ``operation`` on the resource ``name`` of type ``kind``."""
     authorizer = ports.authorizer
     if authorizer is None:
         return True

@@ -100,11 +100,11 @@ class DeadLetters:
         self._ports = ports
         self._setting = setting
         self.written: Counter[str] = Counter()
-        """By group, the records that have a dead letter."""
+        """By group, the number of records whose dead letter was written."""
         self.tried: Counter[str] = Counter()
-        """By group, the batches of dead letters that were to be appended."""
+        """By group, the number of batches of dead letters that were to be appended."""
         self.failed: Counter[str] = Counter()
-        """By group, the batches of dead letters that could not be appended."""
+        """By group, the number of batches of dead letters that could not be appended."""
 
     def _topic(self, group_id: str) -> str:
         return self._setting(group_id, "errors.deadletterqueue.topic.name")

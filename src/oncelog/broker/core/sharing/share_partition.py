@@ -413,7 +413,7 @@ class SharePartition:
         )
 
     def settle(self, changes: Iterable[StateBatch], *, written: bool) -> None:
-        """Apply the changes if they were written; otherwise their records stay acquired."""
+        """Apply the changes if they were written; otherwise their records remain acquired."""
         if written:
             self._apply(changes)
         else:

@@ -328,7 +328,7 @@ class SharePartitions:
         return self._write(held, changes, now_ms, batches).map(_refusal)
 
     def release(self, held: Held, member_id: str, now_ms: int) -> Deferred[Error]:
-        """Make the records that a member has acquired available again."""
+        """Make the records available again that a member has acquired."""
         return self._write(held, held.state.release(member_id, self.limits(held.key.group_id)), now_ms)
 
     def _write(

@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 4
 LONGEST_PAUSE = 240
-"""The number of calls of ``clean`` until a log is tried again whose compaction failed because of the disk: by default a
-minute's at first, at most an hour's. The files of a failed compaction are removed, but until then other logs cannot use
-the space."""
+"""How many calls of ``clean`` pass, at first and at most, before a log is tried again whose compaction failed because
+of the disk: by default those of a minute and of an hour. The files of a failed compaction are removed, but until then
+other logs cannot use the space."""
 
 
 class _Pause(NamedTuple):
@@ -75,7 +75,7 @@ class Cleaner:
             logger.warning("%s; compacted topics are compacted from their start", error)
 
     def stop(self) -> None:
-        """Replace no more segments: the logs are closed, and another broker may soon use the folder."""
+        """Stop replacing segments: the logs are closed, and another broker may soon use the folder."""
         self._stopped = True
 
     def forget(self, topic_partition: TopicPartition) -> None:

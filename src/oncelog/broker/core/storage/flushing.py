@@ -94,7 +94,7 @@ class Flushing:
         ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, idle)
 
     def appended(self, partition: Partition) -> None:
-        """Called when something was appended to a partition."""
+        """Called when records were appended to a partition."""
         metadata = self._ports.metadata_sync
         if not metadata.is_settled and metadata.delays_sync_of(partition):
             return
@@ -106,7 +106,7 @@ class Flushing:
             self._by_its_topic(partition)
 
     def settings_changed(self, partition: Partition) -> None:
-        """Apply the topic's current settings to a waiting partition."""
+        """Apply the topic's current settings to a partition that waits for a sync."""
         if partition in self._dirty and partition.log.syncs_early and not self.before_commit:
             self._by_its_topic(partition)
 

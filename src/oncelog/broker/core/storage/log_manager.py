@@ -123,9 +123,9 @@ class LogManager:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean, self._cleaner.is_idle)
 
     def reconfigure(self, config: BrokerConfig, of_leader: Callable[[TopicPartition], BrokerConfig]) -> None:
-        """Broker settings changed at run time; topics' own settings come through ``update_config``.
+        """Apply broker settings that were changed at run time; settings of topics are applied by ``update_config``.
 
-        :param of_leader: the settings of the node that leads a partition.
+        :param of_leader: returns the settings of the node that leads a partition.
         """
         self._config = config
         for topic_partition, log in self._logs.items():
@@ -210,7 +210,7 @@ class LogManager:
             log.find_unreadable(parsed[0], position, size_bytes)
 
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Truncate a log (``LogManager.truncateTo``)."""
+        """Truncate a log to ``offset`` (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
         log.trimmer.truncate_to(offset)
         # the log's end may be below ``offset``, which can lie inside a batch

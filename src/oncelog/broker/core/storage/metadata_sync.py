@@ -107,7 +107,7 @@ class MetadataSync:
     def begin(
         self, background: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
     ) -> None:
-        """Sync on the thread ``background`` from now on; ``sync`` brings everything in the store's file to stable
+        """Let ``background`` do the syncs from now on; ``sync`` brings everything in the store's file to stable
         storage.
 
         :param alone: a lock for the store, if ``background`` is another thread.
@@ -282,7 +282,7 @@ class MetadataSync:
             partition.flush_failed(self.failure)
 
     def delays_sync_of(self, partition: Partition) -> bool:
-        """Whether a partition may not be synced yet; once it may, it is passed to ``flushing``."""
+        """Whether a partition may not be synced yet; when it may, it is passed to ``flushing``."""
         if self._topics and partition.topic_id in self._topics:
             self._partitions[partition] = None
             return True

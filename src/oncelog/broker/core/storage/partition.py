@@ -80,16 +80,18 @@ class Partition:
         self.log = log
         self.leader_epoch = leader_epoch
         self.reads = self.failed_reads = self.bytes_out = 0
-        """Reads by consumers, reads that failed on the disk, and bytes sent to consumers; these counters only rise."""
+        """The number of reads by consumers, of reads that failed on the disk, and of bytes sent to consumers; these
+        counters only increase."""
         self._sync_before_commit = sync_before_commit
         self._on_dirty = on_dirty
         self._on_advance = on_advance
         self._waiters: list[tuple[int, int, Deferred[Error]]] = []
         self._waiter_count = 0
         self._refusals: set[str] = set()
-        """Reasons for failed reads that have already been logged."""
+        """The errors of failed reads that have already been logged."""
         self.replicas: Replicas | None = None
-        """For a broker with several nodes: the high watermark waits for the in-sync replicas."""
+        """With several nodes, the partition's replicas: the high watermark waits for those in sync. None with a single
+        node."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
         log.maybe_advance_high_watermark(self._written_or_synced)
 
@@ -174,7 +176,8 @@ class Partition:
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:
-        """Base offsets of the batches, from the first on, appended at once (:meth:`LogWriter.append_run`)."""
+        """Append as many of the batches as possible, from the first on; returns their base offsets
+        (:meth:`LogWriter.append_run`)."""
         log = self.log
         offsets = log.writer.append_run(run, headers, self.leader_epoch, now_ms)
         if offsets:

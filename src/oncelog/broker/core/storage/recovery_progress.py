@@ -1,4 +1,4 @@
-"""Progress of a start, read from other threads that wait for it."""
+"""The progress of a start, which other threads read while they wait for it."""
 
 from __future__ import annotations
 

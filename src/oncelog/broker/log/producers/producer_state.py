@@ -50,9 +50,9 @@ class ProducerStateManager:
     def __init__(
         self, topic_partition: TopicPartition, expiration_ms: int = 86_400_000, *, verify_transactions: bool = True
     ) -> None:
-        """:param expiration_ms: ``producer.id.expiration.ms``.
+        """:param expiration_ms: the value of ``producer.id.expiration.ms``.
 
-        :param verify_transactions: ``transaction.partition.verification.enable``.
+        :param verify_transactions: the value of ``transaction.partition.verification.enable``.
         """
         self.topic_partition = topic_partition
         self.expiration_ms = expiration_ms
@@ -64,9 +64,10 @@ class ProducerStateManager:
         # at the log's end.
         self._ongoing: dict[int, int] = {}
         self.unstable: dict[int, None] = {}
-        """First offsets of the transactions that hold readers back; other classes only read this."""
+        """The first offsets of the transactions that hold back the last stable offset; other classes only read this."""
         self.unreplicated: deque[tuple[int, int]] = deque()
-        """Markers not yet replicated, each with its transaction's first offset; for :meth:`replicated_to`."""
+        """Markers that the high watermark has not passed, each with the first offset of its transaction; for
+        :meth:`replicated_to`."""
 
     # --- checks: they change nothing
 
@@ -320,7 +321,7 @@ class ProducerStateManager:
         return [entry for entry in self.unreplicated if entry[0] < offset]
 
     def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Restore the result of :meth:`unreplicated_before` after a truncation; snapshots do not contain it."""
+        """Restore the result of :meth:`unreplicated_before` after a truncation, because snapshots do not contain it."""
         self.unreplicated = deque(sorted({*self.unreplicated, *entries}))
         self.unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
 

@@ -19,9 +19,9 @@ class TransactionSupportedOperation(Enum):
 
     DEFAULT_ERROR = "default"
     GENERIC_ERROR_SUPPORTED = "generic"
-    """The sender knows TRANSACTION_ABORTABLE."""
+    """The sender knows the error TRANSACTION_ABORTABLE."""
     ADD_PARTITION = "add"
-    """The append adds its partition to the transaction (transaction.version 2)."""
+    """The append itself adds its partition to the transaction (``transaction.version`` 2)."""
 
     @property
     def supports_epoch_bump(self) -> bool:

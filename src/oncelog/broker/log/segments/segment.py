@@ -46,7 +46,7 @@ _HEADER_READ_BYTES = 16_384
 _READ_THROUGH_BYTES = 1 << 20
 _UNREADABLE_KEPT = 100
 _REBUILT_INTERVAL_BYTES = 4096
-"""Kafka's default of ``index.interval.bytes``."""
+"""The index interval for rebuilt indexes, in bytes: Kafka's default of ``index.interval.bytes``."""
 MAX_OFFSET = 2**63 - 1
 """An offset above all offsets; as the start of the cached tail it means that no position is cached."""
 
@@ -295,7 +295,7 @@ class Segment:
         return changed
 
     def release_reserved_space(self) -> None:
-        """Release the disk space reserved for appends, because none are expected for now."""
+        """Release the disk space reserved for appends, because none are expected in the near future."""
         if self._file is not None:
             self._file.complete()
 

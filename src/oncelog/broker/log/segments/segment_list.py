@@ -144,7 +144,7 @@ class SegmentList:
         return new_tuple(LogRead, ((part,), end - start, offset, segment_end if bound is None else bound))
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
-        """See ``PartitionLog.aborted_transactions``."""
+        """The aborted transactions with records in the range (``PartitionLog.aborted_transactions``)."""
         found: list[AbortedTxn] = []
         for number in range(self.number_of(offset), len(self._segments)):
             index = self._segments[number].transaction_index

@@ -1,7 +1,8 @@
 """Sends the answers of one connection to its socket, in the order of their requests.
 
-The base of ``Connection``. Writing bypasses the loop's transport and uses its socket: ``send`` for bytes and
-``sendfile`` for ranges of segment files, with the loop's ``add_writer`` on a duplicate of the socket while it is full.
+The base class of ``Connection``. Writing bypasses the event loop's transport and uses its socket: ``send`` for bytes
+and ``sendfile`` for ranges of segment files, with the loop's ``add_writer`` on a duplicate of the socket while the
+socket is full.
 """
 
 from __future__ import annotations

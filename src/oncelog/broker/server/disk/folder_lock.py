@@ -18,7 +18,7 @@ from oncelog.errors import ConfigError
 LOCK_FILE = ".lock"
 
 _held: set[str] = set()
-"""Folders that brokers of this process have locked."""
+"""The folders that brokers of this process have locked."""
 _changing = threading.Lock()
 
 

@@ -13,7 +13,7 @@ from oncelog.runtime.ports import Buffer
 
 
 class MemoryFile:
-    """A handle on a file's bytes; handles on the same file share them."""
+    """A handle on a file's bytes; all handles on one file share the bytes."""
 
     __slots__ = ("_data", "path")
 

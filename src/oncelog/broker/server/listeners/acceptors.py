@@ -1,6 +1,7 @@
 """A listener at run time: its socket, and the connections accepted on it.
 
-Created by ``opening`` for each of ``listeners``; the server asks it for a protocol when the loop accepts a connection.
+Created by ``opening`` for each of ``listeners``; when the event loop accepts a connection, the server gets asyncio's
+protocol object from it.
 """
 
 from __future__ import annotations

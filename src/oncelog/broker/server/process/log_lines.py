@@ -40,7 +40,7 @@ class JsonLines(logging.Formatter):
 
 
 def json_line(level: int, message: str) -> str:
-    """A message of the program itself, in the form that :class:`JsonLines` writes."""
+    """A message of the program itself, in the form of :class:`JsonLines`."""
     return JsonLines().format(logging.LogRecord("oncelog", level, "", 0, "%s", (message,), None))
 
 

@@ -293,5 +293,5 @@ class TlsStream:
         return self._outgoing.read() if self._outgoing.pending else b""
 
     def peer_certificate(self) -> bytes | None:
-        """The client's certificate in DER, if it has presented a valid one."""
+        """The client's certificate in DER; None if the client has presented no valid one."""
         return self._tls.getpeercert(binary_form=True)

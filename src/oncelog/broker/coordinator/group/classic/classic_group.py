@@ -2,8 +2,8 @@
 
 Plain data that a test can build: no timers, no parked requests, no clock. ``classic_rules`` decides on it,
 ``classic_protocol`` changes it, ``records`` stores and loads it. Invariants: a static member's instance id maps to the
-id of a member; a protocol's count is the number of members that know it; pending ids belong to no member.
-Source: Kafka's ``ClassicGroup`` and ``ClassicGroupMember``; KIP-345 (static members), KIP-394 (member id first).
+id of a member; a protocol's count is the number of members that support it; a pending id belongs to no member. Source:
+Kafka's ``ClassicGroup`` and ``ClassicGroupMember``; KIP-345 (static members), KIP-394 (member id first).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class ClassicMember:
     awaiting_join: bool = False
     awaiting_sync: bool = False
     is_new: bool = False
-    """The member has joined but has not been answered: it cannot send heartbeats, because it does not know its id."""
+    """Whether the member has joined but has not been answered: it does not know its id yet, and so cannot send
+    heartbeats."""
 
     @property
     def waits(self) -> bool:
@@ -51,7 +52,7 @@ class ClassicMember:
         return not self.is_new and (self.awaiting_join or self.awaiting_sync)
 
     def vote(self, candidates: Iterable[str]) -> str:
-        """The member's first choice among ``candidates``."""
+        """The first of the member's protocols that is in ``candidates``."""
         allowed = set(candidates)
         for name in self.protocols:
             if name in allowed:

@@ -32,14 +32,14 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.runtime.deferred import Deferred
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long the coordinator keeps a member that has not been answered yet and so cannot send heartbeats."""
+"""How long in ms the coordinator keeps a member that has not been answered yet and so cannot send heartbeats."""
 MIN_JOIN_WAIT_MS = 1000
-"""Minimum duration of another wait if no member of a group has joined: with a rebalance timeout of 0 the coordinator
-would start a new wait at once, without end."""
+"""Minimum duration in ms of another wait if no member of a group has joined: with a rebalance timeout of 0 the
+coordinator would start a new wait at once, without end."""
 MIN_SYNC_WAIT_MS = 1000
-"""Minimum time that members have to send SyncGroup: with a rebalance timeout of 0 (kafkajs sends 0 by default) a member
-would be removed before its request can arrive. Apache Kafka has no such minimum, but its timers fire late enough for
-the request."""
+"""Minimum time in ms that members have to send SyncGroup: with a rebalance timeout of 0 (kafkajs sends 0 by default) a
+member would be removed before its request can arrive. Apache Kafka has no such minimum, but its timers leave some time.
+"""
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
@@ -50,7 +50,7 @@ connections."""
 
 R = TypeVar("R")
 Parked = dict[tuple[str, str], list[Deferred[R]]]
-"""Requests that wait, by group and member."""
+"""Requests that wait for their answers, by group id and member id."""
 
 
 class ClassicProtocol:

@@ -91,8 +91,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """One member in a LeaveGroup request; an empty member id with an instance id is an administrator's removal
-    (KIP-345)."""
+    """One member in LeaveGroup; an administrator's removal has an instance id and no member id (KIP-345)."""
 
     member_id: str
     instance_id: str | None
@@ -100,7 +99,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class CommitCase:
-    """OffsetCommit, outside a transaction."""
+    """A commit of offsets outside a transaction (OffsetCommit)."""
 
     member_id: str
     instance_id: str | None
@@ -109,7 +108,7 @@ class CommitCase:
 
 @dataclass(frozen=True, slots=True)
 class TxnCommit:
-    """TxnOffsetCommit. The state of the group is not checked, only that the caller is a current member (KIP-447)."""
+    """A commit in a transaction (TxnOffsetCommit); only membership is checked, not the group's state (KIP-447)."""
 
     member_id: str
     instance_id: str | None
@@ -118,12 +117,12 @@ class TxnCommit:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOffsets:
-    """OffsetDelete."""
+    """Deletion of committed offsets (OffsetDelete)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroup:
-    """DeleteGroups."""
+    """Deletion of the group (DeleteGroups)."""
 
 
 Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | CommitCase | TxnCommit | DeleteOffsets | DeleteGroup

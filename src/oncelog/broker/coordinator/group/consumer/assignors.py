@@ -23,7 +23,7 @@ BALANCE_ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class MemberSpec:
-    """A member from an assignor's point of view: its existing subscribed topics, and its current target."""
+    """What an assignor knows about a member: the existing topics to which it subscribes, and its current target."""
 
     topics: frozenset[TopicId]
     current: Assignment
@@ -87,8 +87,8 @@ def _subscribed(members: Members) -> set[TopicId]:
 
 
 def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
-    """The partitions that each member has and may keep: still subscribed, still existing, and not kept by an earlier
-    member."""
+    """The partitions that each member keeps: those in its current target that exist, are still subscribed to, and are
+    not kept by another member."""
     taken: set[tuple[TopicId, int]] = set()
     kept: dict[str, Owned] = {}
     for member_id in sorted(members):
@@ -172,11 +172,8 @@ def _balance(members: Members, kept: dict[str, Owned]) -> None:
 
 
 def _even_out(topic: TopicId, subscribers: Sequence[str], kept: dict[str, Owned], loads: dict[str, int]) -> bool:
-    """Move one topic's partitions; returns whether any moved. Among equally loaded members the last gives, the first
-    takes.
-
-    Both heaps may contain outdated loads of a member: only its current load counts.
-    """
+    """Move partitions of one topic; returns whether any were moved. Among equally loaded members the last one gives,
+    the first one takes. Both heaps may contain outdated loads of a member: only the current load counts."""
     givers = [(-loads[member_id], -n) for n, member_id in enumerate(subscribers) if kept[member_id].get(topic)]
     takers = [(loads[member_id], n) for n, member_id in enumerate(subscribers)]
     heapq.heapify(givers)

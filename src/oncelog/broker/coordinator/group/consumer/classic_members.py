@@ -192,8 +192,8 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> Error:
-        """Handle a heartbeat: REBALANCE_IN_PROGRESS asks the member to join again, if that would bring it to a newer
-        assignment."""
+        """Handle a heartbeat: REBALANCE_IN_PROGRESS asks the member to join again, if that would bring it closer to its
+        target assignment."""
         member = _known(group, request.member_id, request.group_instance_id)
         if isinstance(member, Error):
             return member

@@ -1,8 +1,8 @@
 """A change to a group of the consumer protocol, prepared on a copy together with the records that make it.
 
 ``consumer_protocol`` and ``classic_members`` take a draft of a group, change it step by step and write its records in
-one batch; applying them turns the real group into the draft. Each method changes the copy exactly as its record will
-change the group, so later steps see earlier ones. Source: Kafka's ``GroupMetadataManager`` and
+one batch; applying these records turns the real group into the draft. Each method changes the copy exactly as its
+record will change the group, so later steps see earlier ones. Source: Kafka's ``GroupMetadataManager`` and
 ``TargetAssignmentBuilder`` (4.4.0).
 """
 
@@ -73,10 +73,10 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
     # --- subscriptions
 
     def resolve_regexes(self, look_again: bool, now_ms: int, *, not_yet: str | None = None) -> bool:
-        """Match the members' expressions against the topics, forget unused ones; returns True if a set of topics
-        changed.
+        """Match the members' regular expressions against the topics, and remove unused expressions; returns True if the
+        topics of an expression changed.
 
-        :param look_again: also match expressions that were matched before, because topics came or went.
+        :param look_again: also match expressions that were matched before, because topics were created or deleted.
         :param not_yet: an expression to match later, unless it was matched before.
         """
         group, changed = self.group, False
@@ -112,7 +112,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
             return frozenset()
 
     def forget_regexes(self) -> None:
-        """Forget expressions that no member subscribes to any more."""
+        """Remove the regular expressions to which no member subscribes any more."""
         used = self.group.used_regexes
         for regex in sorted(self.group.regexes.keys() - used):
             del self.group.regexes[regex]
@@ -129,7 +129,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
             self.written.append(records.partition_metadata_tombstone(group.group_id))
 
     def metadata_hash(self) -> int:
-        """A hash that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
+        """A hash that changes with the topics subscribed to, their ids and partition counts; 0 without topics."""
         names = sorted(self.group.topics_among(self._env.host.topics()))
         found = [(name, topic) for name in names if (topic := self._topic(name)) is not None]
         return hash_of_topics(found)
@@ -137,7 +137,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
     # --- assignment
 
     def assignor(self) -> str:
-        """The name of the assignor that most members ask for, or the default."""
+        """The name of the assignor that most members request, or the default."""
         return (
             self.group.preferred_assignor(self.group.members.values()) or self._env.config.group_consumer_assignors[0]
         )
@@ -196,7 +196,7 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
 
 
 def hash_of_topics(found: Sequence[tuple[str, tuple[TopicId, int]]]) -> int:
-    """A hash of topics, sorted by name, with their ids and partition counts; 0 for no topics."""
+    """A hash of topics, sorted by name, with their ids and partition counts; 0 without topics."""
     if not found:
         return 0
     digest = hashlib.blake2b(digest_size=8)

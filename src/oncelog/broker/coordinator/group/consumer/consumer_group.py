@@ -1,9 +1,9 @@
-"""The state of a group of the consumer protocol (KIP-848): a fold over its records.
+"""The state of a group of the consumer protocol (KIP-848), which follows from the group's records.
 
-Everything here changes through :meth:`ConsumerGroup.put_member` and similar methods, called by ``shard`` when it
-applies a record, live or at load. ``consumer_protocol`` decides which records to write. Topics are identified by id.
-Invariants: a partition is owned (assigned, or pending revocation) by at most one member; an instance id maps to one
-member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.4.0).
+Only :meth:`ConsumerGroup.put_member` and similar methods change it; ``shard`` calls them when it applies a record, new
+or at load. ``consumer_protocol`` decides which records to write. Topics are identified by id. Invariants: a partition
+is owned (assigned, or pending revocation) by at most one member; an instance id maps to one member. Source: Kafka's
+``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ expression matches."""
 
 TopicId = bytes
 Assignment = Mapping[TopicId, frozenset[int]]
-"""Partitions by topic."""
+"""The partitions assigned to a member, by topic id."""
 OwnedPartitions = Mapping[TopicId, Mapping[int, int]]
-"""Partitions by topic, each with the epoch in which its member got it (KIP-1251)."""
+"""The partitions that a member owns, by topic id, each with the epoch in which the member got it (KIP-1251)."""
 
 NO_ASSIGNMENT: Assignment = MappingProxyType({})
 
@@ -43,8 +43,8 @@ class ClassicMembership:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
-    """One member. It may read ``assigned``; ``revoking`` are partitions that it must give up and has not yet
-    confirmed."""
+    """A member of the group. It may read the partitions in ``assigned``; those in ``revoking`` it must give up, which
+    it has not confirmed yet."""
 
     member_id: str
     epoch: int = 0
@@ -63,7 +63,7 @@ class ConsumerMember:
     classic: ClassicMembership | None = None
 
     def at_epoch(self, epoch: int) -> ConsumerMember:
-        """The member at a new epoch; its current epoch becomes the previous one."""
+        """The member with a new epoch; its current epoch becomes the previous one."""
         return replace(self, epoch=epoch, previous_epoch=self.epoch)
 
     def reconciled_to(self, assignment_epoch: int) -> bool:
@@ -84,7 +84,7 @@ UNRESOLVED = ResolvedRegex(frozenset(), -1, -1)
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """One group. A new one starts at epoch 1, so that its first change begins epoch 2."""
+    """A group of the consumer protocol. A new group is at epoch 1, so that its first change begins epoch 2."""
 
     group_id: str
     epoch: int = 1
@@ -102,7 +102,7 @@ class ConsumerGroup:
     """Whether topics may have changed since the metadata hash was last compared; compare it at the next heartbeat.
     Never stored."""
     classic_members: int = 0
-    """How many members use the classic protocol."""
+    """The number of members that use the classic protocol."""
     names_bytes: int = 0
     """Estimated memory in bytes of the topics that the members name; the topics need not exist."""
     _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class ConsumerGroup:
         return MEMBER_BYTES * len(self.members) + self.names_bytes + MATCH_BYTES * matches
 
     def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
-        """The member epoch at which a member owns the partition, or -1 if it is free."""
+        """The epoch of the member that owns the partition, or -1 if no member owns it."""
         return self._owner_epochs.get((topic_id, partition), -1)
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
@@ -149,7 +149,8 @@ class ConsumerGroup:
         return self.targets.get(member_id, NO_ASSIGNMENT)
 
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """Topics that the member subscribes to by name and, once its expression is resolved, by expression."""
+        """The topics to which the member subscribes by name and, once its regular expression is resolved, by
+        expression."""
         resolved = self.regexes.get(member.regex) if member.regex else None
         return member.topics if resolved is None else member.topics | resolved.topics
 
@@ -158,7 +159,7 @@ class ConsumerGroup:
 
     @property
     def used_regexes(self) -> Set[str]:
-        """The expressions that members subscribe with."""
+        """The regular expressions with which members subscribe."""
         return self._regexes.keys()
 
     def topics_among(self, existing: Set[str]) -> Set[str]:
@@ -167,7 +168,8 @@ class ConsumerGroup:
         return (self._topics.keys() & existing).union(*resolved)
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
-        """The assignor that most of ``members`` request, None if none requests one; a tie is decided as in Kafka."""
+        """The assignor that most of ``members`` request; None if none requests an assignor. A tie is decided as in
+        Kafka."""
         votes = Counter(member.assignor for member in members if member.assignor is not None)
         return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 

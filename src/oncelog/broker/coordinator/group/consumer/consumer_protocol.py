@@ -1,9 +1,9 @@
 """Runs the consumer protocol: ConsumerGroupHeartbeat, leaving, and the members' timers (KIP-848).
 
 Called by ``group.shard`` and ``classic_members``. The state of a group comes from its records; this module decides
-which ones to write, and answers when they are committed. Timers live in memory and start again at load.
-``classic_members`` handles members of the classic protocol in such a group, ``migration`` changes of a whole group's
-protocol. Source: Kafka's ``GroupMetadataManager`` (4.4.0).
+which records to write, and answers when they are committed. Timers live in memory and start again at load.
+``classic_members`` handles members of the classic protocol in such a group; ``migration`` handles changes of a whole
+group's protocol. Source: Kafka's ``GroupMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from oncelog.protocol.generated.consumer_group_heartbeat_response import (
 from oncelog.runtime.deferred import Deferred
 
 RETRY_FENCING_MS = 1000
-"""Delay before trying again to remove a member whose removal could not be written."""
+"""The delay in ms before the next attempt to remove a member whose removal could not be written."""
 FENCED_AT_ONCE, FENCED_BYTES = 100, 100_000
 """Limits on the members that are removed together once their timers are due, in number and in bytes of ids: their
 records share a batch."""
@@ -260,7 +260,8 @@ class ConsumerProtocol:
         ]
 
         def replace_group(_: int) -> None:
-            """Keep the classic group in memory: it holds more about its members than the record does."""
+            """Put the classic group into memory as it is, because it has more data about its members than the
+            record."""
             self._env.groups[group_id] = converted
 
         written = self._env.write(written_records, now_ms, apply=replace_group)
@@ -344,7 +345,7 @@ class ConsumerProtocol:
 
 
 def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
-    """The member as updated by the request; fields left out keep their values."""
+    """The member with the values in the request; fields left out keep their values."""
     return replace(
         member,
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,

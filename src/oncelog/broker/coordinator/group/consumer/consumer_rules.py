@@ -49,7 +49,7 @@ class EpochClaim(Enum):
 
 
 class MembershipStatus(Enum):
-    """The sender's membership status in the group."""
+    """The relation of a heartbeat's sender to the group."""
 
     UNKNOWN = "not a member"
     MEMBER = "a member"
@@ -91,13 +91,13 @@ HEARTBEAT_RULES: Mapping[MembershipStatus, Mapping[EpochClaim, MemberVerdict]] =
     MembershipStatus.RELEASED: dict.fromkeys(EpochClaim, MemberVerdict.FENCED_INSTANCE)
     | {EpochClaim.JOIN: MemberVerdict.REPLACE},
 }
-"""A verdict for each claim in each membership status."""
+"""The verdict for each claim of the sender, by its membership status."""
 
 
 def membership_status(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> tuple[MembershipStatus, ConsumerMember | None]:
-    """The sender's status, and the member that it is or wants to replace."""
+    """The sender's status, and the member that the sender is, or that it wants to replace."""
     if instance_id is None:
         member = group.members.get(member_id)
         return (MembershipStatus.UNKNOWN if member is None else MembershipStatus.MEMBER), member

@@ -1,4 +1,4 @@
-"""The epochs of a group and of its assignment, which drafts of consumer groups and of share groups change alike.
+"""The epochs of a group and of its assignment, which consumer groups and share groups change in the same way.
 
 Source: Kafka's ``GroupMetadataManager`` and ``TargetAssignmentBuilder`` (4.4, KIP-1263).
 """
@@ -30,11 +30,12 @@ G = TypeVar("G", bound=AssignedGroup)
 
 
 class EpochDraft(Generic[G]):
-    """The next state of a group, and in ``written`` the records that lead to it, in the order in which they apply."""
+    """The next state of a group; ``written`` are the records that lead to this state, in the order in which they
+    apply."""
 
     def __init__(self, group: G, epoch: EpochRecord, target_epoch: EpochRecord) -> None:
-        """:param epoch: makes the record of a group's epoch, from group id, epoch and hash of the topics.
-        :param target_epoch: makes the record of the assignment's epoch, from group id, epoch and time in ms.
+        """:param epoch: creates the record of a group's epoch, from group id, epoch and hash of the topics.
+        :param target_epoch: creates the record of the assignment's epoch, from group id, epoch and time in ms.
         """
         self.group = group
         self.written: list[CoordinatorRecord] = []

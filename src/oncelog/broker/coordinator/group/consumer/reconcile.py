@@ -1,8 +1,8 @@
 """The next step of a member towards its target assignment: revoke first, then wait, then assign (KIP-848).
 
-Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes the result. A member moves to the
-target's epoch when it has given up what it must not keep; a partition goes to its new owner only when the former one
-has confirmed giving it up. Source: Kafka's ``CurrentAssignmentBuilder`` (4.4.0).
+Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes the result. A member moves to the target's
+epoch when it has given up the partitions that it must not keep; a partition goes to its new owner only when the former
+owner has confirmed giving it up. Source: Kafka's ``CurrentAssignmentBuilder`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ReconcileInput:
     epoch: int
     target: Assignment
     subscribed: frozenset[TopicId]
-    """Topics the member may still own."""
+    """The topics whose partitions the member may still own."""
     owner_epoch: Callable[[TopicId, int], int]
     """Returns the epoch at which a member owns a partition, -1 if the partition is free."""
     reported: Reported = None
@@ -129,7 +129,7 @@ def _advance(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
 
 
 def _drop_unsubscribed(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
-    """Keep the member's epoch, but have it give up at once what it no longer subscribes to."""
+    """Keep the member's epoch, but let the member give up at once the topics to which it no longer subscribes."""
     gone = {topic: epochs for topic, epochs in member.assigned.items() if topic not in goal.subscribed}
     if not gone:
         return member

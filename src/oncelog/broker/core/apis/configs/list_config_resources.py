@@ -1,7 +1,8 @@
-"""ListConfigResources (key 74), versions 0-1: the resources for which settings are stored (KIP-1142).
+"""ListConfigResources (key 74), versions 0-1: the names of resources that have settings (KIP-1142): all topics, this
+broker, and groups and client metrics subscriptions with stored settings. Version 0 lists only client metrics
+subscriptions; version 1 lists all types, or those in the request.
 
-Version 0 lists only client metrics subscriptions; version 1 lists all types, or those in the request. Source: Kafka's
-``KafkaApis.handleListConfigResources``.
+Source: Kafka's ``KafkaApis.handleListConfigResources``.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
 def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> FetchAnswered | Deferred[FetchAnswered]:
-    """Answer at once if there is enough data, something to report, or nothing to wait for; otherwise later."""
+    """Handle Fetch: answer at once if there is enough data, something to report, or nothing to wait for; otherwise
+    later."""
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchAnswered(Error.INVALID_REQUEST)
@@ -106,7 +107,7 @@ class _ParkedRead:
         self._total = 0
 
     def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> None:
-        """Have ``fetch`` watch the partitions of ``answers``."""
+        """Let ``fetch`` wait for changes of the partitions in ``answers``."""
         watched: list[TopicPartition] = []
         for data, _, partition in answers:
             if partition is None:
@@ -120,7 +121,7 @@ class _ParkedRead:
             self._ports.fetches.watch(fetch, watched)
 
     def attempt(self, woken: TopicPartition | None) -> bool:
-        """See :class:`ParkedFetch`."""
+        """Answer the request if there is enough data (see :class:`ParkedFetch`)."""
         try:
             answers = self._read_all() if woken is None else self._read_woken(woken)
             if answers is None:
@@ -189,7 +190,7 @@ def _open(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> _O
 
 
 def _name_of(ports: FetchPorts, topic_id: bytes) -> str:
-    """The name of a topic; empty if the id is unknown."""
+    """The name of the topic with an id; empty if the id is unknown."""
     info = ports.metadata.topic_by_id(topic_id)
     return info.name if info else ""
 

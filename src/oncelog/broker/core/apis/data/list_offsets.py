@@ -76,7 +76,7 @@ def _look_up_each(
         return _answer(ports, context, request, topic.name, asked)
 
     def is_first(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> bool:
-        """Whether this is the partition's first occurrence; a repeated one is refused once."""
+        """Whether a partition occurs for the first time; a partition that occurs again is refused once."""
         if seen[topic.name][asked.partition_index] == 1:
             return True
         key = topic.name, asked.partition_index

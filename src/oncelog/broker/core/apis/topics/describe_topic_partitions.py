@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions (key 75), version 0: topics and their partitions, a page at a time (KIP-966).
+"""DescribeTopicPartitions (key 75), version 0: topics and their partitions, one page at a time (KIP-966).
 
 Topics are returned sorted by name; a cursor names the partition that the next page starts with. Source: Kafka's
 ``DescribeTopicPartitionsRequestHandler``.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("topic", type=text, shell_complete=complete_topics)
 @click.option(
     "--to", type=text, shell_complete=complete_topics, metavar="TOPIC",
-    help="Send to this topic, to partitions by key.  [default: the topic and partition that the dead letter came from]",
+    help="Send to this topic, where the key chooses the partition.  [default: the original topic and partition]",
 )  # fmt: skip
 @click.option(
     "--name", default="default", show_default=True,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--first-run", is_flag=True,
-    help="State that no redrive of this name has run before; needed if dead letters are older than positions are kept.",
+    help="State that no redrive of this name has run; needed for dead letters older than offsets.retention.minutes.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would happen to each dead letter, and write nothing.")
 @cluster_options

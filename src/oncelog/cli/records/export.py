@@ -32,7 +32,10 @@ PART_BYTES = 128 << 20
 @click.argument("topic", type=text, shell_complete=complete_topics)
 @click.option("--to", required=True, metavar="PATH", help="FILE.csv, or a folder FOLDER.parquet or FOLDER.delta.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="What to write.  [default: how the name of --to ends]"
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Format of the export.  [default: by the end of the name of --to]",
 )
 @click.option(
     "--storage", multiple=True, metavar="NAME=VALUE",

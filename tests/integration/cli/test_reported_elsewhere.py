@@ -299,7 +299,7 @@ def _may_make_namespaces() -> bool:
 
 @pytest.mark.skipif(not _may_make_namespaces(), reason="needs the right to make process namespaces")
 @pytest.mark.parametrize("words", PID_1.values(), ids=PID_1)
-def test_the_first_process_of_a_container_ends_when_it_is_told_to(words: tuple[str, ...]) -> None:
+def test_as_first_process_of_a_container_a_command_ends_at_sigterm(words: tuple[str, ...]) -> None:
     """frozenpandaman/s3s#196, mrmn2/PdfDing#165, confluentinc/cp-docker-images#527: the kernel gives process 1 no
     default action for SIGTERM, so ``docker stop`` waits for ten seconds and kills."""
     inner = f'exec "{ONCELOG}" "$@"'

@@ -108,7 +108,7 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
         pytest.param([], assert_sparks_sink_doubles, id="beside Spark's own sink", marks=pytest.mark.soak),
     ],
 )
-def test_demo_is_exact_though_everything_is_killed(
+def test_the_demo_writes_each_record_once_although_all_processes_are_killed(
     tmp_path: Path, options: Sequence[str], compared: Callable[[dict[str, Any]], None]
 ) -> None:
     result = demo(tmp_path / "demo", *options)

@@ -69,7 +69,7 @@ def test_bytes_are_shown_in_one_line(data: bytes) -> None:
     json.dumps(json_bytes(data))
 
 
-def test_text_keeps_its_letters_and_escapes_the_rest() -> None:
+def test_shown_text_keeps_letters_and_escapes_control_and_invalid_bytes() -> None:
     assert show_bytes("grün".encode()) == "grün"
     assert show_bytes(b"a\tb\n") == r"a\tb\n"
     assert show_bytes(b"\xffa") == r"\xffa"

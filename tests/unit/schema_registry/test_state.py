@@ -111,7 +111,7 @@ def test_an_id_means_one_schema_whatever_the_log_says() -> None:
     assert state.contents[1].schema == '"int"'
 
 
-def test_a_tombstone_forgets_the_id_but_not_that_it_was_given() -> None:
+def test_a_tombstone_removes_a_schema_and_keeps_the_highest_id() -> None:
     state = folded(version("x", 1, 1), version("x", 2, 2, '"string"'), (Key(SCHEMA, "x", 2), None))
     assert 2 not in state.contents
     assert state.highest_id == 2

@@ -8,7 +8,7 @@ from oncelog.schemas.framing import framed, indexes_of, schema_id_of, with_index
 from oncelog.schemas.schema_errors import SchemaError
 
 
-def test_an_id_stands_big_endian_after_a_zero_byte() -> None:
+def test_a_schema_id_follows_a_zero_byte_in_big_endian_order() -> None:
     assert framed(258, b"x") == b"\0\0\0\x01\x02x"
     assert schema_id_of(b"\0\0\0\x01\x02x") == 258
 

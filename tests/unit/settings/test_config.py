@@ -323,7 +323,7 @@ def test_each_address_has_its_own_limit() -> None:
     assert per_ip_overrides(config.max_connections_per_ip_overrides) == {"10.0.0.1": 5, "fe80::1": 7}
 
 
-def test_a_setting_knows_its_type_from_its_default_and_range() -> None:
+def test_the_type_of_a_setting_follows_from_its_default_and_range() -> None:
     assert setting("x", 5, "", high=100).metadata["kind"] is PropertyKind.SHORT
     assert setting("x", 5, "", high=2**31 - 1).metadata["kind"] is PropertyKind.INT
     assert setting("x", 5, "").metadata["kind"] is PropertyKind.LONG

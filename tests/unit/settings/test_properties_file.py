@@ -58,5 +58,5 @@ def test_written_properties_are_read_back(pairs: dict[str, str]) -> None:
     assert load_properties(text) == pairs
 
 
-def test_a_key_in_pem_is_one_entry() -> None:
+def test_a_pem_key_of_several_lines_is_written_as_one_property() -> None:
     assert dump_properties({"ssl.keystore.key": "-----BEGIN\nabc=\n"}) == "ssl.keystore.key=-----BEGIN\\nabc=\\n\n"

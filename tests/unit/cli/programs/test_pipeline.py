@@ -70,7 +70,7 @@ def test_a_jvm_that_does_not_start_is_reported_with_its_own_output(
         start()
 
 
-def test_the_environment_names_the_cluster_as_it_does_for_the_other_commands(
+def test_a_pipeline_reads_the_cluster_from_the_environment_like_other_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("ONCELOG_BOOTSTRAP_SERVER", raising=False)

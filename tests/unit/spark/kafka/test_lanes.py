@@ -75,7 +75,7 @@ def test_lanes_are_in_progress_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize(("size_bytes", "requests"), [(SMALL_BYTES // 7, 1), (SMALL_BYTES // 7 + 1, LANES)])
-def test_a_few_bytes_are_sent_in_one_request(size_bytes: int, requests: int) -> None:
+def test_batches_of_a_few_bytes_are_sent_in_one_request(size_bytes: int, requests: int) -> None:
     """Apache Kafka adds new partitions to a transaction for one request at a time."""
     sent: list[list[int]] = []
 

@@ -96,7 +96,9 @@ AROUND = [
         (marker(5, query_id="another"), Refuse, "a marker of query another"),
     ],
 )
-def test_marker_decides_whatever_clock_memory_and_options_say(found: Marker, expected: type, says: str) -> None:
+def test_an_existing_marker_decides_whatever_clock_checkpoint_and_options_say(
+    found: Marker, expected: type, says: str
+) -> None:
     for one in AROUND:
         decision = decide(one, found, NOW)
         assert type(decision) is expected
@@ -315,7 +317,7 @@ def with_topics(batch_id: int, before: MarkerTopic | None, now: str, ids: dict[s
         ("", {}),  # unset
     ],
 )
-def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(now: str, ids: dict[str, str]) -> None:
+def test_an_older_marker_is_ignored_once_the_topic_of_the_last_marker_is_deleted(now: str, ids: dict[str, str]) -> None:
     """Batch 5 changed the option and may have left its marker in the topic that is gone: no marker of 5 proves
     nothing.
     """

@@ -20,7 +20,7 @@ def line(topic: str, partitions: int) -> tuple[str, dict[TopicPartition, int]]:
     return json.dumps(Place(offsets, {topic: "i" * 22}, begun, begun).as_json()), offsets
 
 
-def test_offsets_are_reported_as_starting_offsets_takes_them() -> None:
+def test_reported_offsets_have_the_form_of_starting_offsets() -> None:
     first, second = line("orders", 12), line("refunds", 12)
     reported = plan_description(0, f"{first[0]}\n{second[0]}", "f" * 64)
     shown = reported.partition("up to ")[2].partition(" (fingerprint")[0]
@@ -43,7 +43,7 @@ def test_lines_of_other_sources_stay_unchanged() -> None:
     assert bare_offsets(others) == others
 
 
-def test_a_marker_holds_only_offsets_of_many_partitions() -> None:
+def test_a_marker_of_many_partitions_leaves_out_topic_ids_and_leader_epochs() -> None:
     text, offsets = line("orders", 120)
     assert len(text) > OFFSETS_IN_MARKER
     marker = Marker.of(replace(plan(5), batch=OffsetLogEntry(5, "f" * 64, 0, text)), 1)

@@ -47,7 +47,7 @@ def test_key_of_an_unknown_type_is_ignored() -> None:
     assert decode_key(b"\x00\x05whatever") is None
 
 
-def test_first_record_is_what_kafka_writes() -> None:
+def test_the_first_record_of_an_id_equals_kafkas() -> None:
     first = Txn("exp", 7, 0, 60_000, last_update_ms=0x01A1FDD92027, previous_producer_id=7)
     assert encode_value(first, 1) == FROM_KAFKA
     assert decode_value("exp", FROM_KAFKA) == first

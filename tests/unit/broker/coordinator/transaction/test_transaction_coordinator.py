@@ -729,7 +729,7 @@ def test_transaction_past_its_timeout_is_aborted_within_the_interval(
     assert end(coordinator, producer).value.error is Error.INVALID_TXN_STATE
 
 
-def test_idle_id_is_forgotten_and_starts_afresh(host: MemoryTransactionHost) -> None:
+def test_an_expired_transactional_id_gets_a_new_producer_id(host: MemoryTransactionHost) -> None:
     config = parse(BrokerConfig, {"transactional.id.expiration.ms": "5000"})
     coordinator = host.coordinator(config)
     producer = init(coordinator).value.producer

@@ -28,7 +28,7 @@ def test_a_new_session_expects_epoch_one_and_then_each_next_epoch() -> None:
     assert cache.resume(session.session_id, 2, False, 0) is session
 
 
-def test_epoch_wraps_to_one() -> None:
+def test_the_epoch_of_a_fetch_session_wraps_to_1() -> None:
     session = opened(FetchSessionCache(1, CountingRandom()))
     session.epoch = 2**31 - 1
     session.next_epoch()

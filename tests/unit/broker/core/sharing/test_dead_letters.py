@@ -104,7 +104,9 @@ def test_at_the_first_level_of_share_version_settings_have_no_effect(queue: Queu
     assert queue.states.writes[0][0].batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]
 
 
-def test_a_group_whose_setting_is_removed_meanwhile_archives(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_are_archived_if_the_dead_letter_topic_is_unset_meanwhile(
+    queue: Queue, caplog: pytest.LogCaptureFixture
+) -> None:
     queue.reject()
     queue.configure()
     queue.states.writes[0][1].resolve(NONE)

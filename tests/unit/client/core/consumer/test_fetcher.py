@@ -289,7 +289,7 @@ def batches(offset: int, *epochs: int) -> PartitionData:
     return PartitionData(partition_index=0, high_watermark=1000, records=records)
 
 
-def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
+def test_a_position_has_the_leader_epoch_of_the_record_before_it() -> None:
     """A commit stores that epoch, so that its successor can learn that the log was cut (KIP-320)."""
     reader = Reader()
     held = BufferedRecords(reader.subscription)

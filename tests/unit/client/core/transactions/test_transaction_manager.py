@@ -174,7 +174,7 @@ def test_a_lost_end_is_repeated_with_the_same_identity_until_it_is_answered() ->
     assert result.value is None
 
 
-def test_abort_drops_what_was_not_sent_and_waits_for_what_was() -> None:
+def test_abort_drops_unsent_batches_and_waits_for_sent_ones() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"sent")

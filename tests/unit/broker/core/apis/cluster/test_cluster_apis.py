@@ -57,7 +57,7 @@ def test_without_a_coordinator_clients_get_a_retriable_error(ports: ClusterFakes
     assert ports.made == [CONSUMER_OFFSETS_TOPIC]
 
 
-def test_share_groups_have_no_coordinator_here(ports: ClusterFakes) -> None:
+def test_a_share_coordinator_request_with_a_malformed_key_is_invalid(ports: ClusterFakes) -> None:
     (found,) = ports.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=["g:id:0"]), 6).coordinators
     assert found.error_code == Error.INVALID_REQUEST
     assert not ports.made

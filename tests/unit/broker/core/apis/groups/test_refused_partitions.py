@@ -39,7 +39,7 @@ def topic(name: str, *partitions: int) -> Topic:
     return Topic(Name(name), partitions=[Partition(index, 3) for index in partitions])
 
 
-def test_partitions_of_one_topic_are_together() -> None:
+def test_refused_partitions_are_added_to_the_entry_of_their_topic() -> None:
     topics = [topic("a", 0), topic("b", 0)]
     add_refused(topics, [topic("b", 7), topic("c", 1), topic("c", 2)], lambda each: each.name)
     assert [(each.name, [part.partition_index for part in each.partitions]) for each in topics] == [

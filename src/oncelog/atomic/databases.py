@@ -4,7 +4,7 @@ Called by the rest of this package. Statements have ``?`` for values. The progra
 ``begin`` and ``commit`` its statements belong to the same transaction.
 
 PostgreSQL may be behind a pooler in transaction mode (PgBouncer): no state of the session outlives a transaction, and
-psycopg prepares none of these statements. asyncpg has no such setting for a single statement, so the program must set
+psycopg prepares none of these statements. asyncpg cannot leave single statements unprepared, so the program must set
 the connection's ``statement_cache_size``.
 """
 
@@ -77,7 +77,7 @@ class Database(Protocol):
         """
 
     async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
-        """Execute a statement for each row."""
+        """Execute an INSERT once for each row of values, in the open transaction."""
 
 
 _BRIEF = "SET LOCAL idle_in_transaction_session_timeout = '{}s'"

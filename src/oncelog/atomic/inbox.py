@@ -27,7 +27,7 @@ from oncelog.types import TopicPartition
 log = logging.getLogger(__name__)
 
 _COMMIT_S = 1.0
-"""The interval at which positions are committed to the group."""
+"""Seconds between two commits of the positions to the group."""
 _WHERE = "WHERE group_id = ? AND topic = ? AND partition_number = ?"
 _READ = f"SELECT next_offset FROM {INBOX} {_WHERE}"
 _FIRST = f"INSERT INTO {INBOX} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"

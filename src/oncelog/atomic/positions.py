@@ -48,7 +48,7 @@ class LogPosition(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Why database and log contradict each other."""
+    """The reason why database and log contradict each other, as a result of :func:`is_sent`."""
 
     reason: str
 

@@ -29,7 +29,7 @@ ALLOWED = {"compatibilityPolicy": "STRICT"}
 
 
 class Parses(Protocol):
-    """Parses a text into a schema."""
+    """The interface of a parser: parses a schema's text."""
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
         """Parse the text of a schema.

@@ -26,7 +26,7 @@ _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 
 class ForwardedAnswer(NamedTuple):
-    """The answer of the other registry."""
+    """The answer of the registry to which a request was forwarded."""
 
     status: int
     body: bytes

@@ -108,7 +108,7 @@ class SchemasLog:
             )
 
     async def end(self) -> int:
-        """The last stable offset."""
+        """The last stable offset of the topic's partition."""
         return (await self._admin.list_offsets({self.partition: LATEST}))[self.partition].offset
 
     async def read(self, position: int, *, wait_ms: int = 0) -> SchemasRead:

@@ -30,7 +30,10 @@ class SchemaDecision(NamedTuple):
 
 
 def check_subject(subject: str) -> None:
-    """:raises Refused: the subject names a context, which this registry does not support, or is not a valid name."""
+    """Check the name of a subject.
+
+    :raises Refused: the name contains a context, which this registry does not support, or is not valid.
+    """
     if subject.startswith((":.", ":*:")):
         raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
     if not 0 < len(subject) <= LONGEST_SUBJECT or any(unicodedata.category(one) == "Cc" for one in subject):

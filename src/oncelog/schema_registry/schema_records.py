@@ -44,11 +44,11 @@ class Key(NamedTuple):
 
 Value = dict[str, Any]
 Write = tuple[Key, Value | None]
-"""A record to write; None deletes the key's value."""
+"""A record to write: its key, and its value or None, which deletes the key's value."""
 
 
 def encode_key(key: Key) -> bytes:
-    """The key's bytes, which compaction compares."""
+    """A key as bytes, which compaction compares."""
     if key.kind == SCHEMA:
         return compact({"keytype": SCHEMA, "subject": key.subject, "version": key.version, "magic": 1})
     if key.subject is None:

@@ -56,7 +56,7 @@ Rule = Callable[[RegistryState, Checks], SchemaDecision]
 
 
 class NotWriter(Exception):
-    """Another registry writes; the request goes to its address."""
+    """Another registry is the writer, so the request must be forwarded to its address."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)

@@ -88,7 +88,7 @@ def url_of(settings: RegistrySettings, listening: socket.socket) -> str:
 
 
 async def serve(settings: RegistrySettings, listening: socket.socket, ended: asyncio.Event) -> None:
-    """Serve until ``ended``."""
+    """Serve the registry until ``ended`` is set."""
     import uvicorn
 
     from oncelog.schema_registry.access import AccessControl

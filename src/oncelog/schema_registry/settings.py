@@ -51,7 +51,7 @@ class RegistrySettings:
         return f"oncelog-schema-registry-{self.topic}"
 
     def admin_config(self) -> AdminConfig:
-        """The settings of the registry's own connection."""
+        """The client settings of the registry's own connection to the cluster."""
         return AdminConfig.from_properties({"client.id": "oncelog-schema-registry", **self.properties})
 
     def user_config(self, user: str, password: str) -> AdminConfig:

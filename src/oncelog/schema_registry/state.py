@@ -62,7 +62,7 @@ class Content(NamedTuple):
     extra: str = ""
 
     def shown(self) -> Value:
-        """The JSON form in answers and records."""
+        """The schema as a JSON object, as in answers and records."""
         found: Value = {}
         if self.schema_type != AVRO:
             found["schemaType"] = self.schema_type
@@ -118,7 +118,7 @@ def _hashed(value: Any, parts: tuple[str, ...] = _RULE_PARTS) -> Iterator[bytes]
 
 
 class Version(NamedTuple):
-    """A version of a subject."""
+    """A registered version of a subject."""
 
     subject: str
     version: int

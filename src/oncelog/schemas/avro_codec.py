@@ -51,7 +51,7 @@ class AvroCodec:
         kind = self.types.known(self.parsed)
         self._is_record = isinstance(kind, dict) and kind["type"] in ("record", "error")
         self._is_bytes = isinstance(kind, dict) and kind["type"] == "bytes"
-        """Serializers write a payload of type bytes without its length, as Java's do."""
+        """Whether the payload's type is bytes: serializers write such a payload without its length, as Java's do."""
         self._json = AvroJson(NamedTypes("bytes") if self._is_bytes else self.types)
         self._naming = UnionNaming(self.types) if self.types.has_unions() else None
         self._readers: dict[tuple[int, Form], tuple[AvroCodec, ValueReader]] = {}

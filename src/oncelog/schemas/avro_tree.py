@@ -23,7 +23,7 @@ from oncelog.schemas.schema_errors import SchemaError
 PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 NAMED = ("record", "error", "enum", "fixed")
 _TYPE_NAMES = (*PRIMITIVE, "record", "enum", "array", "map", "union", "fixed")
-"""User-defined types with these names are always written with their namespace."""
+"""Names of types in Avro. A user-defined type with such a name is always written with its namespace."""
 NO_NAMESPACE = "oncelog_none"
 _AFTER_NAME = ("fields", "symbols", "default", "size")
 _RESERVED = ("type", "name", "namespace", "doc", "aliases", "fields", "items", "size", "symbols", "values")

@@ -23,7 +23,7 @@ class SchemaRegistryError(OncelogError):
 
 
 class SchemaError(OncelogError):
-    """Data does not fit its schema, or is not framed as a schema registry's clients frame it."""
+    """Data does not fit its schema, or is not in Confluent's wire format."""
 
 
 NOTHING_WRONG = "nothing is wrong with the record"

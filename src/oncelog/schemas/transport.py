@@ -85,7 +85,7 @@ def _split(url: str) -> SplitResult:
 
 
 def basic(user: str, password: str) -> str:
-    """The header of basic authentication."""
+    """The value of the header ``Authorization`` for basic authentication."""
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
@@ -182,7 +182,7 @@ class Transport:
     def _ask(
         self, url: SplitResult, method: str, target: str, sent: bytes | None, limit_s: float
     ) -> tuple[int, bytes, str]:
-        """The response's status, body and Location header."""
+        """Send one request; returns the response's status, body and Location header."""
         with self._lock:
             idle = self._idle[url]
             connection = idle.pop() if idle else None

@@ -48,7 +48,7 @@ class OffsetsBehind(NamedTuple):
     total: int
 
     def as_metrics(self) -> dict[str, str]:
-        """The metrics, in the form of Spark's connector."""
+        """The lag in the form of the metrics of Spark's connector."""
         return {AVERAGE: str(self.average), MAX: str(self.most), MIN: str(self.least)}
 
 

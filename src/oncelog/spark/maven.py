@@ -21,7 +21,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
 
 Module = tuple[str, str, str]
-"""Organisation, name and revision."""
+"""A module of Maven: organisation, name and revision."""
 _SPARK_CONNECTOR: tuple[Module, ...] = (
     ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
     ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),

@@ -80,7 +80,7 @@ class QuerySinks:
 
 
 def query_sinks() -> QuerySinks:
-    """The sinks of this process."""
+    """The sinks of queries that this process runs."""
     return this_process().part(QuerySinks)
 
 
@@ -111,7 +111,7 @@ def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, 
 
 
 class RefusedRows(OncelogError):
-    """A task has refused rows; the text is the task's."""
+    """A task has refused rows; the message is that of the task's error."""
 
 
 def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:

@@ -32,7 +32,7 @@ OptionValue: TypeAlias = str | int | float | bool
 
 
 class OnMissingMarker(Enum):
-    """What a sink does with a batch if marker and checkpoint cannot tell whether it is written."""
+    """What a sink does with a batch if neither marker nor checkpoint shows whether the batch is written."""
 
     FAIL = "fail"
     WRITE = "write"
@@ -188,7 +188,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """Options of reading, for batch and stream."""
+    """The options of a read, for batch and stream."""
 
     bootstrap_servers: str
     client: Mapping[str, str]
@@ -228,7 +228,7 @@ class TopicCreation:
 
 
 CREATION = '{"partitions": 3, "replication": 1}'
-"""The format of ``createTopics``, for messages."""
+"""An example of the option ``createTopics``, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +238,8 @@ class SinkOptions:
     ``max_batch_bytes`` limits the encoded bytes of one micro-batch. ``topics`` are the topics that rows may name, if
     they were given. ``writers`` is the number of tasks that write at the same time; with 0 the driver writes, with None
     the size of each batch decides.
-    ``marker_partition`` is the partition for which the marker is committed; ``micro_batch`` is the micro-batch that a
-    batch write writes, if a query calls it.
+    ``marker_partition`` is the partition for which the marker is committed; ``micro_batch`` is the query's micro-batch,
+    if the batch write is that of ``for_each_batch``.
     """
 
     bootstrap_servers: str
@@ -355,7 +355,7 @@ class _Given:
 
 
 class OfOtherRead(ConfigError):
-    """An option of streaming reads in a batch read, or the other way round."""
+    """A batch read has an option of streaming reads, or a streaming read has one of batch reads."""
 
 
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:

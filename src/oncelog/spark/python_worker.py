@@ -1,6 +1,6 @@
 """Saves Spark's Python workers two delays that are longer than a small task.
 
-Called where a task begins, and where a worker beside the driver has made or used a writer.
+Called where a task begins, and where a separate worker of the driver has made or used a writer.
 
 - **Garbage.** Spark collects garbage after each call; with Spark, Arrow and a client loaded, scanning all imported
   modules takes 20 to 40 ms of CPU.

@@ -38,7 +38,10 @@ class Parser:
         self._lock = threading.Lock()
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
-        """:raises InvalidSchema: the type is unknown, or the text is not a schema of this type."""
+        """Parse a schema's text; returns the cached result if there is one.
+
+        :raises InvalidSchema: the type is unknown, or the text is not a schema of this type.
+        """
         key = (schema_type, text, tuple(dependencies))
         with self._lock:
             known = self._parsed.get(key)

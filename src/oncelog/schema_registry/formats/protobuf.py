@@ -82,7 +82,10 @@ class ProtobufSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
-    """:raises InvalidSchema: the text is not a Protobuf schema, or imports a file that was not passed along."""
+    """Parse a ``.proto`` text or a descriptor in base64.
+
+    :raises InvalidSchema: the text is not a Protobuf schema, or imports a file that was not passed along.
+    """
     given = _descriptor_of(text)
     source = text if given is None else printed(given)
     descriptor, imported = _compiled(source, dependencies)

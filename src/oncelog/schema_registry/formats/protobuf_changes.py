@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class Change(NamedTuple):
-    """A change that breaks readers."""
+    """A change of a Protobuf schema that breaks readers."""
 
     kind: str
     path: str

@@ -50,7 +50,7 @@ class AvroTypes(NamedTypes):
     """The types of one Avro schema, and the column that they map to."""
 
     def column(self) -> Column:
-        """The column of the schema, of Spark's types.
+        """The column that the schema maps to, with Spark's types.
 
         :raises SchemaError: a type contains itself, which no column can, or there are too many columns.
         """

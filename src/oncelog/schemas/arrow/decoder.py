@@ -33,7 +33,7 @@ def _compiled() -> Any:
 
 
 compiled: Any = _compiled()
-"""The compiled module, or None if it is not there or ``ONCELOG_PURE`` is set."""
+"""The compiled module; None if it is not installed or ``ONCELOG_PURE`` is set."""
 
 
 def decoder_of(types: AvroTypes, *, texts: bool = False) -> CompiledDecoder | RowDecoder:
@@ -46,14 +46,14 @@ def decoder_of(types: AvroTypes, *, texts: bool = False) -> CompiledDecoder | Ro
 
 
 class RowDecoder:
-    """Reads each row with Python's reader of values."""
+    """Decodes values row by row in Python."""
 
     def __init__(self, types: AvroTypes, columns: AvroColumns) -> None:
         self._types, self._columns = types, columns
         self.arrow_type = columns.arrow_type
 
     def reading(self, writer: AvroTypes) -> ValueReader:
-        """The ``readings`` entry for one writer's schema, for :meth:`read`.
+        """The entry of ``readings`` in :meth:`read` for values written with ``writer``.
 
         :raises SchemaMismatch: the schemas together are too large.
         """
@@ -86,13 +86,16 @@ class CompiledDecoder:
         malformed."""
 
     def reading(self, writer: AvroTypes) -> ReadStep:
-        """As in RowDecoder."""
+        """The entry of ``readings`` in :meth:`read` for values written with ``writer``.
+
+        :raises SchemaMismatch: the schemas together are too large.
+        """
         found = resolve(writer, self._types, self._column)
         self._mismatches |= mismatches(found)
         return found
 
     def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
-        """As in RowDecoder."""
+        """Decode the values after the schema ids. The first five bytes of a value select its entry of ``readings``."""
         decoder = compiled.ColumnDecoder(self._column)
         steps = {head: decoder.compiled(step) for head, step in readings.items()}
         problems = decoder.read_rows(rows, steps)

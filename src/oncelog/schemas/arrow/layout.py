@@ -72,7 +72,7 @@ def column_of(kind: pa.DataType) -> Column:
 
 
 class ReadOp(IntEnum):
-    """What the decoder does with the next bytes."""
+    """The operation of the decoder on the next bytes."""
 
     NULL = 0
     BOOL = 1
@@ -85,7 +85,7 @@ class ReadOp(IntEnum):
     BYTES = 7
     """``extra``: whether the bytes must be UTF-8."""
     FIXED = 8
-    """``extra``: the number of bytes."""
+    """``extra``: the number of bytes of the value."""
     REST = 9
     """All remaining bytes; ``extra``: whether they must be UTF-8."""
     ENUM = 10

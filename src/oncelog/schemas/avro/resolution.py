@@ -2,8 +2,8 @@
 
 :func:`resolve` makes a plan that all readers follow: :mod:`oncelog.schemas.avro.values` for Python values,
     :mod:`oncelog.schemas.arrow.resolution` for columns. A part that cannot be resolved gets a plan that fails with the
-    reason, so a record fails only if it contains such a value. Unlike Java, no value is altered: times in other units
-    are converted, decimal numbers of another scale are refused, and a default is not truncated.
+    reason, so a record fails only if it contains such a value. In contrast to Java, no value is altered: times in other
+    units are converted, decimal numbers of another scale are refused, and a default is not truncated.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _enum(writer: Any, reader: Any) -> Read:
 
 
 def no_symbol(index: int) -> str:
-    """The error for a writer's symbol that the reader's enum does not have."""
+    """The error message for a symbol of the writer that the reader's enum lacks."""
     return f"symbol {index} of an enum is none of the reader's, which has no default"
 
 

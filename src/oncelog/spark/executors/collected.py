@@ -32,12 +32,13 @@ logger = logging.getLogger(__name__)
 EXPECTED_BYTES = 4 << 20
 """A batch is expected to be small if its sink's last batch had at most this many encoded bytes."""
 ALL_BYTES = 64 << 20
-"""The approximate limit of what the tasks may return, if their rows are as large as those of the last batch."""
+"""The approximate maximum of the bytes that all tasks may return, if their rows are as large as those of the last
+batch."""
 MAX_ROWS = 1 << 17
 LARGER = 16
 """A key or value may be this many times as large as the average row of the last batch."""
 SMALL_ROW_BYTES = 1024
-"""A key or value may always be this large."""
+"""The number of bytes that a key or value may always have."""
 
 _ROW_BITS = 33
 """How many low bits of ``monotonically_increasing_id`` contain a row's number in its partition."""

@@ -137,11 +137,11 @@ class Volume:
         self._before = [0 for _ in BatchSize._fields]
 
     def begin(self) -> None:
-        """Start counting."""
+        """Begin to count: :meth:`taken` returns what is added from now on."""
         self._before = [int(counter.value) for counter in self._counters]
 
     def add(self, size: BatchSize) -> None:
-        """Add counts, in a task."""
+        """Add what a task has encoded to the counts, in the task."""
         for counter, more in zip(self._counters, size, strict=True):
             counter.add(more)
 

@@ -131,7 +131,8 @@ def _columns_to_write(rows: DataFrame) -> DataFrame:
 def _collect_small(
     rows: DataFrame, options: SinkOptions, plan: Callable[[], PendingWrite], observe: Observer, share: Share
 ) -> tuple[PendingWrite, Written | None]:
-    """Write a batch that is expected to be small, in one job; returns None if it is not, with nothing written.
+    """Write a batch that is expected to be small, in one job. If the batch is larger, nothing is written, and None is
+    returned in place of :class:`Written`.
 
     Its rows are computed while one thread plans the write, fences older producers and reads the marker, and another
     thread looks up the partitions. Nothing is added to the transaction before all have finished, so its timeout has not

@@ -70,11 +70,11 @@ class Loop(Protocol):
     """An event loop in another thread."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for ``work``."""
+        """Run ``work`` on the loop, and wait for its result."""
         ...
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start ``work``."""
+        """Start ``work`` on the loop; returns a future of its result."""
         ...
 
 
@@ -138,11 +138,11 @@ class KafkaCluster:
         self.run(self.aio.close())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for ``work`` on the client's loop."""
+        """Run ``work`` on the client's loop, and wait for its result."""
         return self._loop.run(work)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start ``work`` on the client's loop."""
+        """Start ``work`` on the client's loop; returns a future of its result."""
         return self._loop.submit(work)
 
     # --- metadata
@@ -173,7 +173,7 @@ class KafkaCluster:
         return self.run(self.ids_of(topics))
 
     async def ids_of(self, topics: Sequence[str]) -> dict[str, str]:
-        """:meth:`topic_ids`, on the client's loop."""
+        """The ids of topics, as :meth:`topic_ids` returns them; to be awaited on the client's loop."""
         answers = await self.aio.repeat("Metadata", lambda: self._topics(topics))
         return {
             topic.name or "": encode_uuid(topic.topic_id)
@@ -303,7 +303,7 @@ class KafkaCluster:
             return self.run(self.ends_of(epochs))
 
     async def ends_of(self, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """:meth:`epoch_ends`, on the client's loop."""
+        """The offsets that :meth:`epoch_ends` returns; to be awaited on the client's loop."""
         loop = asyncio.get_running_loop()
         wait_until = loop.time() + STALE_LEADER_S
         while True:

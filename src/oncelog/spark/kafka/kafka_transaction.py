@@ -38,11 +38,11 @@ class Connected(Protocol):
     def options(self) -> ClusterOptions: ...
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for ``work`` on the client's loop."""
+        """Run ``work`` on the client's loop, and wait for its result."""
         ...
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start ``work`` on the client's loop."""
+        """Start ``work`` on the client's loop; returns a future of its result."""
         ...
 
 

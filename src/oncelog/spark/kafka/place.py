@@ -106,7 +106,10 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, by_topic: Mapping[str, Mapping[str, Any]]) -> Place:
-        """:raises ConfigError: this source did not write the text: another source did, or it was edited by hand."""
+        """Parse a position from the JSON in a checkpoint.
+
+        :raises ConfigError: this source did not write the JSON: another source did, or it was edited by hand.
+        """
         try:
             return cls(
                 _numbers(by_topic, "offset"),

@@ -11,9 +11,9 @@ from oncelog.spark.sink.plan_description import next_start, offsets_by_source
 def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earliest") -> str:
     """The ``startingOffsets`` with which a fully refreshed flow continues where it ended.
 
-    Use them with the sink's ``onFullRefresh`` ``after``, which checks that no record is lost or duplicated. Spark
-    ignores them if the flow has a checkpoint, and the source refuses them if the topic was recreated since. Raises
-    CheckpointError if the folder cannot be read.
+    Use these offsets with the sink's option ``onFullRefresh`` set to ``after``, which checks that no record is lost or
+    duplicated. Spark ignores the offsets if the flow has a checkpoint, and the source refuses them if the topic was
+    recreated since. Raises CheckpointError if the folder cannot be read.
 
     :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.
     :param source: the number or name of the source, if the flow reads several.

@@ -103,7 +103,7 @@ class Source:
         return self.schema or ("" if not self.topic or "," in self.topic else f"{self.topic.strip()}-value")
 
     def texts(self) -> dict[str, str]:
-        """The options as Spark takes them."""
+        """The options as strings, the form in which Spark takes them."""
         return option_texts(self.options, "a pipeline's source")
 
     def reader_options(self, bootstrap_servers: str, starting: str = "") -> dict[str, str]:
@@ -128,24 +128,25 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """A topic to write.
+    """A topic to write to.
 
-    Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); for other
-    rows the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
-    column ``headers``, a map or an array of structs of key and value, becomes the record's headers.
+    Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``). For other
+    rows the value is a JSON object of all their columns. A column ``headers``, a map or an array of structs of key and
+    value, becomes the record's headers.
 
-    :param topic: the topic for all rows; empty if each row names its own in a column ``topic``.
+    :param topic: the topic for all rows; empty if each row names its topic in a column ``topic``.
     :param key: the column that becomes the record's key; empty for records without keys.
     :param options: options of ``format("oncelog")``.
     :param topics: with an empty ``topic``, the topics that rows may name.
-    :param create: how topics that do not exist are created: ``{"partitions": 3}``, with ``replication`` and settings
-        of a topic by Kafka's names if they are to be others than the broker's. Without it they are refused.
+    :param create: how missing topics are created: ``{"partitions": 3}``, with ``replication`` and settings of a topic
+        by Kafka's names if they are to differ from the broker's. Without it missing topics are refused.
     :param format: ``avro``, ``json-schema`` or ``protobuf``: the value is all columns in Confluent's wire format.
-    :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
+    :param registry: the schema registry, as ``from_registry`` takes it; empty for the run's registry.
     :param schema: the version to write with, ``orders-value:3``, or a subject, whose latest version is taken at each
-        start. Without it Avro's schema is made of the columns, and registered.
-    :param record: the full name of the record in a schema that is made of the columns; the topic's unless given.
-    :param subject_name: where that is registered: ``topic`` (``TOPIC-value``), ``record`` or ``topic-record``.
+        start. If it is empty, an Avro schema is made of the columns, and registered.
+    :param record: the full name of the record in a schema that is made of the columns; the topic's name unless given.
+    :param subject_name: the subject of a schema that is made of the columns: ``topic`` (``TOPIC-value``), ``record`` or
+        ``topic-record``.
     :param message: the message of a Protobuf file; its first one unless given.
     """
 
@@ -165,7 +166,7 @@ class Sink:
         self.texts()
 
     def texts(self) -> dict[str, str]:
-        """The options as Spark takes them."""
+        """The options as strings, the form in which Spark takes them."""
         return option_texts(self.options, "a pipeline's sink")
 
 
@@ -213,13 +214,15 @@ class Pipeline:
     """One query from topics to topics and tables, exactly once: the rows of a batch for all topics are one transaction,
     and those for each table are one.
 
-    :param sources: by argument name of the transform; a single one is named ``ONLY``. Sinks go by the names under which
-        the transform returns their rows; a single one is named ``ONLY``, too.
-    :param name: also names its checkpoint; a renamed pipeline starts from the beginning.
+    :param sources: by argument name of the transform; a single source is named ``ONLY``. Sinks are named as in the
+        mapping that the transform returns; a single sink is named ``ONLY``, too.
+    :param name: also names the pipeline's checkpoint; a renamed pipeline starts from the beginning.
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
-    :param trigger: shortest time between two batches, as Spark writes it; empty runs them back to back.
+    :param trigger: the shortest time between two batches, in Spark's notation; if it is empty, batches follow each
+        other at once.
     :param order: ``tables-first``: a reader that sees a record of a batch in a topic finds the batch's rows in all
-        tables; or ``topics-first``, the other way round.
+        tables; or ``topics-first``: a reader that sees a batch's rows in a table finds the batch's records in all
+        topics.
     """
 
     name: str

@@ -105,9 +105,9 @@ def access_of(of: Source | Sink, registry: Access, pipeline: str) -> Access:
 
 
 def find_schemas(one: Pipeline, registry: Access, context: SparkContext | None = None) -> Schemas:
-    """Ask for the schemas of a pipeline. Raises PipelineError if one is missing or cannot be used.
+    """Ask the registry for the schemas of a pipeline. Raises PipelineError if one is missing or cannot be used.
 
-    :param context: Spark's, at a start; None for a check before it.
+    :param context: Spark's context at a start; None for a check before Spark starts.
     """
     sinks = [sink for sink in one.topic_sinks.values() if sink.format]
     sources = {name: source for name, source in one.sources.items() if source.is_registered}

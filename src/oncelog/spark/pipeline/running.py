@@ -373,7 +373,7 @@ def _forgetting_verdicts(schemas: Schemas, write: Callable[[DataFrame, int], Non
 
 
 def checkpoint_of(one: Pipeline, settings: RunSettings) -> str:
-    """Where the pipeline's checkpoint is."""
+    """The location of the pipeline's checkpoint."""
     return f"{settings.checkpoint.rstrip('/')}/{one.name}"
 
 

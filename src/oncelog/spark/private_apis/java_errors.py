@@ -1,9 +1,10 @@
-"""The text of an error of Spark's JVM, as ``for_each_batch`` raises it.
+"""The text of an error of Spark's JVM, as ``for_each_batch`` raises it. Pure.
 
-Pure. When a query was stopped, Spark looks in the text of its function's error for ``py4j.protocol.Py4JJavaError: An
-error occurred while calling``, anything, and an exception of an interrupted thread (``StreamExecution.PROXY_ERROR``).
-Java's matcher needs stack space for each character of "anything": 2000 characters, which every Java stack trace has,
-end in a StackOverflowError. So the text of an interruption is kept short, and no other text begins like that.
+When a query was stopped, Spark searches the text of the error of its function for ``py4j.protocol.Py4JJavaError: An
+error occurred while calling``, followed by any text and the exception of an interrupted thread
+(``StreamExecution.PROXY_ERROR``). Java's matcher needs stack space for each character of that text: 2000 characters,
+which every Java stack trace has, end in a StackOverflowError. So the text of an interruption is kept short, and no
+other error's text begins with these words.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def _unknown(context: HasProperties) -> MicroBatch | None:
     loses="the checkpoint says which batch a task belongs to",
 )
 def batch_of_task(context: HasProperties) -> MicroBatch | None:
-    """The micro-batch that a query's task belongs to; None if Spark does not tell."""
+    """The micro-batch that a query's task belongs to; None if Spark does not report one."""
     found = _local_batch(context)
     if found is None:
         raise ApiMissing(f"a task of a query has no local property {_QUERY_ID} or {_BATCH_ID}")
@@ -57,8 +57,8 @@ def _local_batch(context: HasProperties) -> MicroBatch | None:
 class ActiveStream(NamedTuple):
     """A run of a query.
 
-    :param checkpoint: its location; empty if Spark does not tell.
-    :param batch_id: its current micro-batch; None before the first.
+    :param checkpoint: the checkpoint's location; empty if Spark does not report it.
+    :param batch_id: the current micro-batch; None before the first one.
     """
 
     query_id: str

@@ -36,7 +36,7 @@ def worker_was_late(error: Exception) -> bool:
 
 _SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
-"""The error that a user's function or a library raised in a worker."""
+"""Matches the error that a user's function or a library raised in a worker, after its traceback."""
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a Python function that Spark has called, through PySpark or py4j; the group is Spark's own
 message."""

@@ -21,7 +21,7 @@ tested. ``tests/compatibility/spark_versions`` checks each."""
 
 
 class ApiMissing(Exception):
-    """Spark does not have this API."""
+    """Spark does not have the private API."""
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def read_column(
 
 
 def write_column(column: Column | str, target: ReaderSchema) -> Column:
-    """:func:`to_registry` with a known schema."""
+    """:func:`to_registry` with the schema to write given, so that the registry is not asked."""
     ColumnWriter(target)
     return _on_arrays(_Encode(target), BinaryType(), column)
 

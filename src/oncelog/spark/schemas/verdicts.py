@@ -41,7 +41,7 @@ class Verdicts:
         self._answers.value = {}
 
     def add(self, verdicts: Mapping[int, str]) -> None:
-        """Add answers, in a task."""
+        """Add the answers that a task got from the registry, in the task."""
         self._answers.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
 
     def observe(self, step: BatchStep, batch_id: int | None) -> None:

@@ -46,7 +46,7 @@ def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) ->
 
 
 class BatchCounter:
-    """Counts the batches that pass through."""
+    """Counts encoded batches, their rows and their bytes while a carrier writes them."""
 
     def __init__(self) -> None:
         self.rows = self.batches = self.size_bytes = 0

@@ -66,7 +66,7 @@ def ignore(step: BatchStep, batch_id: int | None) -> None:
 
 
 Clock: TypeAlias = Callable[[], int]
-"""Milliseconds since 1970."""
+"""Returns the current time in milliseconds since 1970."""
 
 Reached: TypeAlias = Callable[[BatchStep], None]
 """Tells the observer of a batch that a step has been reached."""

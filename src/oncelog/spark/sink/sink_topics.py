@@ -19,11 +19,11 @@ class SinkCluster(Protocol):
     """The operations of a cluster that a sink calls."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
-        """As in :class:`oncelog.spark.kafka.interface.KafkaAccess`."""
+        """The partition counts of topics, as a :class:`oncelog.spark.kafka.interface.KafkaAccess` returns them."""
         ...
 
     def create_topics(self, topics: Collection[str], creation: TopicCreation) -> None:
-        """Create topics; one that exists already is left as it is."""
+        """Create topics; an existing topic is left unchanged."""
         ...
 
 

@@ -17,7 +17,7 @@ else:
     from dataclasses import dataclass
 
     class ReadLimit:  # type: ignore[no-redef]
-        """The limit of what a micro-batch reads."""
+        """A limit of what a micro-batch reads."""
 
     class ReadAllAvailable(ReadLimit):  # type: ignore[no-redef]
         """A limit that allows everything that is available."""

@@ -333,7 +333,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         that has sent records and calls ``processAllAvailable`` waits for these records.
 
         :param read: the query's position. The call waits for markers of acknowledged transactions only if there are no
-            other records to read; if it is empty, the call always waits.
+            other records to read after the position; if the position is empty, the call always waits.
         """
         self._current_partitions()  # drops cached ends after an interval, so that topic ids are looked up again
         known = self._latest

@@ -44,7 +44,7 @@ class UnlimitedReader(StreamReader):
         return self._initial or super().initialOffset()
 
     def latestOffset(self) -> Json:  # type: ignore[override]
-        """Where the next batch ends."""
+        """The end of the next batch."""
         limit = self.getDefaultReadLimit()
         self._answers_first, self._has_answered = not self._has_answered, True
         if self._answers_first:

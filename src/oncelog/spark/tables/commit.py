@@ -131,8 +131,10 @@ def write_batch(
     now_ms: Callable[[], int],
     pause: Callable[[int], None],
 ) -> tuple[BatchOutcome, Sequence[WrittenPart]]:
-    """Write the batch into the table unless the table has it; returns what was written. Raises SinkRefused if neither
-    writing nor skipping is correct, and Conflict if other writers won every attempt.
+    """Write the batch into the table unless the table has it; returns the outcome and the parts that tasks have
+    written.
+
+    Raises SinkRefused if the batch may be neither written nor skipped, and Conflict if other writers won every attempt.
 
     :param pause: called with the attempt's number; waits before another attempt.
     """

@@ -117,7 +117,7 @@ def diagnose_table(
 
 
 class _Next(NamedTuple):
-    """The verdict about the next start."""
+    """The next batch of a query for a table, and the verdict on it."""
 
     group: str
     marker: Marker | None

@@ -17,7 +17,7 @@ _PART_BYTES = 8 << 20
 
 
 class InlineWriter:
-    """Leaves all rows to the driver."""
+    """A task's writer that leaves all rows to the driver."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         held: list[pa.RecordBatch] = []

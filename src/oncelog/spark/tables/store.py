@@ -135,7 +135,7 @@ class Leftover(NamedTuple):
 
 
 class TableStore(Protocol):
-    """One table. Every method may raise OncelogError."""
+    """One table, in which micro-batches are committed. Every method may raise OncelogError."""
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         """The current state of the table, with the last batch of ``group`` in it.

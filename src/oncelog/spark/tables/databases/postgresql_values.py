@@ -332,7 +332,7 @@ def _elements(values: pa.Array) -> pa.Array:
 
 
 def _check_text(values: pa.Array, column: TableColumn) -> None:
-    """Raises _Lost for a text that no column can hold."""
+    """Raises _Lost for a text that PostgreSQL cannot store in any column."""
     import pyarrow.compute as pc
 
     index = first_invalid(values)
@@ -397,7 +397,7 @@ _MICROSECONDS = {
 fractions are whole months. A number with any other unit is in seconds."""
 _ISO_DAYS = {"y": 0, "m": 30 * _DAY, "w": 7 * _DAY, "d": _DAY}
 _COUNTED = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*([A-Za-z]*)")
-"""Matches a number and its unit."""
+"""Matches a number and its unit in the text of an interval."""
 
 
 def _first_rounded_interval(values: pa.Array, digits: int) -> int | None:

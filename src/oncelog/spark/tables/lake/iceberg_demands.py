@@ -152,7 +152,7 @@ def _path(schema: Schema, field: PartitionField) -> list[str]:
 
 
 def one_line(spec: PartitionSpec) -> str:
-    """A table's partitions, for messages."""
+    """A table's partition spec in one line, for messages."""
     return " ".join(str(spec).split())
 
 

@@ -204,7 +204,8 @@ class Broker:
             self.flushing.done(job, job.sync_all_at_once(), now_ms)
 
     def import_all(self) -> None:
-        """Import modules that are otherwise imported at first use, when no file descriptor may be free."""
+        """Import all modules that would otherwise be imported at first use, when no file descriptor may be free any
+        more."""
         import_handlers(self.served)
         for api_key in (PRODUCE, OFFSET_COMMIT):
             self._pattern_cache(api_key)

@@ -31,7 +31,7 @@ class LeaderEpochCache:
         self._entries: list[EpochEntry] = list(entries)
         self._saved = tuple(self._entries)
         self.dirty = False
-        """Whether some entries may not be in the file yet."""
+        """Whether the file of leader epochs may lack some of the entries."""
         self._set_latest()
 
     def _set_latest(self) -> None:

@@ -191,7 +191,7 @@ def _add_partitions(
 
 
 def _not_copied(replicas: Replicas, end_offset: int) -> list[int]:
-    """For each replica that has stopped copying the number of offsets that it is missing, and 0 for the others."""
+    """The numbers of offsets that replicas which have stopped copying are missing, after a 0 for the other replicas."""
     return [0, *(end_offset - stalled for stalled in replicas.stalled.values())]
 
 

@@ -109,7 +109,7 @@ class FetchedOffsets(NamedTuple):
     settled: Deferred[Error]
 
     def known(self, error: Error) -> OffsetFetchResponseGroup:
-        """The group's answer now that ``settled`` has resolved to ``error``: NOT_COORDINATOR unless that is NONE."""
+        """The answer to send once ``settled`` has resolved to ``error``: NOT_COORDINATOR if that is an error."""
         if error is NONE:
             return self.answer
         return OffsetFetchResponseGroup(self.answer.group_id, [], Error.NOT_COORDINATOR)

@@ -349,4 +349,4 @@ _APPLY: dict[int, Callable[[ConsumerGroup, Any, Any], None]] = {
     8: _apply_assignment,
     16: _apply_regex,
 }
-"""The function that applies a record, by the type of the record's key."""
+"""For each record type, the function that applies a record of that type."""

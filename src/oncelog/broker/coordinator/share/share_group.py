@@ -150,5 +150,5 @@ _APPLY: Mapping[int, Callable[[ShareGroup, Any, Any], None]] = {
     14: _assignment,
     15: _initialized,
 }
-"""The function that applies a record, by the type of the record's key."""
+"""For each record type, the function that applies a record of that type."""
 RECORD_TYPES = frozenset(_APPLY)

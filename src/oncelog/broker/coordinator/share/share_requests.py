@@ -50,7 +50,8 @@ class ShareRequests:
         runtime: CoordinatorRuntime[GroupShard],
         has_capacity: Callable[[int, int], bool],
     ) -> None:
-        """:param has_capacity: whether a member may take this many bytes of memory, at a time in ms."""
+        """:param has_capacity: called with a number of bytes and the time in ms; returns whether a member may take that
+        much memory."""
         self._host = host
         self._runtime = runtime
         self._has_capacity = has_capacity

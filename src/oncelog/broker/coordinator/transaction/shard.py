@@ -449,7 +449,7 @@ class TransactionShard:
             self._complete(txn, now_ms)
 
     def _complete(self, txn: Txn, now_ms: int) -> None:
-        """Write Complete* and decide the parked requests, whose records follow it in the log."""
+        """Write Complete*, and decide the parked requests, whose records then follow Complete* in the log."""
         value = decide(txn, _MARKERS_WRITTEN, now_ms).value
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-"""The leader's id of a partition that no node leads."""
+"""The value of the leader's id if no node leads the partition."""
 
 
 class SimulatedNode(NamedTuple):

@@ -43,7 +43,7 @@ class FetchSession:
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     reported: dict[PartitionKey, Reported] = field(default_factory=dict)
     weight: int = 0
-    """The number of partitions that the session counts as, towards ``MAX_PARTITIONS``."""
+    """What the session counts towards ``MAX_PARTITIONS``: its partitions, and more for long topic names."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
         """Apply the changes in an incremental request. For a topic deleted meanwhile the request has only the id; the

@@ -22,8 +22,7 @@ from oncelog.errors import Error
 
 NO_MEMBER: Final = ""
 SPARSE: Final = 100
-"""If there are at least this many times as many ranges as ranges to be replaced, these are replaced one after the
-other."""
+"""The number of existing ranges for each range to be replaced from which on ranges are replaced one after the other."""
 
 
 class AcknowledgeType(IntEnum):

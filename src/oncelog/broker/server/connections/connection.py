@@ -44,7 +44,8 @@ READ_IF_SHORT_BYTES = 4 * 1024
 """The number of bytes of the shared buffer that are filled while connections wait for memory: an incomplete request in
 it is kept, and counted."""
 ITERATION_BUDGET = 256 * 1024
-"""A connection's budget for one iteration: the sum of the bytes sent to it and a cost for each request."""
+"""A connection's budget for one iteration, in bytes: it is used by bytes received, with an extra cost for each request
+and for large answers."""
 REQUEST_COST = 4 * 1024
 NS_OF_A_BYTE = 2
 """The CPU time in ns, on the general path, that costs as much of the budget as one byte: half a millisecond uses up a

@@ -17,8 +17,8 @@ FIRST_FRAME_BYTES = 16 * 1024
 """The size in bytes of the first buffer for a request that does not fit into the shared buffer; a full buffer is
 replaced by one twice as large."""
 PARTS_OF_A_REQUEST = 64
-"""A request makes progress when another one of this many parts of it has arrived; a request without progress for a
-while is considered stalled."""
+"""The number of parts by which the progress of a request is measured: if no further part arrives for a while, the
+request is considered stalled."""
 PRODUCE = 0
 
 
@@ -84,7 +84,7 @@ class Budget:
     """The part of its budget that a connection has used in an iteration, and whether the connection waits for the next
     iteration.
 
-    :ivar used: the sum of the bytes sent to the connection and a cost in bytes for each request.
+    :ivar used: in bytes: those received, plus a cost for each request and for large answers.
     """
 
     __slots__ = ("is_over", "used")

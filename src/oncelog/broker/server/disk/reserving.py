@@ -15,8 +15,8 @@ from functools import cache
 RESERVED_FROM_BYTES = 4 * 1024 * 1024
 """The size in bytes from which on space is reserved for a log: most logs never reach it, and there may be thousands."""
 _MIN_RESERVED_BYTES, _MAX_RESERVED_BYTES = 4 * 1024 * 1024, 16 * 1024 * 1024
-"""The least and the most that is reserved at once, in bytes: much, because reserving waits for a sync of the file
-itself."""
+"""The least and the most space in bytes that is reserved at once; these are large, because reserving waits for a sync
+of the file itself."""
 _PART_RESERVED = 4
 """The fraction of a file's size that is reserved (one part in 4), between minimum and maximum."""
 _LEFT_FREE_BYTES = 2 * 1024 * 1024 * 1024

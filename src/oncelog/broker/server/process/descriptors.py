@@ -32,7 +32,7 @@ class DescriptorLimits(NamedTuple):
 
 
 def share_out(limit: int) -> DescriptorLimits:
-    """Half of the descriptors that are not reserved for files, the other half for connections."""
+    """Divide the descriptors that are not reserved: half for the files of partitions, half for connections."""
     free = max(limit - RESERVED, 32)
     files = min(free // 2, MAX_FOR_FILES)
     return DescriptorLimits(files, free - files)

@@ -72,7 +72,7 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRegex:
-    """The topics that a regular expression matched, and the metadata version and the time at which it was matched."""
+    """The topics that a regular expression matched, and when it was matched."""
 
     topics: frozenset[str]
     version: int

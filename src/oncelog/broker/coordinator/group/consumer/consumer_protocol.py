@@ -280,7 +280,8 @@ class ConsumerProtocol:
                 self._start_revocation(group.group_id, member, now_ms)
 
     def metadata_changed(self) -> None:
-        """Topics were created, deleted or extended: every group compares its metadata at its next heartbeat."""
+        """Called when topics were created, deleted or extended: every group compares its metadata at its next
+        heartbeat."""
         for group in self._env.groups.values():
             if isinstance(group, ConsumerGroup):
                 group.metadata_stale = True

@@ -39,7 +39,7 @@ class MemberRefusal(NamedTuple):
 
 
 class EpochClaim(Enum):
-    """What the member epoch in a heartbeat says that the sender is doing, or where it is."""
+    """What the member epoch in a heartbeat claims about the heartbeat's sender."""
 
     JOIN = "joins (epoch 0)"
     CURRENT = "is at the member's epoch"

@@ -135,7 +135,8 @@ class _ParkedRead:
         return read_all(self._ports, self._context, self._request, self._positions, self._isolation)[0]
 
     def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
-        """Read ``woken`` again: all answers if there is enough data now, else None."""
+        """Read the partition ``woken`` again; returns the answers for all partitions if there is enough data now, else
+        None."""
         key, request = self._keys[woken], self._request
         answer = read_partition(
             self._ports,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from enum import IntEnum
-from typing import ClassVar, Final, Generic, TypeVar, overload
+from typing import ClassVar, Final, Generic, TypeVar, final, overload
 
 T = TypeVar("T")
 
 
+@final
 class Error(IntEnum):
     """A protocol error code under its name in Kafka."""
 

@@ -209,10 +209,10 @@ class OffsetRequests:
         """
         request, caller, case, place, topic_id, metadata, key = commit
         shard = self._runtime.shard_for(place[0], caller.node_id)
-        if isinstance(shard, Error):
+        if type(shard) is Error:  # isinstance() takes five times as long for an enum
             return False
         check = self._may_commit(shard, request, caller, case, now_ms)
-        if isinstance(check, Error) or check(topic_id, place[2]) is not NONE:
+        if type(check) is Error or check(topic_id, place[2]) is not NONE:
             return False
         value = offset_commit_value(offset, leader_epoch, metadata, now_ms, topic_id)
 

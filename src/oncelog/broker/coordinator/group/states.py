@@ -20,6 +20,8 @@ class ClassicState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
+    __hash__ = object.__hash__  # Enum's own hash is a Python function, which would run for each request of a group
+
 
 CLASSIC_TRANSITIONS: Mapping[ClassicState, Mapping[ClassicState, str]] = {
     ClassicState.EMPTY: {

@@ -345,7 +345,7 @@ class Coordinators:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
         if target.replicas is not None and target.lacks_replicas:
             return _not_appended(Error.NOT_ENOUGH_REPLICAS)
-        error, base_offset, last_offset, *_ = target.append_coordinator(records, now_ms, producer, guard)
+        error, base_offset, last_offset, _, _, _, _, _ = target.append_coordinator(records, now_ms, producer, guard)
         if error is not NONE:
             return _not_appended(error)
         return new_tuple(Appended, (NONE, base_offset, target.when_committed(last_offset + 1)))

@@ -104,7 +104,7 @@ async def _connected(
 class KafkaCluster:
     """One client of a cluster. Safe to use from several threads.
 
-    :param aio: connected, on ``loop``.
+    :param aio: the client's access to the cluster; connected, and used on ``loop`` only.
     """
 
     def __init__(self, aio: ClusterAccess, loop: Loop, options: ClusterOptions = DEFAULTS) -> None:

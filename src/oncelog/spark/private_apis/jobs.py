@@ -66,9 +66,8 @@ def _no_reason(context: Any, executor: str) -> str:
     loses="a batch is computed again whenever an executor is gone",
 )
 def removal_reason(context: Any, executor: str) -> str:
-    """Spark's reason for the loss of an executor, in its words: see :mod:`oncelog.spark.private_apis.texts`; empty if
-    there is none.
-    """
+    """The reason that Spark gives for the loss of an executor, an English text (see
+    :mod:`oncelog.spark.private_apis.texts`); empty if there is none."""
     from py4j.protocol import Py4JJavaError
 
     try:

@@ -83,7 +83,8 @@ class Checkpoint:
         return self._id_in(text)
 
     def check_id(self) -> None:
-        """Raises CheckpointError if the file with the query's id exists but is not readable, for Spark either."""
+        """Raises CheckpointError if the file with the query's id exists, but neither the sink nor Spark could read
+        it."""
         text = self._read("metadata")
         if text is not None:
             self._id_in(text)

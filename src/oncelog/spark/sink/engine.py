@@ -69,7 +69,7 @@ Clock: TypeAlias = Callable[[], int]
 """Returns the current time in milliseconds since 1970."""
 
 Reached: TypeAlias = Callable[[BatchStep], None]
-"""Tells the observer of a batch that a step has been reached."""
+"""Reports to a batch's observer that a step has been reached."""
 
 
 class SinkRefused(OncelogError):

@@ -165,7 +165,8 @@ class LastWrite:
 
 
 def last_write_key(group: str, table_id: str) -> str:
-    """The key: the group; for a table also its id, because unnamed sinks of a query share one group."""
+    """The key of a last write: its group; for a table also the table's id, because unnamed sinks of a query share one
+    group."""
     return f"{group}@{table_id}" if table_id else group
 
 

@@ -1,4 +1,7 @@
-"""Batch reads: a fixed range of each partition. Made by ``data_source``, called by Spark."""
+"""Batch reads: of each partition, one range of offsets that is fixed when the read is planned.
+
+A reader is made by ``data_source``, and called by Spark.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class UnlimitedReader(StreamReader):
     _position: Json | None = None
     """The end of the last planned batch; None until Spark has planned a batch in this run."""
     _without_position: Json | None = None
-    """The end that was returned before the position was known."""
+    """The end that :meth:`latestOffset` returned before the position was known."""
     _has_answered = False
     _answers_first = False
 

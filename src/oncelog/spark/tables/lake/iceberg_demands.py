@@ -1,4 +1,5 @@
-"""Checks, before rows are computed, requirements of an Iceberg table that pyiceberg does not check then.
+"""Checks requirements of an Iceberg table that pyiceberg checks too late or not at all; called before rows are
+computed.
 
 The library is tested: it writes a row and a manifest with the table's own schema, partitions and properties into a
 temporary folder. Requirements that it would silently ignore are checked here.

@@ -60,7 +60,12 @@ _CHECKS: list[Check] = []
 
 
 def check(kip: str, *, assumes: str = "", since: str = "") -> Callable[[Function], Function]:
-    """Register a function, with the cases that :func:`each` has given it."""
+    """A decorator that registers a function as a check, with the cases that :func:`each` has given it.
+
+    :param kip: where the promise is documented.
+    :param assumes: a setting of the broker that must have its default.
+    :param since: the release of Apache Kafka that first made the promise.
+    """
 
     def enter(function: Function) -> Function:
         groups = reversed(_PARAMETERS.pop(function, []))

@@ -27,7 +27,7 @@ class ChartSegment(NamedTuple):
 
 
 class SegmentBar(NamedTuple):
-    """A segment in the drawing."""
+    """A segment as a bar of the chart: its left edge and its width in the drawing."""
 
     x: float
     width: float

@@ -47,7 +47,7 @@ class Link:
             return self._admin
 
     async def producers(self) -> Producers:
-        """The transactional ids of producers, cached."""
+        """A cache of the transactional ids by producer id, which sends its requests on this connection."""
         await self.admin()
         if self._producers is None:
             raise RuntimeError("the connection was closed while its producers were listed")

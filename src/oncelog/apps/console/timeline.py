@@ -22,7 +22,7 @@ class TimelineStep(NamedTuple):
 
 
 class TimelineEvent(NamedTuple):
-    """A step in words; ``kind`` is begin, continue, prepare, commit, abort, fence or end."""
+    """A step of the history, described in words; ``kind`` is begin, continue, prepare, commit, abort, fence or end."""
 
     step: TimelineStep
     kind: str

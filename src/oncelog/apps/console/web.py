@@ -51,7 +51,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """The state shared by all requests."""
+    """The state of the console that all requests share."""
 
     settings: ConsoleSettings
     sessions: Sessions
@@ -100,7 +100,7 @@ class RefusedRequest(OncelogError):
 
 
 class ConsoleRequest:
-    """One request of one visitor."""
+    """One request of a visitor, as pages see it."""
 
     def __init__(self, console: Console, request: Request, session: ConsoleSession) -> None:
         self.console = console
@@ -153,7 +153,7 @@ class ConsoleRequest:
         return await self._link.admin()
 
     async def producers(self) -> Producers:
-        """The transactional ids of producers."""
+        """A cache of the transactional ids by producer id."""
         return await self._link.producers()
 
     async def group_positions(self, admin: Admin) -> GroupPositions:

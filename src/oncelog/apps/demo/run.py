@@ -106,7 +106,7 @@ class DemoOutcome:
 
 
 class Demo:
-    """One run; :meth:`run` may be called once."""
+    """One run of the demo; :meth:`run` may be called once."""
 
     def __init__(self, settings: DemoSettings, display: Display) -> None:
         if not settings.calm and settings.flights < MIN_FLIGHTS:

@@ -120,7 +120,7 @@ class Recorder:
         return text, fields
 
     def lane(self, role: str) -> str:
-        """The lane of a role in this flow."""
+        """The lane on which this flow draws a role: the coordinator or the partition."""
         return self._lanes[role]
 
     # --- the lab

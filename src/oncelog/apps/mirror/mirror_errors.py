@@ -1,4 +1,7 @@
-"""Why a mirror cannot continue; each text says what to do. Called by every module of this package."""
+"""The errors with which a mirror ends; the text of each says what to do.
+
+Called by every module of this package.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def command() -> None:
 @click.option("--changed", is_flag=True, help="Only settings that differ from the default.")
 @cluster_options
 def describe(cluster: ConnectionOptions, kind: str, name: str, changed: bool) -> None:
-    """All settings of a topic, a broker (by number, or default for all brokers) or a group, with where each comes from.
+    """All settings of a topic, a broker (by number, or default for all brokers) or a group, with their sources.
 
     \b
     Example:

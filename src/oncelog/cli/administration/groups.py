@@ -31,7 +31,7 @@ TYPES = ("classic", "consumer", "share", "streams")
 
 @click.group("groups")
 def command() -> None:
-    """Consumer groups and share groups: list, describe with lag, move and forget offsets, delete.
+    """Consumer groups and share groups: list, describe with lag, move and delete offsets, delete.
 
     \b
     Example:
@@ -315,7 +315,7 @@ def delete(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
 )
 @cluster_options
 def delete_offsets(cluster: ConnectionOptions, group: str, topics: tuple[str, ...]) -> None:
-    """Delete a group's offsets in topics that no member reads; of a share group, its progress in whole topics.
+    """Delete a group's offsets in topics that no member reads; for a share group, those of all partitions.
 
     \b
     Example:

@@ -114,7 +114,7 @@ def register(
     references: tuple[str, ...],
     normalize: bool,
 ) -> None:
-    """Register a schema as a subject's next version, unless the subject has it.
+    """Register a schema as a subject's next version, unless the subject already has it.
 
     \b
     Examples:
@@ -145,7 +145,7 @@ def check(
     references: tuple[str, ...],
     version: str,
 ) -> None:
-    """Check whether a schema could become a subject's next version, by its compatibility. Exit status 1 if not.
+    """Check whether a schema could become a subject's next version, under its compatibility. Exit status 1 if not.
 
     \b
     Example:

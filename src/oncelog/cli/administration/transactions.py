@@ -218,7 +218,7 @@ def find_hanging(cluster: ConnectionOptions, topics: tuple[str, ...]) -> None:
 def abort(cluster: ConnectionOptions, topic: str, partition: int, start_offset: int, force: bool) -> None:
     """End a hanging transaction in one partition, as find-hanging names it.
 
-    A transaction that its coordinator knows ends with its producer or after its timeout. It is refused here.
+    A transaction that its coordinator knows is refused, because it ends with its producer or after its timeout.
 
     \b
     Example:
@@ -260,10 +260,10 @@ def _hanging(admin: Admin, name: TopicPartition) -> list[ProducerState]:
 @click.option("--force", is_flag=True, help="Abort even a prepared transaction, whatever its database has decided.")
 @cluster_options
 def fence(cluster: ConnectionOptions, transactional_ids: tuple[str, ...], force: bool) -> None:
-    """Fence the producers of these ids, and abort what they left open.
+    """Fence the producers of these ids, and abort their open transactions.
 
-    An open transaction of two-phase commit is refused: its database may have committed its part. Coordinators of Apache
-    Kafka before 3.0 describe no transaction: there an unused id is not refused but created.
+    An open transaction of two-phase commit is refused, because its database may have committed its part. Apache Kafka
+    before 3.0 cannot describe transactions: on such a cluster an unused id is not refused, but created.
 
     \b
     Example:
@@ -303,7 +303,7 @@ def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[Transac
 )
 @cluster_options
 def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> None:
-    """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
+    """End a prepared transaction as its database decided: commit it if the token belongs to it, otherwise abort it.
 
     Use it if the program will not start again; otherwise it ends its prepared transaction when it starts. The producer
     is fenced.

@@ -98,7 +98,7 @@ def command(
 
     Offsets, producer ids, open transactions, groups, settings and credentials are taken over. The broker must be
     stopped. The data folder stays as it is, byte for byte, unless --move is given; closed segments are shared as hard
-    links unless --copy is.
+    links unless --copy is given.
 
     \b
     Examples:

@@ -115,9 +115,9 @@ def command(
 ) -> None:
     """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
 
-    With --show-transactions: every stored record with its outcome (committed, aborted, open, not transactional), the
-    producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
-    transactions. Records of internal topics are shown decoded.
+    With --show-transactions, it shows every stored record with its outcome (committed, aborted, open, not
+    transactional), the producer that wrote it, its transactional id if the coordinator still knows it, and the markers
+    that ended the transactions. Records of internal topics are shown decoded.
 
     Null is shown as null, and text that reads null in double quotes: "null".
 

@@ -77,10 +77,10 @@ def log(
 ) -> None:
     """Check everything in the log of TOPICS, control records included.
 
-    Sequences, epochs, transactions and their markers, offsets, checksums, the last stable offset, keys after
-    compaction, and what a read_committed reader is given. What Kafka allows (a producer that expired, compaction, an
-    unclean election that the topic permits) is reported as such. Each finding has a name; they are listed in
-    docs/reference/verify.md.
+    It checks sequences, epochs, transactions and their markers, offsets, checksums, the last stable offset, keys after
+    compaction, and the records that a read_committed reader gets. What Kafka allows (a producer that expired,
+    compaction, an unclean election that the topic permits) is reported as such. Each finding has a name; they are
+    listed in docs/reference/verify.md.
 
     \b
     Examples:
@@ -202,8 +202,8 @@ def copy(
 ) -> None:
     """Check that each committed record of SOURCE is in DEST once, in its key's order.
 
-    Both topics are read up to their last stable offsets of the moment, sorted on disk and compared: memory does not
-    grow with them.
+    Both topics are read up to their current last stable offsets, sorted on disk and compared: the memory needed does
+    not grow with them.
 
     \b
     Examples:

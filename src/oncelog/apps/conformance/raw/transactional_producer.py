@@ -333,14 +333,15 @@ class RawTransactionalProducer:
     def take_back_offsets(self, group: str) -> None:
         """Abort offsets that the broker has accepted outside a transaction, as Apache Kafka 3.6 does.
 
-        No coordinator knows that the partition holds them, so they would stay pending for ever, and the partition's
+        No coordinator knows that the partition contains them, so they would stay pending forever, and the partition's
         last stable offset would not advance.
         """
         self.add_offsets(group)
         self.abort()
 
     def send_offsets(self, group: str, offsets: dict[tuple[str, int], int], **member: Any) -> None:
-        """Add offsets to the transaction, as a client does."""
+        """Commit offsets in the transaction as a client does: AddOffsetsToTxn first, unless transaction version 2 is
+        used, then TxnOffsetCommit."""
         if not self.version_2:
             self.add_offsets(group)
         version = 5 if self.version_2 else 3

@@ -13,7 +13,7 @@ KINDS = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER,
 
 
 async def brokers(visit: ConsoleRequest) -> Response:
-    """The nodes, the controller, and how many partitions each leads."""
+    """The page of the cluster: its nodes, its controller, and how many partitions each node leads."""
     admin = await visit.admin()
     cluster = await admin.describe_cluster()
     topics = await admin.describe_topics(await admin.list_topics(internal=True))
@@ -38,7 +38,7 @@ async def brokers(visit: ConsoleRequest) -> Response:
 
 
 async def broker(visit: ConsoleRequest) -> Response:
-    """The settings of one broker."""
+    """The page with the settings of one broker."""
     name = visit.query("id")
     if not name.isdecimal() or len(name) > 10:
         raise RefusedRequest(f"a broker must be given by its number, not {name!r}")
@@ -60,7 +60,7 @@ async def broker(visit: ConsoleRequest) -> Response:
 
 
 async def setting(visit: ConsoleRequest) -> Response:
-    """One setting, and the form that changes it."""
+    """The page of one setting, with the form that changes it."""
     kind, name, wanted = visit.query("kind"), visit.query("name"), visit.query("property")
     resource = _resource(kind, name)
     found = (await (await visit.admin()).describe_configs([resource], names=[wanted]))[resource]

@@ -45,7 +45,7 @@ async def listing(visit: ConsoleRequest) -> Response:
 
 
 async def one(visit: ConsoleRequest) -> Response:
-    """One group: members, assignment, and lag to the last stable offset and to the end."""
+    """The page of one group: members, assignment, and lag to the last stable offset and to the log end."""
     admin = await visit.admin()
     described = await group_with_positions(admin, visit.name("group"))
     return visit.page(
@@ -61,7 +61,7 @@ async def one(visit: ConsoleRequest) -> Response:
 
 
 async def readers(visit: ConsoleRequest) -> Response:
-    """The groups with a position in a topic."""
+    """The part of a topic's page with the groups that have a position in the topic."""
     admin, topic = await visit.admin(), visit.name("topic")
     found = await visit.group_positions(admin)
     return visit.page(

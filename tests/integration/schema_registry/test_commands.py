@@ -90,9 +90,9 @@ def test_writing_decoded_values_as_json_is_noted_once(oncelog_command: Commands,
     lines = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "--json").done().out
     again = ("produce", "-t", orders, "--json-lines")
     remarks = oncelog_command(*again, stdin=lines).done().err.splitlines()
-    assert [line.partition(" as its schema")[0] for line in remarks] == [
-        "line 1 of the input has the key",
-        "line 1 of the input has the value",
+    assert [line.partition(" that was decoded")[0] for line in remarks] == [
+        "line 1 of the input has a key",
+        "line 1 of the input has a value",
     ]
     assert "--key-schema SUBJECT:VERSION encodes it again" in remarks[0]
     schemas = ("--key-schema", f"{orders}-key:1", "--value-schema", f"{orders}-value:1")

@@ -246,8 +246,8 @@ class TopicReading:
         return records, reader.position
 
     async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
-        """Up to ``limit`` records before ``bound``, and the offset from which they were read; the page before this one
-        ends there."""
+        """Up to ``limit`` records before ``bound``, and the offset at which they begin, where the next older page
+        ends."""
         records: list[StoredRecord] = []
         start, window, size = bound, self.limit, 0
         for _ in range(MAX_TRIES):

@@ -52,7 +52,7 @@ class Queue:
         self.partitions = partitions
 
     def member(self, connection: RawConnection | None = None) -> RawShareMember:
-        """A member that has begun to read, on a connection of its own."""
+        """A member of the share group that has begun to read, on a connection of its own."""
         at = self.fixture.second() if connection is None else connection
         return RawShareMember(at, self.group, self.topic, self.topic_id).begin(range(self.partitions))
 

@@ -139,8 +139,8 @@ class RawFetched(NamedTuple):
         return list(parse_batches(self.records or b""))
 
     def committed(self, offset: int = 0) -> list[RawRecord]:
-        """The records that a read_committed consumer delivers to its program after a fetch at ``offset``, without those
-        of aborted transactions and before the offset (Kafka's ``CompletedFetch``)."""
+        """The records that a read_committed consumer delivers to its program after a fetch at ``offset`` (Kafka's
+        ``CompletedFetch``): no markers, no records of aborted transactions, and no records before ``offset``."""
         aborted = there(self.aborted, "the list of aborted transactions")
         waiting = sorted((first, pid) for pid, first in aborted)
         aborting: set[int] = set()

@@ -1,7 +1,7 @@
 """The clients' own metrics (``Producer.metrics()``, ``Consumer.metrics()``), for the page of metrics.
 
-They have Kafka's groups and names; a name that ends in ``-`` stands for one name per given ending. A test compares the
-tables with the clients.
+The metrics have Kafka's groups and names. A name that ends in ``-`` stands for several names, one for each given
+ending. A test compares the tables with the clients.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
 
 
 def names(group: str) -> set[str]:
-    """Every name of a group."""
+    """All metric names of a group."""
     return {stem + ending for stem, (endings, _) in GROUPS[group][1].items() for ending in endings}
 
 
 def page() -> Iterator[str]:
-    """The lines of the page's section: rows that groups share appear once."""
+    """The lines of the page's section about the clients. Rows that several groups share appear once."""
     connected = [group for group, (_, table) in GROUPS.items() if "connection-count" in table]
     nodes = [group for group, (_, table) in GROUPS.items() if table is _NODE]
     yield from _section(connected, "connections", _CONNECTIONS)

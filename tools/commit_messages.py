@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Final
 
 FIRST: Final = "b53b1bffd5fae6f8522562b1593807a90d112b02"
-"""The commit that introduced this check: earlier commits were written without the rule."""
+"""The commit that introduced this check; earlier commits are not checked."""
 MAX_SUBJECT: Final = 72
 MIN_SUBJECT: Final = 5
 ROOT: Final = Path(__file__).parents[1]
 
 
 def faults(message: str) -> list[str]:
-    """The faults of a message, each in one sentence; comments of git's editor do not count."""
+    """The faults of a message, each in one sentence; lines that git's editor adds as comments are ignored."""
     lines = [line.rstrip() for line in message.splitlines() if not line.startswith("#")]
     while lines and not lines[0]:
         lines.pop(0)

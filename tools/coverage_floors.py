@@ -1,4 +1,5 @@
-"""Print the coverage by unit and property tests, one package per line; fails below a floor. ``make coverage`` runs it.
+"""Print the coverage by unit and property tests, one package per line; fail if a package is below its floor. ``make
+coverage`` runs it.
 
 python -m tools.coverage_floors FILE    FILE is what ``coverage json`` writes
 """
@@ -14,10 +15,10 @@ from typing import Any, Final, NamedTuple
 
 
 class Floor(NamedTuple):
-    """The minimum percentages of a package, as its tests reach them now; floors are only raised."""
+    """The minimum percentages that the tests of a package must cover; floors are only raised."""
 
     both: float
-    """The percentage of lines and branches together."""
+    """The percentage of lines and branches, counted together."""
     branches: float
 
 
@@ -36,7 +37,7 @@ COUNTS: Final = ("covered_lines", "num_statements", "covered_branches", "num_bra
 
 
 def totals(files: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """The sums of each package's files."""
+    """The numbers of covered and of all lines and branches of each package."""
     found: dict[str, Counter[str]] = {package: Counter() for package in FLOORS}
     for name, file in files.items():
         path = name.partition("oncelog/")[2]

@@ -50,7 +50,7 @@ def _page() -> Iterator[str]:
 
 
 def _command(found: click.Command, parent: click.Context, name: str, level: int) -> Iterator[str]:
-    """The help of a command, then those of its subcommands."""
+    """The help of a command, followed by the help of each of its subcommands."""
     settings = {"terminal_width": WIDTH, "max_content_width": WIDTH}
     context = click.Context(found, parent=parent, info_name=name, **settings)  # type: ignore[arg-type]
     yield f"{'#' * level} {context.command_path}\n"

@@ -71,7 +71,7 @@ def _page() -> Iterator[str]:
 
 
 def _tables(families: list[Family]) -> Iterator[str]:
-    """One table for each origin, with one row for all series of one meaning."""
+    """One table for each origin; series that have the same meaning share a row."""
     rows: dict[tuple[str, tuple[str, ...], MetricKind | None], list[Family]] = defaultdict(list)
     for family in families:
         rows[family.help, family.labels, _kind_to_name(family)].append(family)
@@ -94,7 +94,7 @@ def _labels(family: Family) -> str:
 
 
 def _kind_to_name(family: Family) -> MetricKind | None:
-    """The kind of a metric, unless its name shows it as the introduction explains."""
+    """The kind of a metric; None if the metric's name shows the kind, as the page's introduction explains."""
     implied = MetricKind.GAUGE
     if family.name.endswith("_total"):
         implied = MetricKind.COUNTER

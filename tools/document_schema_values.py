@@ -1,6 +1,5 @@
-"""Write ``docs/reference/schema-values.md``: the result of reading a value of each type, from the samples of the test
-that runs every reader; ``--check`` says whether it is up to date.
-"""
+"""Write ``docs/reference/schema-values.md``, the result of reading a value of each schema type, from the samples of the
+test that runs every reader; ``--check`` says whether the page is up to date."""
 
 from __future__ import annotations
 
@@ -95,7 +94,7 @@ def _python(value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as a program would write it, without the names of modules."""
+    """A value as a program would write it, without module names."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_literal(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list):

@@ -29,7 +29,7 @@ no effect here is refused by name, with the reason and the next step.
 
 
 class Option(NamedTuple):
-    """The behaviour of Spark's connector (empty: it has no such option), and the difference here."""
+    """How Spark's connector treats an option (empty if it has no such option), and how oncelog's differs."""
 
     spark: str
     here: str = "the same"
@@ -167,7 +167,7 @@ def _options(known: tuple[str, ...], table: Mapping[str, Option], refused: Mappi
 
 
 def _properties(what: str, table: Mapping[str, SparkProperty]) -> Iterator[str]:
-    """The properties with an effect, one by one, and the refused ones by reason."""
+    """Two tables: each property with an effect, and the refused properties by reason."""
     yield f"### For {what}\n"
     yield "| property | here |"
     yield "|---|---|"

@@ -40,7 +40,7 @@ def _page() -> Iterator[str]:
 
 
 def _tables(kinds: list[Kind]) -> Iterator[str]:
-    """One table for each advice that several findings share, and one for all others."""
+    """A table for each advice that several findings share, and one table for all other findings."""
     shared = [todo for todo, count in Counter(kind.todo for kind in kinds).items() if count > 1]
     for todo in shared:
         yield f"**{todo[0].upper()}{todo[1:]}:**\n"

@@ -33,7 +33,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 
 def by_rule(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Each rule once, with the states in which it holds."""
+    """Each rule with the states in which it applies."""
     states: dict[str, list[str]] = {}
     for state, rule in rows:
         states.setdefault(rule, []).append(state)

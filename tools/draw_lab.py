@@ -1,4 +1,5 @@
-"""Draw flows of ``oncelog lab`` for the documentation: ``docs/assets/lab-FLOW.svg``, from a run on a broker of our own.
+"""Draw flows of ``oncelog lab`` for the documentation, ``docs/assets/lab-FLOW.svg``, from runs on a broker that this
+tool starts.
 
 Run by hand after a change of a flow or of the drawing; ``tests/integration/lab`` says when a drawing is out of date. It
 starts brokers, so ``make check`` does not run it.

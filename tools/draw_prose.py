@@ -1,4 +1,4 @@
-"""Draw docstrings, comments, messages and test names by a seed, for a reader who sees them without context.
+"""Draw a random sample of docstrings, comments, messages and test names, for a reader who sees them without context.
 
 python -m tools.draw_prose --seed 7 --count 60    60 of each kind, with file and line
 
@@ -20,7 +20,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 CODE: Final = ("src", "tools", "benchmarks")
 MIN_WORDS: Final = 4
-"""A shorter comment or message is a label."""
+"""The minimum number of words of a comment or message in the sample; shorter ones are labels."""
 
 Place = tuple[str, str]
 """The place of a text (``file:line``), and the text on one line."""
@@ -45,7 +45,7 @@ def docstrings() -> Iterator[Place]:
 
 
 def comments() -> Iterator[Place]:
-    """Each block of lines once, and each comment behind code; directives of tools are left out."""
+    """All comments: consecutive lines as one text, and each comment behind code. Directives of tools are left out."""
     for path in sources(*CODE):
         block: list[str] = []
         first = last = 0

@@ -51,7 +51,7 @@ SAMPLES: tuple[tuple[str, Event], ...] = (
     ("markers written", MarkersWritten()),
     ("expiry", Expire(0)),
 )
-"""One event of each kind that moves an id between states, with its label on an arrow."""
+"""An event of each kind that moves a transactional id between states, with the label of its arrow."""
 
 INTRODUCTION = """# States of a transactional id
 
@@ -98,7 +98,7 @@ def page() -> str:
 
 
 def arrows() -> Iterator[str]:
-    """The transitions that the rules make, each once, with the events that make it."""
+    """The arrows of the diagram: each transition that the rules make, once, with its events."""
     found: dict[tuple[str, str], list[str]] = {}
     for state in TransactionState:
         if state is TransactionState.PREPARE_EPOCH_FENCE:

@@ -1,7 +1,7 @@
 """Make the screenshots of the console in ``docs/assets`` again: ``python -m tools.screenshots``.
 
-A broker and a console of its own, filled with the same events each time; Chromium of this machine, as the tests use it.
-Look at the pictures before you commit them.
+The tool starts a broker and a console, fills them with the same events each time, and uses this machine's Chromium,
+like the tests. Look at the images before you commit them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ PAYMENTS = TopicPartition("payments", 0)
 
 
 class Screenshot(NamedTuple):
-    """``wait`` is the element to wait for; ``only`` is the captured part of the page."""
+    """One screenshot of a page. ``wait`` is the element to wait for; ``only`` is the element to capture, empty for the
+    whole page."""
 
     name: str
     path: str
@@ -61,7 +62,7 @@ SCREENSHOTS = (
 
 
 def fill(broker: oncelog.Broker) -> None:
-    """Fill a shop: payments of every outcome, a waiting group, a query with its marker."""
+    """Fill the broker with an example shop: payments of every outcome, a waiting group, a query with its marker."""
     servers = broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(name, 1) for name in ("payments", "orders", "invoices-out", "late-flights")])
@@ -89,7 +90,8 @@ def _payment(number: int, n: int) -> bytes:
 
 @contextmanager
 def open_transaction(broker: oncelog.Broker) -> Iterator[None]:
-    """An open transaction of an id whose older producer was fenced, and a reader that waits behind it."""
+    """Keep a transaction open during the block. An older producer of its transactional id was fenced, and a reader
+    waits behind the transaction."""
     servers = broker.bootstrap_servers
     for _ in range(2):
         with Producer(bootstrap_servers=servers, transactional_id="billing-2") as before, before.transaction():

@@ -27,7 +27,7 @@ SPECIAL = {
     "bootstrap_servers": "str | Sequence[str] | None",
     "partition_assignment_strategy": "Sequence[Any] | None",
 }
-"""The further types that a keyword accepts beyond its setting's type."""
+"""The types of keywords that accept more than their setting's type."""
 AIOKAFKAS = {
     "api_version": "object",
     "loop": "object",
@@ -35,7 +35,7 @@ AIOKAFKAS = {
     "sasl_kerberos_service_name": "str | None",
     "sasl_oauth_token_provider": "Any",
 }
-"""aiokafka's arguments that are not settings."""
+"""The keyword arguments of aiokafka that are not settings, with their types."""
 OF_CONSUMERS = {"consumer_timeout_ms": "int | None"}
 
 
@@ -63,7 +63,7 @@ def _class(name: str, kind: type[ClientConfig]) -> str:
 
 
 def _text(kind: object) -> str:
-    """A setting's type, with None for its default."""
+    """The text of a setting's type. None is added, because it stands for the setting's default."""
     text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
     text = text.replace("tuple[str, ...]", "Sequence[str]")
     return text if "None" in text else f"{text} | None"

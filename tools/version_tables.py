@@ -15,7 +15,8 @@ Results = list[dict[str, Any]]
 
 
 def table(results: Results, columns: Mapping[str, Release]) -> str:
-    """A table with a row for each case and a column for each environment, with its release."""
+    """A Markdown table with a row for each case and a column for each environment, whose release decides whether a case
+    is expected to run."""
     found: dict[tuple[str, str], Results] = defaultdict(list)
     cases: dict[str, None] = {}
     for result in results:

@@ -159,18 +159,18 @@ class Error(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether the same request may succeed later."""
+        """Whether the same request may succeed if it is repeated."""
         return self in _RETRIABLE
 
     @property
     def refresh_metadata(self) -> bool:
-        """Whether the sender's metadata is stale."""
+        """Whether the error shows that the sender's metadata is stale."""
         return self in _REFRESH_METADATA
 
 
 NONE: Final = Error.NONE
-"""A constant, because every request compares with it: before Python 3.12 looking up an enum member takes as long as
-several calls."""
+"""The member NONE as a constant, because every request compares with it, and before Python 3.12 looking up an enum
+member takes as long as several calls."""
 
 
 _RETRIABLE = frozenset(
@@ -241,13 +241,14 @@ _RETRIABLE_ONLY_BY_ROW = _NEW_METADATA_ONLY_BY_ROW | {
     "InvalidFetchSessionEpoch",
     "KafkaTimeoutError",
 }
-"""Classes whose attribute is False in aiokafka, although it is True in Kafka's table."""
+"""Classes for which aiokafka has ``retriable = False`` although Kafka's table says True."""
 
 
 class CodeAttribute(Generic[T]):
-    """An attribute that follows from the code: an exception's own, or, read on a class, the class's ``default``.
+    """A class attribute that follows from an error code: from the exception's own code, or, on a class, from the
+    class's ``default``.
 
-    :param without: names of classes that have False, as in aiokafka, whose users read these attributes on classes.
+    :param without: names of classes on which the attribute is False, as in aiokafka, whose users read it on classes.
     """
 
     def __init__(self, of: Callable[[Error], T], without: Set[str] = frozenset()) -> None:
@@ -263,19 +264,20 @@ class CodeAttribute(Generic[T]):
 class KafkaError(OncelogError, RuntimeError):
     """A broker refused a request.
 
-    :param given: the row of the table and a message: what was refused, which value, and the next step. Without a row,
-        the class supplies it. The text of the exception is the message and the code's name.
+    :param given: an :class:`Error` and a message that names the refused thing, the value and the next step. If there is
+        only a message, the error is the class's ``default``. The text of the exception is the message and the error's
+        name.
     """
 
     default: ClassVar[Error] = Error.UNKNOWN_SERVER_ERROR
-    """The row of an exception created with only a message."""
+    """The error of an exception that was created with only a message."""
 
     retriable: bool = CodeAttribute(lambda row: row.retriable, _RETRIABLE_ONLY_BY_ROW)  # type: ignore[assignment]
-    """Whether the same request may succeed later."""
+    """Whether the same request may succeed if it is repeated."""
     invalid_metadata: bool = CodeAttribute(  # type: ignore[assignment]
         lambda row: row.refresh_metadata, _NEW_METADATA_ONLY_BY_ROW
     )
-    """Whether the sender's metadata is stale."""
+    """Whether the error shows that the sender's metadata is stale."""
 
     @overload
     def __init__(self, error: Error, message: str = "", /) -> None: ...
@@ -308,15 +310,16 @@ class StorageError(OncelogError):
 
 
 class RefusedForNow(StorageError):
-    """The operation was not done and has changed nothing; it succeeds once the missing resource is available."""
+    """The operation was refused and has changed nothing; it will succeed when the missing resource is available."""
 
 
 class OutOfDescriptors(RefusedForNow):
-    """The process or the machine has run out of file descriptors: the operation was not done, the disk is fine."""
+    """The process or the machine has no file descriptors left. The operation was not done; the disk is fine."""
 
 
 class NoSpace(RefusedForNow):
-    """The disk is full. Never the outcome of a sync, after whose failure the contents of the disk are unknown."""
+    """The disk is full. A failed sync never raises this error, because after such a failure the contents of the disk
+    are unknown."""
 
 
 class InvariantError(OncelogError):

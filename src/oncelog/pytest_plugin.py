@@ -172,7 +172,7 @@ def oncelog_schema_registry(oncelog_broker: Embedded | ExistingCluster) -> Itera
 
 
 class _FaultsOfProxy:
-    """Faults in front of an existing cluster; a test that needs one inside a broker is skipped."""
+    """The faults in front of an existing cluster. A test that uses a fault inside the broker is skipped."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -192,7 +192,7 @@ class Clock:
         self._broker = broker
 
     def advance(self, seconds: float) -> None:
-        """Let time pass for the broker only: transactions, sessions and records that expire within it do so now.
+        """Set the broker's clock forward: transactions, sessions and records that expire within this time do so now.
 
         :param seconds: how much time passes; above 0.
         """
@@ -201,8 +201,8 @@ class Clock:
 
 @pytest.fixture
 def oncelog_clock(oncelog_broker: Embedded | ExistingCluster) -> Clock:
-    """``oncelog_clock.advance(3600)`` lets an hour pass for the broker; best with the test's own broker (the
-    marker)."""
+    """The broker's clock: ``oncelog_clock.advance(3600)`` lets an hour pass for the broker. It is best used with the
+    test's own broker (marker ``oncelog``)."""
     from oncelog.testing.brokers import Embedded
 
     if not isinstance(oncelog_broker, Embedded):
@@ -212,7 +212,7 @@ def oncelog_clock(oncelog_broker: Embedded | ExistingCluster) -> Clock:
 
 @pytest.fixture
 def oncelog_simulation(request: pytest.FixtureRequest) -> Any:
-    """The world of a test with the marker ``oncelog_simulation``; each seed has its own."""
+    """The simulated world of a test with the marker ``oncelog_simulation``; each seed has its own world."""
     if request.node.get_closest_marker(_SIMULATION) is None:
         raise pytest.UsageError(
             "the fixture oncelog_simulation needs the marker of that name: decorate the test with it"

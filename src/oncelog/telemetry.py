@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 MAX_LINKS = 128
-"""Links of one span (OpenTelemetry's own default limit): further ones are counted but not added."""
+"""Maximum number of links of one span, OpenTelemetry's own default. Further links are counted but not added."""
 _Headers = list[tuple[str, bytes | None]]
 _Client = TypeVar("_Client", bound="_Asyncio | _Blocking")
 _MARK = "_oncelog_traced"
 
 
 class _Delivery(Protocol):
-    """An asyncio future, or a delivery of the blocking producer."""
+    """The common methods of an asyncio future and a delivery of the blocking producer."""
 
     def add_done_callback(self, callback: Callable[[Any], object], /) -> object: ...
 
@@ -169,7 +169,7 @@ class _Producing:
 
 
 def _followed(span: Span, delivery: _Delivery) -> _Delivery:
-    """End the span together with the delivery."""
+    """End the span when the outcome of the delivery is known; returns the delivery."""
 
     def done(outcome: Any) -> None:
         if getattr(outcome, "cancelled", bool)():
@@ -261,8 +261,8 @@ def _client(client_id: str | None) -> dict[str, Any]:
 
 
 def _of_record(key: Any, value: Any) -> dict[str, Any]:
-    """Attributes that the conventions require for a single record. Keys that are not text are left out, as they
-    advise."""
+    """The attributes that the conventions require for a single record. Keys that are not text are left out, as the
+    conventions advise."""
     found: dict[str, Any] = {}
     if isinstance(key, bytes):
         with contextlib.suppress(UnicodeDecodeError):
@@ -278,7 +278,7 @@ def _of_record(key: Any, value: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _failing(span: Span) -> Iterator[None]:
-    """End the span also if sending is refused before there is a delivery."""
+    """End the span as failed if sending raises an error before there is a delivery."""
     try:
         yield
     except BaseException as error:
@@ -293,7 +293,7 @@ def _fail(span: Span, kind: str, text: str) -> None:
 
 
 def _kind(error: BaseException) -> str:
-    """Kafka's name for an error, else the exception's name."""
+    """Kafka's name for an error, or the name of the exception's class."""
     return error.error.name if isinstance(error, KafkaError) else type(error).__qualname__
 
 

@@ -16,7 +16,7 @@ NO_TIMESTAMP = -1
 NO_PARTITION_LEADER_EPOCH = -1
 MAX_SEQUENCE = 2**31 - 1
 MAX_EPOCH = 32767
-"""The last epoch, used only in markers (KIP-360); a client gets at most ``MAX_EPOCH - 1``."""
+"""The last producer epoch, which only markers use (KIP-360); a client gets at most ``MAX_EPOCH - 1``."""
 
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
@@ -30,7 +30,7 @@ def encode_uuid(uuid: bytes) -> str:
 
 
 def partitions_there(count: int) -> str:
-    """The valid partitions of a topic of this size, for messages about an invalid partition."""
+    """The valid partitions of a topic with this number of partitions, in words, for messages about an invalid one."""
     return "its only partition is 0" if count == 1 else f"its partitions are 0 to {count - 1}"
 
 
@@ -45,14 +45,14 @@ class TopicPartition(NamedTuple):
 
 
 class IsolationLevel(IntEnum):
-    """Which records a reader may see (KIP-98)."""
+    """Which records a reader sees: all, or only those of committed transactions (KIP-98)."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
 READ_COMMITTED: Final = IsolationLevel.READ_COMMITTED
-"""A constant, because every fetch compares with it (see ``errors.NONE``)."""
+"""The member as a constant, because every fetch compares with it (see ``errors.NONE``)."""
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -63,23 +63,25 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 new_tuple: Final = tuple.__new__
-"""``new_tuple(ProducerIdAndEpoch, (7, 0))`` is ``ProducerIdAndEpoch(7, 0)`` in a third of the time; every field must be
-given. For values created in each step of a transaction."""
+"""Makes a named tuple from a plain one: ``new_tuple(ProducerIdAndEpoch, (7, 0))`` is ``ProducerIdAndEpoch(7, 0)`` in a
+third of the time. Every field must be given. Used for values that each step of a transaction creates."""
 
 NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
 def java_hash_partition(name: str, partitions: int) -> int:
-    """Partition of an internal topic that owns ``name`` (a transactional id or a group).
+    """The partition of an internal topic that is responsible for ``name``, a transactional id or a group.
 
-    Java's ``String.hashCode`` over UTF-16 code units, ``Utils.abs`` (the minimum becomes 0), modulo.
+    Computed like Java: ``String.hashCode`` over UTF-16 code units, then ``Utils.abs`` (the minimum becomes 0), then
+    modulo.
     """
     value = _short_java_hash(name) if len(name) <= _SHORT_NAME else _long_java_hash(name)
     return (0 if value == -0x80000000 else abs(value)) % partitions
 
 
 _SHORT_NAME = 128
-"""The maximum length in characters of names whose hashes are cached: the same groups and transactional ids recur."""
+"""The maximum length in characters of names whose hashes are cached, because the same groups and transactional ids
+recur."""
 _BLOCK_BYTES = 32
 
 
@@ -94,7 +96,8 @@ def _short_java_hash(name: str) -> int:
 
 @lru_cache(maxsize=8)
 def _long_java_hash(name: str) -> int:
-    """The same hash for a name of up to 32,767 characters; one request may contain hundreds of such names.
+    """The hash of ``String.hashCode`` for a name of up to 32,767 characters; one request may contain hundreds of such
+    names.
 
     All units are held in one integer, in which adjacent fields are combined until each field holds the value of 16
     units.
@@ -116,7 +119,7 @@ def _long_java_hash(name: str) -> int:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partitions by topic, both in the order given."""
+    """The partition numbers of each topic; topics and numbers keep the given order."""
     topics: dict[str, list[int]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)

@@ -20,7 +20,7 @@ def expected_files() -> dict[str, str]:
 
 
 def differences(folder: Path = GENERATED) -> list[str]:
-    """The folder's differences, one line each; empty if it is current."""
+    """The differences between the folder and the expected files, one line each; empty if the folder is current."""
     expected = expected_files()
     present = {path.name: path for path in folder.glob("*.py")}
     found = [f"{name}: no table defines it" for name in sorted(present.keys() - expected.keys())]

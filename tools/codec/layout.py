@@ -1,7 +1,7 @@
-"""The layout of a struct in each version of its message: the generator's middle step.
+"""The layouts of a struct in the versions of its message, which the generator computes before it writes code.
 
-Versions in which a struct has the same fields, encoded the same way all the way down, share one layout, and so one
-generated reader and writer.
+Versions in which a struct and all structs in it have the same fields, encoded in the same way, share one layout, and so
+one generated reader and writer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tools.codec.schema import Field, MessageDef, StructDef, snake_case
 
 @dataclass
 class Slot:
-    """A field in one layout."""
+    """A field as one layout encodes it."""
 
     field: Field
     present: bool

@@ -90,7 +90,7 @@ def _flexible_from(message: MessageDef) -> int:
 
 
 def _depth(layout: Layout) -> int:
-    """The structs, children before parents, otherwise in the order of the tables."""
+    """The depth of a layout: 0 without structs in it. Sorted by depth, children come before their parents."""
     return max((1 + _depth(slot.child) for slot in layout.slots if slot.child), default=0)
 
 
@@ -186,6 +186,6 @@ def _note(item: Field) -> str:
 
 
 def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
-    """The lines of a table that has a function for each version."""
+    """The lines of a table from each version to its reader or writer."""
     rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
     return [f"{message.name}.{name} = {{", *rows, "}"]

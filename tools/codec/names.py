@@ -1,4 +1,4 @@
-"""How types, defaults and local variables are written in generated code. Shared by the emitters."""
+"""The text of types, defaults and local variables in generated code. Called by the emitters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def annotation(item: Field) -> str:
 
 
 def may_be_null(item: Field) -> bool:
-    """Whether the field is null in some message of some version."""
+    """Whether the field may be null in any version."""
     return item.nullable.low <= item.nullable.high or item.type == "records"
 
 
@@ -75,12 +75,12 @@ def local(item: Field) -> str:
 
 
 def struct_function(prefix: str, formats: list[str]) -> str:
-    """The name of the bound ``Struct`` method for a run of formats, as ``_unpack_iiq``."""
+    """The name of the bound ``Struct`` method for a run of formats, such as ``_unpack_iiq``."""
     return f"_{prefix}_" + "".join("U" if fmt == "16s" else "T" if fmt == "?" else fmt for fmt in formats)
 
 
 def function_format(name: str) -> str:
-    """The ``struct`` format behind a name that ``struct_function`` made."""
+    """The ``struct`` format for which ``struct_function`` made this name."""
     codes = name.rsplit("_", 1)[1]
     return ">" + codes.replace("U", "16s").replace("T", "?")
 

@@ -1,6 +1,6 @@
 """Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields.
 
-The reader of a request's struct that holds arrays counts their elements before it builds them, if it is given a limit.
+In a request, the reader of a struct with arrays counts their elements before it builds them, if it gets a limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from tools.codec.names import (
 
 
 class ReadEmitter:
-    """Collects the lines of one reader and the names it needs from elsewhere."""
+    """Collects the lines of one reader, and the names of the functions that the lines use."""
 
     def __init__(self, message: str, layout: Layout, has_records: bool, *, counts: bool = False) -> None:
-        """:param counts: whether the reader is given an ``ElementLimit``."""
+        """Begin a reader without lines.
+
+        :param counts: whether the reader gets an ``ElementLimit``.
+        """
         self.message = message
         self.layout = layout
         self.has_records = has_records
@@ -110,7 +113,8 @@ class ReadEmitter:
         self._line(f"pos += {sum(SIZES[fmt] for fmt in formats)}")
 
     def _length(self, slot: Slot, count: str, wide: bool, is_string: bool) -> None:
-        """Read a length into ``count``: the length itself, or in compact form the length plus one."""
+        """Emit the reading of a length into the variable ``count``; in compact form ``count`` is the length plus
+        one."""
         name = slot.field.attribute
         if slot.compact:
             self._fixed("B", count, name)
@@ -185,7 +189,8 @@ class ReadEmitter:
             self._indent -= 1
 
     def _content(self, type_: str) -> str:
-        """``data[pos:end]`` as a value of the type; the reader holds a view if the message has records, else bytes."""
+        """The expression for ``data[pos:end]`` as a value of the type. ``data`` is a memoryview if the message has
+        records, otherwise bytes."""
         if type_ == "string":
             return 'str(data[pos:end], "utf-8")' if self.has_records else "data[pos:end].decode()"
         if type_ == "bytes" and self.has_records:

@@ -120,7 +120,7 @@ def parse_versions(text: str) -> Versions:
 
 
 def load_messages(folder: Path = SCHEMAS) -> list[MessageDef]:
-    """Every message of every table, by name."""
+    """All messages of all tables, sorted by name."""
     messages = [message for path in sorted(folder.rglob("*.txt")) for message in parse_table(path)]
     return sorted(messages, key=lambda message: message.name)
 
@@ -196,7 +196,7 @@ def _parse_field(words: list[str]) -> Field:
 
 
 def _link_shared(message: MessageDef, struct: StructDef, path: Path) -> None:
-    """Point fields whose struct was defined elsewhere in the message at that definition."""
+    """Give each field whose struct is defined elsewhere in the message that definition."""
     for parsed in struct.fields:
         if parsed.struct is None:
             continue

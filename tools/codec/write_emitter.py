@@ -1,4 +1,5 @@
-"""Emits the writer of one layout: fixed-size fields are packed in runs, everything goes to one ``append``."""
+"""Emits the writer of one layout. Fixed-size fields are packed together in runs, and all bytes are passed to one
+function ``append``."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from tools.codec.names import FORMATS, differs_from_default, local, may_be_null,
 
 
 class WriteEmitter:
-    """Collects the lines of one writer and the names it needs from elsewhere."""
+    """Collects the lines of one writer, and the names of the functions that the lines use."""
 
     def __init__(self, message: str, layout: Layout) -> None:
         self.message = message
@@ -75,7 +76,8 @@ class WriteEmitter:
             self._out(self._pack(pending))
 
     def _compact_length(self, count: str, is_string: bool) -> None:
-        """Write ``count``, the length plus one, as a varint, together with what is pending."""
+        """Emit the writing of ``count``, the length plus one, as a varint, together with the fixed-size fields before
+        it."""
         long_form = "string_length" if is_string else "uvarint"
         self.helpers.add(long_form)
         pending, self._pending = self._pending, []
@@ -89,7 +91,7 @@ class WriteEmitter:
     # Fields
 
     def _slot(self, slot: Slot, is_set: bool = False) -> None:
-        """Write a field; ``is_set``: the value of a nullable field is known not to be null."""
+        """Emit the writing of a field. With ``is_set``, the value of a nullable field is known not to be null."""
         item = slot.field
         value = f"x.{item.attribute}"
         if item.type in FORMATS and not item.is_array:

@@ -31,13 +31,16 @@ from tools.kafka_new import left_out
 from tools.kafka_new.definitions import field_words, released_messages, version_text
 
 OLDEST = (4, 3)
-"""The first release whose classes ``Release.java`` can load."""
+"""The oldest release whose classes ``Release.java`` can load."""
 SETTINGS = {"broker": broker_properties, "topic": topic_properties, "group": group_properties}
 Value = TypeVar("Value")
 
 
 class Comparison(NamedTuple):
-    """:ivar left_out: how many names are left out on purpose, by reason."""
+    """One part of the comparison, with its differences.
+
+    :ivar left_out: how many names are left out on purpose, by reason.
+    """
 
     heading: str
     differences: list[str]
@@ -71,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
 
 def refusal_of(version: str) -> str | None:
-    """Why a text does not name a comparable release."""
+    """The reason why this text is not a release that can be compared; None if it is."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         return f"'{version}' is not a release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"
     if tuple(map(int, version.split(".")[:2])) < OLDEST:
@@ -120,7 +123,8 @@ def _jars(version: str) -> Path:
 def without_left_out(
     theirs: Mapping[str, Value], reasons: Mapping[str, Iterable[str]], ours: Iterable[str]
 ) -> tuple[dict[str, Value], Counter[str]]:
-    """The items to compare, and the number left out for each reason; items that oncelog has are always compared."""
+    """The items of Kafka that are compared, and the number of items left out for each reason. Items that oncelog has
+    are always compared."""
     known, kept, left = set(ours), {}, Counter[str]()
     for name, value in theirs.items():
         reason = None if name in known else left_out.reason_for(name, reasons)
@@ -156,7 +160,8 @@ def _fields(struct: StructDef, path: str = "") -> Iterator[str]:
 
 
 def compare_named(theirs: dict[str, str], ours: dict[str, str]) -> list[str]:
-    """The entries that only one side has, and those with different values."""
+    """The differences between two sets of named values: names that only one of them has, and names with different
+    values."""
     lines = [f"{name} {theirs[name]}: missing".replace(" :", ":") for name in sorted(theirs.keys() - ours.keys())]
     lines += [f"{name} {ours[name]}: only ours".replace(" :", ":") for name in sorted(ours.keys() - theirs.keys())]
     both = sorted(theirs.keys() & ours.keys())
@@ -179,7 +184,7 @@ def _defined(version: str) -> dict[str, dict[str, str]]:
 
 
 def _as_defined(known: KafkaProperty) -> str:
-    """One of oncelog's properties in the form of ``Release.java``."""
+    """A property in oncelog's tables, in the form that ``Release.java`` prints."""
     default = "required" if known.required else "null" if known.default is None else known.default
     return f"{known.kind.name.lower()} {default}{' internal' if known.internal else ''}"
 

@@ -1,7 +1,8 @@
-"""Kafka's own message definitions, as ``tools.codec.schema`` holds ours, and as the text of our tables.
+"""Reads Kafka's own message definitions into the objects of ``tools.codec.schema``, and writes them as lines of
+oncelog's tables.
 
 A release's jars hold each definition as JSON with comments (``common/message/NAME.json``,
-``common/metadata/NAME.json``). Called by the comparison, and by hand when a message is added to our tables.
+``common/metadata/NAME.json``). Called by the comparison, and by hand when a message is added to the tables.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def released_messages(libs: Path) -> dict[str, MessageDef]:
 
 
 def read_definition(text: str) -> MessageDef | None:
-    """One definition, written as Kafka writes them: JSON with comments on lines of their own or behind a value, and
-    commas after the last element.
+    """Parse one definition in Kafka's form: JSON with comments on separate lines or behind values, and with commas
+    after the last elements.
 
-    ``None`` if the API was removed: its definition keeps the name and has no version.
+    Returns ``None`` if the API was removed, because then its definition still has a name but no versions.
     """
     text = "\n".join(_without_comment(line) for line in text.splitlines())
     source = json.loads(re.sub(r",(\s*[\]}])", r"\1", text))
@@ -102,7 +103,7 @@ def _default(source: dict[str, Any]) -> str | None:
 
 
 def table(message: MessageDef) -> str:
-    """The message in the format of ``tools/codec/schemas``."""
+    """The lines of a message in the format of ``tools/codec/schemas``."""
     words = ["message", message.name, message.kind]
     words += [f"key={message.key}"] if message.key >= 0 else []
     words += [f"versions={version_text(message.versions)}", f"flexible={version_text(message.flexible)}"]
@@ -133,7 +134,7 @@ def _uses(message: MessageDef, struct: StructDef) -> int:
 
 
 def field_words(field: Field) -> list[str]:
-    """The words of a field's line in a table; two fields are the same if their words are."""
+    """The words of a field's line in a table. Two fields are equal if their words are equal."""
     words = [field.name, "[]" * field.is_array + field.type, version_text(field.versions)]
     words += [f"nullable={version_text(field.nullable)}"] if field.nullable != NO_VERSIONS else []
     words += [f"tag={field.tag}:{version_text(field.tagged)}"] if field.tag is not None else []

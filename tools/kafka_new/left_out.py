@@ -1,6 +1,6 @@
 """The features of Apache Kafka that oncelog omits on purpose, as README says in "What it is not for".
 
-A name that no pattern here matches is a difference. Called by the comparison.
+A name that matches no pattern here counts as a difference. Called by the comparison.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ MESSAGES: Final[Mapping[str, tuple[str, ...]]] = {
         *("AbortedTxn", "ControlRecordTypeSchema", "EndTxnMarker", "LegacyOffsetCommit*"),
     ),
 }
-"""Messages and internal records by reason."""
+"""Patterns of messages and internal records that are left out, by reason."""
 APIS: Final[Mapping[str, tuple[str, ...]]] = {
     "the broker is one node": ("*_RAFT_VOTER", "UNREGISTER_BROKER", "UNREGISTER_CONTROLLER", "*_SHARE_GROUP_STATE*"),
     "the group protocol `streams`": ("STREAMS_GROUP_*",),
 }
-"""Advertised APIs by reason."""
+"""Patterns of advertised APIs that are left out, by reason."""
 FEATURES: Final[Mapping[str, tuple[str, ...]]] = {"the broker is one node": ("metadata.version",)}
 
 
 def reason_for(name: str, reasons: Mapping[str, Iterable[str]]) -> str | None:
-    """Why a name is left out; ``None`` if it is not."""
+    """The reason for which a name is left out; ``None`` if it is not."""
     return next((why for why, patterns in reasons.items() if any(fnmatchcase(name, one) for one in patterns)), None)

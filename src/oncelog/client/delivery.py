@@ -1,4 +1,4 @@
-"""The result of the blocking producer's ``send`` and ``send_many``, cheap enough to create a million per second.
+"""The result of the blocking producer's ``send`` and ``send_many``, cheap enough for a million a second.
 
 Called by ``client.blocking``; resolved on the background loop's thread.
 """
@@ -25,11 +25,13 @@ _lock = threading.Lock()
 
 
 class _UnreadFailure:
-    """Why a record was not stored, until the program reads it; if the program never does, this logs the reason."""
+    """The reason why a record was not stored. If the program never reads the reason, this object logs it when it is
+    collected."""
 
     __slots__ = ("error",)
     last = ""
-    """The last reason that was logged: thousands of records may fail for the same reason."""
+    """The last reason that was logged; the same one is not logged again, because thousands of records may fail for one
+    reason."""
 
     def __init__(self, error: BaseException) -> None:
         self.error: BaseException | None = error
@@ -42,7 +44,7 @@ class _UnreadFailure:
 
 
 class Delivery(Generic[T]):
-    """The outcome of one record, or of one call that sent many, once it is known."""
+    """The outcome of one record, or of one call that sent many records, which may still be unknown."""
 
     __slots__ = ("_callbacks", "_done", "_error", "_event", "_loop", "_unread_failure", "_value")
 
@@ -59,11 +61,11 @@ class Delivery(Generic[T]):
         return self._done
 
     def result(self, timeout: float | None = None) -> T:
-        """Where the record was stored; waits for the answer.
+        """The metadata of the stored record; waits until the outcome is known.
 
-        :raises KafkaError: the record was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
-            IllegalStateError: the outcome will never be known, because the client's thread has died, or this process is
-            a forked child.
+        :raises KafkaError: the record was not stored. KafkaTimeoutError: the outcome is not known within ``timeout``
+            seconds. IllegalStateError: the outcome will never be known, because the client's thread has died, or this
+            process is a forked child.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -75,7 +77,8 @@ class Delivery(Generic[T]):
     get = result
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Why the record was not stored; None if it was. Waits for the answer."""
+        """The error because of which the record was not stored, None if it was stored; waits until the outcome is
+        known."""
         if not self._done:
             with _lock:
                 event = self._event = self._event or threading.Event()
@@ -86,8 +89,8 @@ class Delivery(Generic[T]):
         return self._error
 
     def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
-        """Call ``callback(self)`` with the outcome: at once if it is known, else on the client's thread, which logs
-        whatever the callback raises."""
+        """Call ``callback(self)`` when the outcome is known: at once if it is already known, otherwise on the client's
+        thread. Exceptions of the callback are logged."""
         with _lock:
             earlier = self._callbacks
             self._callbacks = [*(earlier or ()), callback]
@@ -106,7 +109,7 @@ class Delivery(Generic[T]):
         self._settle()
 
     def follow(self, future: asyncio.Future[T]) -> None:
-        """Take over the outcome of a finished future."""
+        """Take the outcome from a finished future."""
         error = future.exception()
         if error is not None:
             self.set_exception(error)

@@ -1,4 +1,5 @@
-"""The start and the end of a reading command: parses options into places in a log, and places into offsets.
+"""The options for the start and the end of a reading command: parses them into places in a log, and places into
+offsets.
 
 Called by the command line and the console. Pure.
 """
@@ -20,13 +21,13 @@ EARLIEST, LATEST = -2, -1
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
 _SECONDS, _FINER = re.compile(r"[1-9]\d{9}"), re.compile(r"\d{15,}")
-"""Seconds since 1970 in the years 2001 to 2286, and microseconds or nanoseconds."""
+"""Numbers that are times in seconds (of the years 2001 to 2286), and times in microseconds or nanoseconds."""
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_TIME = 100
 
 
 class PositionKind(Enum):
-    """How a place in the log is given."""
+    """The ways in which a place in the log may be given."""
 
     BEGINNING = "beginning"
     END = "end"
@@ -36,13 +37,14 @@ class PositionKind(Enum):
 
 
 class LogPlace(NamedTuple):
-    """A place in each partition; ``value`` is an offset, a number of records, or ms since 1970."""
+    """A place in each partition. ``value`` is an offset, a number of records, or a time in ms since 1970, depending on
+    ``kind``."""
 
     kind: PositionKind
     value: int = 0
 
     def lookup(self) -> int:
-        """The timestamp to send in ListOffsets."""
+        """The timestamp with which ListOffsets finds this place, or the end from which it is counted."""
         match self.kind:
             case PositionKind.BEGINNING | PositionKind.OFFSET:
                 return EARLIEST
@@ -56,7 +58,7 @@ BEGINNING, END = LogPlace(PositionKind.BEGINNING), LogPlace(PositionKind.END)
 
 
 def parse_offset(text: str) -> LogPlace:
-    """``--offset``: a number, -N, beginning, end, or kcat's s@TIME."""
+    """Parse ``--offset``: a number, -N, beginning, end, or kcat's s@TIME."""
     if text in ("beginning", "earliest"):
         return BEGINNING
     if text in ("end", "latest"):
@@ -117,9 +119,9 @@ def offsets_of(
     first: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """The offset in each partition for ``place``.
+    """The offset of ``place`` in each partition.
 
-    :param found: ListOffsets' answer for ``place.lookup()``; -1 if no record is late enough.
+    :param found: the offsets that ListOffsets returned for ``place.lookup()``; -1 if no record is late enough.
     """
     match place.kind:
         case PositionKind.OFFSET:

@@ -91,7 +91,7 @@ class AclFilter(NamedTuple):
     permission: int
 
     def refusal(self) -> str | None:
-        """Kafka's refusal of a filter that has an unknown code."""
+        """Kafka's message for a filter that has an unknown code; None if the filter is valid."""
         if self.resource_type not in _RESOURCE_TYPES or self.pattern_type not in _PATTERN_TYPES:
             return "Unknown patternFilter."
         if self.operation not in _OPERATIONS or self.permission not in _PERMISSIONS:
@@ -129,7 +129,7 @@ _PERMISSIONS = frozenset(Permission) - {Permission.UNKNOWN}
 
 
 def acl_refusal(acl: Acl) -> str | None:
-    """Why an ACL cannot be created, in Kafka's words."""
+    """The reason why an ACL cannot be created, in Kafka's words; None if it can."""
     if acl.resource_type == AclResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not acl.resource_name:

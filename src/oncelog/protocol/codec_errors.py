@@ -8,10 +8,10 @@ class ProtocolError(Exception):
 
 
 class MalformedMessage(ProtocolError):
-    """The bytes are not the expected message: too short or too long, a bad length, invalid UTF-8, bytes left over.
+    """The bytes are not the expected message: too few or too many, a wrong length, or invalid UTF-8.
 
-    ``offset`` is the position in the buffer handed to the decoder at which the named field, or the run of fixed-size
-    fields that starts with it, begins or ends early.
+    ``offset`` is the position in the decoder's buffer at which the named field, or the run of fixed-size fields that
+    starts with it, begins, or at which its bytes end too early.
     """
 
     def __init__(self, message: str, field: str, offset: int, reason: str) -> None:
@@ -26,7 +26,7 @@ class MalformedMessage(ProtocolError):
 
 
 class UnsupportedField(ProtocolError):
-    """A field was set that the requested version cannot carry and that may not be dropped silently."""
+    """A field has a value, but the requested version has no such field, and the value may not be dropped silently."""
 
     def __init__(self, message: str, field: str, versions: str) -> None:
         super().__init__(f"{message}.{field} is set, but version {versions} has no such field")
@@ -35,7 +35,7 @@ class UnsupportedField(ProtocolError):
 
 
 class UnencodableValue(ProtocolError):
-    """A field holds what its type cannot carry: out of range, too long, or null if null is not allowed."""
+    """A field has a value that its type cannot represent: out of range, too long, or null if null is not allowed."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(f"cannot encode {message}: {reason}")

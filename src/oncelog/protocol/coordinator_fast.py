@@ -1,4 +1,5 @@
-"""Encodes the coordinators' most frequent records like ``internal_records``, but without an object for each.
+"""Encodes the most frequent records of the coordinators to the same bytes as ``internal_records``, without making an
+object for each.
 
 Called by ``broker.coordinator.transaction.records`` and ``broker.coordinator.group.records`` for each transaction's
 steps and each committed offset. A test compares every function with the generated codec.
@@ -20,23 +21,23 @@ _LENGTH: Final = Struct(">h")
 _STATE: Final = Struct(">hqhib")
 _TIMES: Final = Struct(">qqB")
 _USUAL_END: Final = Struct(">qqBBBqBBh")
-"""Times, and the two tags that every step of a transaction has since transaction.version 2."""
+"""The end of a usual transaction value: two times, and the two tags that every step has since transaction version 2."""
 _TAG_INT64: Final = Struct(">BBq")
 _TAG_INT16: Final = Struct(">BBh")
 _OFFSET: Final = Struct(">hqi")
 _USUAL_OFFSET: Final = Struct(">hqiBq")
-"""A committed offset without metadata."""
+"""The fixed fields of a committed offset that has no metadata."""
 _INT64: Final = Struct(">q")
 OFFSET_COMMIT_TYPE: Final = 1
 OFFSET_COMMIT_VERSION: Final = 4
 
 
 NO_TOPICS: Final = b"\0"
-"""The topics of a value in state Empty: null, not an empty list."""
+"""The encoded topics of a transaction in state Empty: null, which differs from an empty list."""
 
 
 def transaction_topics(partitions: Sequence[tuple[str, Sequence[int]]]) -> bytes:
-    """Topics with their partitions, as in version 1 of a transaction's value."""
+    """The encoded topics and partitions of a transaction, for version 1 of its value."""
     parts = [uvarint(len(partitions) + 1)]
     for topic, indexes in partitions:
         name = topic.encode()
@@ -59,7 +60,8 @@ def transaction_value(
     client_transaction_version: int,
     next_producer_epoch: int = -1,
 ) -> bytes:
-    """Version 1; ``topics`` as from ``transaction_topics``, or ``NO_TOPICS``; defaults get no tag."""
+    """The value of a transaction, in version 1. ``topics`` comes from ``transaction_topics``, or is ``NO_TOPICS``;
+    fields with their defaults get no tag."""
     try:
         head = _STATE.pack(1, producer_id, producer_epoch, timeout_ms, status)
     except StructError as error:
@@ -89,7 +91,7 @@ def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
 def offset_commit_value(
     offset: int, leader_epoch: int, metadata: str, commit_timestamp_ms: int, topic_id: bytes
 ) -> bytes:
-    """Version 4; a missing topic id gets no tag."""
+    """The value of a committed offset, in version 4; without a topic id there is no tag."""
     tags = b"\0" if topic_id == ZERO_UUID else b"\1\0\x10" + topic_id
     if not metadata:
         fields = OFFSET_COMMIT_VERSION, offset, leader_epoch, 1, commit_timestamp_ms

@@ -1,11 +1,12 @@
-"""Fetch's requests and answers without an object for each of their parts. Called by the broker for every Fetch.
+"""Reads Fetch requests and writes Fetch responses without making an object for each of their parts. Called by the
+broker for every Fetch.
 
-A request becomes a :class:`FetchAsked`: read here in the common form, by way of the generated reader in any other one
-(tagged fields, forgotten topics, more than 126 topics or partitions, malformed bytes). An answer is written as a list
-of buffers and file slices in wire order: its records stand for ranges of files, which the server sends with
-``sendfile``, so they are not copied. A property test compares both with the generated codec.
+A request becomes a :class:`FetchAsked`. This module reads requests in the common form; the generated reader reads all
+others (with tagged fields, forgotten topics, more than 126 topics or partitions, or malformed bytes). An answer is
+written as a list of buffers and file slices in wire order: its records are ranges of files, which the server sends with
+``sendfile``, without copying them. A property test compares both directions with the generated codec.
 
-From version 12 on the compiled module reads and writes them if it exists, else its twin here.
+From version 12 on the compiled module reads and writes them if it exists; otherwise the functions here do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _POSITION_BYTES: Final = 32
 
 
 class FetchPosition(NamedTuple):
-    """What is asked of one partition, in the order of the wire; -1 for what the version does not have."""
+    """The part of a request for one partition, in the order of the protocol; -1 for fields that the version does not
+    have."""
 
     partition: int
     current_leader_epoch: int
@@ -49,14 +51,16 @@ class FetchPosition(NamedTuple):
 
 
 AskedTopic = tuple[str, bytes, list[FetchPosition]]
-"""Name, id and partitions. A version with ids leaves the name empty, one with names the id."""
+"""Name, id and partitions of a topic. The name is empty in versions with topic ids; the id is empty in older
+versions."""
 ForgottenTopic = tuple[str, bytes, Sequence[int]]
 
 
 class FetchAsked(Message):
-    """A Fetch request, without what the broker does not read.
+    """A Fetch request, with only the fields that the broker reads.
 
-    :ivar replica_id: of the follower that asks, wherever the version has it; -1: a consumer.
+    :ivar replica_id: the id of the follower that fetches, from the field that the version has for it; -1 for a
+        consumer.
     """
 
     __slots__ = (
@@ -97,7 +101,8 @@ class FetchAsked(Message):
     def decode_prefix(
         cls, data: Buffer, version: int, offset: int = 0, limit: ElementLimit | None = None
     ) -> tuple[FetchAsked, int]:
-        """As of the generated message, with its errors; the position after the request is not determined."""
+        """Like ``decode_prefix`` of the generated message, with the same errors. The returned position is always the
+        end of ``data``."""
         if not isinstance(data, bytes):
             data = bytes(data)
         asked = _parse(data, offset, version) if limit is None and version >= _FLEXIBLE_FROM else None
@@ -107,7 +112,7 @@ class FetchAsked(Message):
 
 
 def parse_in_python(data: bytes, pos: int, version: int) -> FetchAsked | None:
-    """A request of version 12 or later in the common form, None in any other one."""
+    """A request of version 12 or later, if it has the common form; otherwise None."""
     try:
         if version >= _FIRST_WITH_REPLICA_STATE:
             max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch, topic_count = _unpack_asked_15(data, pos)
@@ -148,14 +153,14 @@ def parse_in_python(data: bytes, pos: int, version: int) -> FetchAsked | None:
 
 
 def _ends_plainly(data: bytes, pos: int) -> bool:
-    """Whether no forgotten topics, a rack and no tagged fields follow."""
+    """Whether the rest is usual: no forgotten topics, a rack, and no tagged fields."""
     end = pos + 1 + data[pos + 1]
     data[pos + 2 : end].decode()
     return data[pos] == 1 and pos + 1 < end <= pos + 128 and not data[end]
 
 
 def of_request(request: FetchRequest, version: int) -> FetchAsked:
-    """What the broker reads of a request of this version."""
+    """The fields of a generated request that the broker reads, for this version."""
     by_id = version >= FIRST_WITH_TOPIC_IDS
     topics: list[AskedTopic] = []
     for topic in request.topics:
@@ -207,20 +212,24 @@ _pack_leader = Struct(">BBiix").pack
 _DIVERGENCE_TAG, _LEADER_TAG = 0, 1
 
 PartitionKey = tuple[str, bytes, int]
-"""Topic name, topic id, partition: an unresolved name or id is empty."""
+"""Topic name, topic id and partition. The name or the id is empty if it could not be found."""
 
 
 class RecordSlice(Protocol):
-    """A range of records in a file. Only its length matters here."""
+    """A range of records in a file, of which this module needs only the length."""
 
     @property
     def size_bytes(self) -> int: ...
 
 
 class FetchedPartition(NamedTuple):
-    """What is answered for one partition. ``slices``: its records, of ``size_bytes`` in all; ``aborted``: producer id
-    and first offset of transactions; ``divergence``: epoch and end offset; ``leader``: id and epoch; both from version
-    12 on."""
+    """The part of the answer for one partition.
+
+    :ivar aborted: producer id and first offset of each aborted transaction.
+    :ivar slices: the records, ``size_bytes`` in all.
+    :ivar divergence: leader epoch and end offset, from version 12 on.
+    :ivar leader: id and epoch of the current leader, from version 12 on.
+    """
 
     key: PartitionKey
     error_code: int
@@ -238,7 +247,7 @@ _AnsweredTopic = tuple[str, bytes, list[FetchedPartition]]
 
 
 class FetchAnswered(Message):
-    """The answer to a Fetch; adjacent partitions of one topic are written as one entry."""
+    """The answer to a Fetch. Adjacent partitions of the same topic are encoded as one topic."""
 
     __slots__ = ("error_code", "partitions", "session_id", "throttle_time_ms")
 
@@ -250,7 +259,7 @@ class FetchAnswered(Message):
 
 
 def encode_fetch(answer: FetchAnswered, version: int, correlation_id: int) -> list[Any]:
-    """Header and body as parts, with the slices in their places. The first part is bytes."""
+    """The encoded header and body as a list of parts, with the slices at their places. The first part is bytes."""
     if version >= _FLEXIBLE_FROM:
         return _encode_flexible(answer, correlation_id)
     parts, size_bytes = _encode_fixed(answer, _by_topic(answer), version)
@@ -270,7 +279,7 @@ def _by_topic(answer: FetchAnswered) -> Sequence[_AnsweredTopic]:
 
 
 def encode_flexible_in_python(answer: FetchAnswered, correlation_id: int) -> list[Any]:
-    """Header and body in any version from 12 on."""
+    """The encoded header and body in any version from 12 on, as a list of parts."""
     topics = _by_topic(answer)
     parts: list[Any] = []
     size_bytes = 0
@@ -304,7 +313,7 @@ def encode_flexible_in_python(answer: FetchAnswered, correlation_id: int) -> lis
 
 
 def _encode_fixed(answer: FetchAnswered, topics: Sequence[_AnsweredTopic], version: int) -> tuple[list[Any], int]:
-    """The same before version 12."""
+    """The encoded body in a version before 12, as a list of parts, and its length in bytes."""
     parts: list[Any] = []
     size_bytes = 0
     if version >= FIRST_WITH_SESSIONS:

@@ -33,7 +33,8 @@ _NAME: Final = "RequestHeader"
 
 
 class RequestHeader:
-    """The header of a request. ``is_known`` is false if this package lacks that key or version: the body is opaque."""
+    """The header of a request. ``is_known`` is false if this package lacks its API key or version, so that the body
+    cannot be read."""
 
     __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "is_known")
 
@@ -65,10 +66,11 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 
 def request_header_fields(frame: Buffer) -> tuple[int, int, int, str | None, bool, int]:
-    """The fields of a :class:`RequestHeader`, and where the body starts; the broker needs no object for each request.
+    """The fields of a :class:`RequestHeader` as a tuple, because the broker needs no object for each request; and the
+    position where the body starts.
 
-    An unknown key or version is read with header v1 and ``is_known`` false; where
-    the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
+    An unknown key or version is read with header v1 and ``is_known`` false; where the body starts is then uncertain.
+    The caller answers (ApiVersions) or closes the connection.
     """
     pos, at = 0, "api_key"
     try:

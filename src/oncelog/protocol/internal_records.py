@@ -42,7 +42,8 @@ GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     15: ("share_group_state_partition_metadata", "ShareGroupStatePartitionMetadata"),
     16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
 }
-"""Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1.
+"""The stems of the module's and the class's names, by record type. Type 0, the oldest form of an offset commit, has the
+fields of type 1.
 
 The types of streams groups, which this broker lacks, are left out.
 """
@@ -74,7 +75,8 @@ def encode_transaction_key(transactional_id: str) -> bytes:
 
 
 def encode_transaction_value(value: TransactionLogValue, version: int) -> bytes:
-    """Version 0 is used with transaction version 0; 1 is flexible and holds the fields of KIP-890 as tags."""
+    """A transaction's value, preceded by its version. Version 0 belongs to transaction version 0; version 1 is flexible
+    and has the fields of KIP-890 as tags."""
     return _I16.pack(version) + value.encode(version)
 
 
@@ -86,12 +88,15 @@ def decode_transaction_key(data: Buffer) -> TransactionLogKey | Unknown:
 
 
 def decode_transaction_value(data: Buffer) -> TransactionLogValue:
-    """``UnknownVersion`` if it was written in an unknown version: the log must not be half read."""
+    """Decode a transaction's value.
+
+    :raises UnknownVersion: the value has an unknown version; reading on would skip a part of the log.
+    """
     return TransactionLogValue.decode(data, _prefix(data, "TransactionLogValue"), 2)
 
 
 def encode_record_key(key: Message) -> bytes:
-    """The key preceded by its type, which its class defines."""
+    """The encoded key of a record, preceded by the record's type, which the key's class defines."""
     return _I16.pack(key.API_KEY) + key.encode(0)
 
 

@@ -18,7 +18,7 @@ from oncelog.protocol.wire import Message
 __all__ = ["API_VERSIONS", "TITLES", "ApiVersionRange", "has_messages", "read_type", "request_type", "response_type"]
 
 TITLES: Final[Mapping[int, str]] = {key: key.name.title().replace("_", "") for key in ApiKey}
-"""The APIs' names as Kafka writes them, also as the prefix of message names."""
+"""The APIs' names as Kafka writes them, such as ``InitProducerId``; names of messages begin with them."""
 
 
 def has_messages(api_key: int) -> bool:
@@ -40,7 +40,8 @@ def response_type(api_key: int) -> type[Message]:
 
 @cache
 def read_type(api_key: int) -> type[Message]:
-    """The class that the broker reads a request into: a Fetch without an object for each of its parts."""
+    """The class into which the broker reads a request: for Fetch ``FetchAsked``, which has no object for each of its
+    parts."""
     if api_key == ApiKey.FETCH:
         from oncelog.protocol.fetch_fast import FetchAsked
 

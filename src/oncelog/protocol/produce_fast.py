@@ -23,17 +23,18 @@ _unpack_BiB = Struct(">BiB").unpack_from
 
 _FLEXIBLE_FROM: Final = ProduceRequest.FLEXIBLE_FROM
 _NO_TAGS: Final = b"\0\0\0"
-"""The empty tag sections of a partition, its topic and the request."""
+"""The empty tag sections at the end of a request with one partition: of the partition, its topic and the request."""
 
 
 def parse_one_partition(frame: memoryview, offset: int, version: int) -> ProduceRequest | None:
-    """The result of ``ProduceRequest.decode_prefix`` in the common case; ``records`` are views of ``frame``."""
+    """The request as ``ProduceRequest.decode_prefix`` would return it, if it has the common form; otherwise None.
+    ``records`` are views of ``frame``."""
     parsed = _parse(frame, offset, version)
     return None if parsed is None else parsed[0]
 
 
 def index_position(frame: memoryview, offset: int, version: int) -> int | None:
-    """The position of the only partition's index; None if it is not the common case."""
+    """The position of the partition's index in a request of the common form; otherwise None."""
     parsed = _parse(frame, offset, version)
     return None if parsed is None else parsed[1]
 

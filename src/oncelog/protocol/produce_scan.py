@@ -1,12 +1,13 @@
-"""Reads several plain produce requests in one buffer at once. Called by the broker for what a connection has sent.
+"""Reads several plain Produce requests in one buffer at once. Called by the broker for the bytes that a connection has
+sent.
 
 Most of a producer's requests differ from the previous one only in correlation id, partition and records. So the bytes
 that stay the same are compared instead of parsed (:class:`ProduceShape`), and only the batch is validated. A scan
-accepts only requests that the general path (``produce_fast``, ``records.validation``) would accept without a message or
-a change; it stops before the first request for which that is uncertain, and leaves it to the general path. A property
-test compares both.
+accepts only requests that the general path (``produce_fast``, ``records.validation``) would accept without an error
+message and without changing the batch. It stops before the first request for which that is uncertain, and leaves this
+request to the general path. A property test compares both.
 
-:func:`scan` is the compiled module's if that exists, else its twin here.
+:func:`scan` is the function of the compiled module, or, if that does not exist, :func:`scan_in_python`.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ from oncelog.records.native import compiled, walk
 from oncelog.records.record_errors import CorruptBatch
 
 MAX_REQUESTS: Final = 64
-"""Maximum of requests in one scan, because nothing else runs meanwhile."""
+"""Maximum number of requests in one scan, because no other connection is served meanwhile."""
 
 _FRAME: Final = Struct(">i4xi")
 _INT32: Final = Struct(">i")
 _INDEX: Final = Struct(">iB")
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _PREFIX_AT: Final = 12
-"""Position after size, API key, version and correlation id."""
+"""The position in a request after its size, API key, version and correlation id."""
 _NO_TAGS: Final = b"\0\0\0"
-"""The empty tag sections of a partition, its topic and the request, in flexible versions."""
+"""The empty tag sections at the end of a flexible request: of the partition, its topic and the request."""
 
 
 class ProduceShape(NamedTuple):
-    """The common bytes of a connection's plain Produce requests for one topic.
+    """The bytes that all plain Produce requests of a connection for one topic share.
 
     ``start``: API key and version. ``prefix``: from the client id to the number of partitions, which is one.
     """
@@ -57,21 +58,21 @@ class ProduceShape(NamedTuple):
 
     @classmethod
     def of(cls, frame: memoryview, body: int, version: int) -> ProduceShape | None:
-        """The shape of a request frame (without its size) whose body starts at ``body``; None if it is not plain."""
+        """The shape of a request frame (without its size) whose body starts at ``body``; None if the request is not
+        plain."""
         end = index_position(frame, body, version)
         if end is None:
             return None
         return cls(bytes(frame[:4]), bytes(frame[8:end]), is_flexible(ProduceRequest.API_KEY, version))
 
     def fits(self, buffer: bytearray, position: int) -> bool:
-        """Whether the request whose size field is at ``position`` has this shape, as far as the prefix goes."""
+        """Whether the request whose size field is at ``position`` has this shape up to the end of the prefix."""
         return buffer.startswith(self.start, position + 4) and buffer.startswith(self.prefix, position + _PREFIX_AT)
 
 
 class PlainRun(NamedTuple):
-    """One or more requests for one partition: for each, its correlation id, its batch (a view of the buffer), the
-    batch's header, and the position after the request.
-    """
+    """One or more consecutive requests for one partition: the correlation id of each, its batch (a view of the buffer),
+    the batch's header, and the position after the request."""
 
     partition: int
     correlation_ids: Sequence[int]
@@ -81,9 +82,8 @@ class PlainRun(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The limits of a batch: its size in bytes, whether keys are required, the range of timestamps, and whether it may
-    belong to a transaction.
-    """
+    """The limits that the broker sets to a batch: its size in bytes, whether keys are required, the range of
+    timestamps, and whether it may belong to a transaction."""
 
     max_batch_bytes: int
     require_keys: bool
@@ -95,8 +95,8 @@ class Limits(NamedTuple):
 def scan_in_python(
     buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MAX_REQUESTS
 ) -> PlainRun | None:
-    """The complete plain requests at the start of ``buffer[start:end]``, all for the first one's partition; None
-    without one.
+    """The plain requests that are complete at the start of ``buffer[start:end]`` and are for the same partition as the
+    first of them; None if there is none.
 
     Their batches are uncompressed, valid, within ``limits``, and need no change except to offset and leader epoch.
     """

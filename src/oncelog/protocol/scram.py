@@ -12,7 +12,7 @@ HASH_OF_MECHANISM: Final = {1: "sha256", 2: "sha512"}
 """The hash of each mechanism, by Kafka's number: SCRAM-SHA-256 and SCRAM-SHA-512."""
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
-"""Kafka's ``ScramMechanism`` and ``ScramControlManager.MAX_ITERATIONS``."""
+"""The maximum number of iterations, as in Kafka's ``ScramControlManager.MAX_ITERATIONS``."""
 
 
 class ScramCredential(NamedTuple):

@@ -1,9 +1,9 @@
-"""Base classes and primitives under every generated message.
+"""Base classes of all generated messages, and the primitives with which they are read and written.
 
-Called by the generated modules and by the hand-written codecs. Integers are big-endian; a varint is Kafka's
-unsigned one (seven bits a byte, least significant first, at most five bytes; KIP-482). Readers take
-``(data, pos, size)`` and return the value with the position after it; on bad bytes they raise one of
-``READ_ERRORS``, which the reader of the enclosing struct turns into ``MalformedMessage`` with the field's name.
+Called by the generated modules and by the hand-written codecs. Integers are big-endian; a varint is Kafka's unsigned
+one (seven bits a byte, least significant first, at most five bytes; KIP-482). Readers take ``(data, pos, size)`` and
+return the value with the position after it; on bad bytes they raise one of ``READ_ERRORS``, which the reader of the
+enclosing struct turns into ``MalformedMessage`` with the field's name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Uuid: TypeAlias = bytes
 """Struct format of a UUID: sixteen bytes, most significant first."""
 Append: TypeAlias = Callable[[Buffer], None]
 Reader: TypeAlias = Callable[..., tuple[Any, int]]
-"""Called with ``(data, pos, size)``, and for a request also with an ``ElementLimit``."""
+"""A function that reads a value. It is called with ``(data, pos, size)``, and for a request also with an
+``ElementLimit``."""
 Writer: TypeAlias = Callable[[Append, Any], None]
 MAX_TAGS: Final = 127
 """Maximum number of tags in one section; Apache Kafka defines at most five."""
@@ -31,18 +32,21 @@ MAX_STRING_BYTES: Final = 32767
 READ_ERRORS: Final = (StructError, IndexError, ValueError)
 VARINT: Final = tuple(bytes((n,)) for n in range(128))
 UNPACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").unpack_from for n in range(8))
-"""For arrays of up to seven integers, as most replica lists are: half the time of a format created for the call."""
+"""Readers of arrays of up to seven int32, such as most replica lists; a format that is created for each call takes
+twice as long."""
 PACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").pack for n in range(8))
 
 EMPTY: Final[list[Any]] = []
-"""Stands for "a new empty list" as a default, because ``None`` is a value of nullable arrays. Never stored."""
+"""The default of a field that stands for "a new empty list". ``None`` cannot, because it is a value of nullable arrays.
+Never stored."""
 
 UNSET: Final[Any] = object()
-"""Stands for "a new struct of defaults" if ``None`` is a value too. Never stored."""
+"""The default of a field that stands for "a new struct of defaults", if ``None`` is a value of the field, too. Never
+stored."""
 
 
 class Struct:
-    """A part of a message. Compares by value, is not hashable, is copied with changes by ``replace``."""
+    """A part of a message. Structs are compared by value and not hashable; ``replace`` makes a copy with changes."""
 
     __slots__: ClassVar[tuple[str, ...]] = ()
 
@@ -65,7 +69,7 @@ class Struct:
 
 
 class Message(Struct):
-    """A whole request, response or record. Two tables hold its module's reader and writer for each version."""
+    """A whole request, response or record. Two tables hold the functions that read and write each version."""
 
     __slots__ = ()
 
@@ -81,15 +85,16 @@ class Message(Struct):
     _HAS_RECORDS: ClassVar[bool] = False
 
     def encode(self, version: int) -> bytes:
-        """The body in the given version.
+        """The encoded body in the given version.
 
-        A field that the version does not have must hold its default (``UnsupportedField``), unless Kafka marks
-        it as ignorable.
+        A field that the version does not have must hold its default (``UnsupportedField``), unless Kafka marks it as
+        ignorable.
         """
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[Buffer]:
-        """The body as consecutive buffers; long ``records`` and ``bytes`` are those of the message, not copied."""
+        """The encoded body as a list of buffers. Long ``records`` and ``bytes`` are the message's own buffers, not
+        copies."""
         writer = self._WRITERS.get(version)
         if writer is None:
             raise self._unknown(version)
@@ -101,7 +106,7 @@ class Message(Struct):
         return parts
 
     def encode_in_chunks(self, version: int, array: str, size: int) -> Generator[None, None, list[bytes]]:
-        """As ``encode_parts``, with a ``yield`` after each ``size`` elements of the field ``array``."""
+        """Like ``encode_parts``, as a generator that yields after every ``size`` elements of the field ``array``."""
         writer = self._WRITERS.get(version)
         if writer is None:
             raise self._unknown(version)
@@ -122,7 +127,7 @@ class Message(Struct):
 
     @classmethod
     def decode(cls, data: Buffer, version: int, offset: int = 0) -> Self:
-        """The message whose body is ``data[offset:]``, all of it.
+        """Decode the message whose body is all of ``data[offset:]``.
 
         Fields of type ``records`` are views into ``data``; everything else is copied.
         """
@@ -135,9 +140,9 @@ class Message(Struct):
     def decode_prefix(
         cls, data: Buffer, version: int, offset: int = 0, limit: ElementLimit | None = None
     ) -> tuple[Self, int]:
-        """The message that starts at ``offset``, and the position after it.
+        """Decode the message that starts at ``offset``; returns it, and the position after it.
 
-        :param limit: for a request; ``MalformedMessage`` if its arrays have more elements.
+        :param limit: the maximum number of elements in a request's arrays; above it, ``MalformedMessage`` is raised.
         """
         reader = cls._READERS.get(version)
         if reader is None:
@@ -155,12 +160,12 @@ class Message(Struct):
 
 
 class _ArrayChunk(list[Any]):
-    """Some elements of an array, which are written after the length of all of it."""
+    """Some elements of an array, which are written behind the length of the whole array."""
 
     def __init__(self, elements: list[Any], length: int, parts: list[Buffer]) -> None:
         super().__init__(elements)
         self.begin = self.end = 0
-        """The slice of ``parts`` that holds the elements."""
+        """The range in ``parts`` that contains the encoded elements."""
         self._length = length
         self._parts = parts
 
@@ -174,9 +179,8 @@ class _ArrayChunk(list[Any]):
 
 
 class ElementLimit:
-    """The maximum number of elements in all arrays of a request, including nested ones: an element of one byte becomes
-    hundreds of bytes in memory.
-    """
+    """Limits the number of elements in all arrays of a request, including nested ones, because an element of one byte
+    becomes hundreds of bytes in memory."""
 
     __slots__ = ("count", "most")
 
@@ -185,14 +189,17 @@ class ElementLimit:
         self.count = 0
 
     def take(self, count: int) -> None:
-        """Count the elements of one array, before they are built."""
+        """Count the elements of one array before they are built.
+
+        :raises ValueError: the limit is exceeded.
+        """
         self.count += count
         if self.count > self.most:
             raise ValueError(f"{self.count} elements, at most {self.most} are accepted: request less at once")
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
-    """The error for ``error``, one of ``READ_ERRORS``, with its position in the message."""
+    """The MalformedMessage for ``error``, which is one of ``READ_ERRORS``, with its position in the message."""
     match error:
         case StructError() | IndexError():
             reason = "ends before the field does"
@@ -228,7 +235,8 @@ def bad_uuid(message: str, field: str, value: Buffer) -> UnencodableValue:
 
 
 def uvarint_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """The varint whose first byte, above 127, was ``data[pos - 1]``."""
+    """Read the rest of a varint whose ``first`` byte, above 127, was at ``data[pos - 1]``; returns its value and the
+    position after it."""
     value = first & 0x7F
     shift = 7
     while True:
@@ -251,7 +259,8 @@ def read_uvarint(data: Buffer, pos: int) -> tuple[int, int]:
 
 
 def string_length_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """Like ``uvarint_tail``, for the length plus one of a compact string."""
+    """Like ``uvarint_tail``, for the length field of a compact string, which is the length plus one; refuses strings
+    that are too long."""
     value, pos = uvarint_tail(data, pos, first)
     if value > MAX_STRING_BYTES + 1:
         raise ValueError(f"string of {value - 1} bytes, above {MAX_STRING_BYTES}")
@@ -259,7 +268,7 @@ def string_length_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
 
 
 def uvarint(value: int) -> bytes:
-    """``value`` (0 to 2^32 - 1) as a varint."""
+    """The encoding of ``value`` (0 to 2^32 - 1) as a varint."""
     if value < 0x80:
         return VARINT[value]
     if value < 0x4000:
@@ -273,14 +282,15 @@ def uvarint(value: int) -> bytes:
 
 
 def string_length(value: int) -> bytes:
-    """The varint for a compact string whose length plus one is ``value``."""
+    """The encoding of the length field ``value`` of a compact string, which is the length plus one."""
     if value > MAX_STRING_BYTES + 1:
         raise UnencodableValue("string", f"{value - 1} bytes, a string has at most {MAX_STRING_BYTES}")
     return uvarint(value)
 
 
 def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """The number of tags, whose first byte, above 127, was ``data[pos - 1]``, and the position after it."""
+    """Read the rest of a number of tags whose ``first`` byte, above 127, was at ``data[pos - 1]``; returns it and the
+    position after it."""
     count, pos = uvarint_tail(data, pos, first)
     if count > MAX_TAGS:
         raise ValueError(f"{count} tagged fields, above {MAX_TAGS}")
@@ -288,9 +298,8 @@ def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
 
 
 def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
-    """The position after a tag section whose ``count`` was just read; from 128 on ``count`` is only the first byte of
-    the number.
-    """
+    """The position after a tag section. ``count`` is the number of tags, which was just read; from 128 on, it is only
+    the first byte of that number."""
     if count > 127:
         count, pos = many_tags(data, pos, count)
     for _ in range(count):
@@ -303,7 +312,7 @@ def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
 
 
 def write_tags(append: Append, tagged: Iterable[tuple[int, Buffer]]) -> None:
-    """A tag section; ``tagged`` is sorted by tag and not empty."""
+    """Write a tag section; ``tagged`` is sorted by tag and not empty."""
     fields = list(tagged)
     append(uvarint(len(fields)))
     for tag, value in fields:

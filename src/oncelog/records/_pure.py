@@ -1,7 +1,7 @@
-"""The record codec in Python: the twin of ``_native.pyx``, used if that was not compiled.
+"""The record codec in Python, which is used if the compiled module ``_native.pyx`` does not exist.
 
-Both give the same results and refuse the same bytes with the same messages; a property test compares them. Called
-through :mod:`oncelog.records.native` only. The layout of a record is that of Kafka's ``DefaultRecord`` (KIP-98):
+Both modules give the same results and refuse the same bytes with the same messages; a property test compares them.
+Called through :mod:`oncelog.records.native` only. The layout of a record is that of Kafka's ``DefaultRecord`` (KIP-98):
 varints are zigzag, of at most 5 or 10 bytes, and bits beyond 32 or 64 are dropped as Java drops them.
 """
 
@@ -22,7 +22,7 @@ _CRC = Struct(">I")
 _OFFSET = Struct(">q")
 _EPOCH = Struct(">i")
 _LAST_AND_LATEST = Struct(">i8xq")
-"""Last offset delta and, behind the base timestamp, the largest timestamp."""
+"""The last offset delta and the largest timestamp of a header, with the base timestamp between them skipped."""
 _EPOCH_AT, _LAST_OFFSET_DELTA_AT = 12, 23
 _CRC_AT, _CRC_COVERS_FROM = 17, 21
 _LOG_OVERHEAD_BYTES = 12
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=tuple[object, ...])
 NO_KEY = 1
 BAD_TIMESTAMP = 2
 MAX_RECORD_ERRORS = 1000
-"""Maximum number of records that the refusal of a batch lists, however many the batch claims to have."""
+"""Maximum number of refused records that are listed for one batch, whatever number of records the batch claims."""
 
 PAST_END = "its length runs past the end of the batch"
 VARINT_TOO_LONG = "a number is longer than its type allows"
@@ -49,7 +49,7 @@ BAD_OFFSET = "its offset is not after the one before it and inside the batch"
 
 
 class _Malformed(Exception):
-    """Why a record cannot be read; caught within this module."""
+    """The reason why a record cannot be read; caught within this module."""
 
 
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
@@ -82,13 +82,13 @@ def _several_bytes(data: bytes, position: int, end: int, bits: int) -> tuple[int
 
 
 def _to_int64(value: int) -> int:
-    """``value`` wrapped as in Java's ``long`` arithmetic."""
+    """``value`` reduced to 64 bits with a sign, as Java's ``long`` arithmetic does."""
     value &= 0xFFFFFFFFFFFFFFFF
     return value - (1 << 64) if value > _MAX_INT64 else value
 
 
 def _field(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """Length of a nullable byte field (-1 for null) and the position of its first byte."""
+    """The length of a nullable byte field (-1 for null), and the position of its first byte."""
     length, position = _varint(data, position, end)
     if length > end - position:
         raise _Malformed(TRUNCATED)
@@ -136,10 +136,10 @@ def walk(
 ) -> tuple[int, bool, list[tuple[int, int, int]]]:
     """Check the structure of ``count`` records without building them.
 
-    :return: the largest timestamp (-1 if none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
-        refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key if
-        ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. Stops at the
-        :data:`MAX_RECORD_ERRORS`-th of them: such a batch is refused in any case.
+    :return: the largest timestamp (at least -1); whether the offset deltas are 0, 1, 2, ...; and for each refused
+        record its index, ``NO_KEY`` or ``BAD_TIMESTAMP``, and its timestamp. Refused are records without a key if
+        ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. The check ends at the
+        :data:`MAX_RECORD_ERRORS`-th refused record, because the batch is refused in any case.
     :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
     """
     data = bytes(area)
@@ -188,8 +188,8 @@ def longest(area: Buffer, count: int) -> int:
 
 
 def seek(area: Buffer, count: int, base_timestamp: int, timestamp: int, first_delta: int) -> tuple[int, int] | None:
-    """Offset delta and timestamp of the first record at or after both ``timestamp`` and ``first_delta``; None if there
-    is none. No record is built, and what follows that one is not examined.
+    """The offset delta and the timestamp of the first record that is neither before ``timestamp`` nor before
+    ``first_delta``; None if there is none. No record is built, and later records are not examined.
 
     :raises CorruptBatch: a record up to there is malformed.
     """
@@ -338,7 +338,7 @@ def _encode_varint(value: int) -> bytes:
 
 
 _SMALL = [_encode_varint(value) for value in range(1024)]
-"""Encodings of small numbers, which nearly all lengths and deltas are."""
+"""The encoded varints of small numbers; nearly all lengths and deltas are small."""
 _NULL = _encode_varint(-1)
 
 
@@ -437,7 +437,7 @@ class RecordArea:
         return self.size_bytes
 
     def to_bytes(self) -> bytes:
-        """The area so far."""
+        """All records so far, as one bytes object."""
         return b"".join(self._parts)
 
 
@@ -450,7 +450,7 @@ def encode_pairs(
     base_offset: int,
     leader_epoch: int,
 ) -> bytearray:
-    """A whole uncompressed batch, without sequences, of keys and values with one timestamp.
+    """A complete uncompressed batch of these keys and values, all with the same timestamp and without sequences.
 
     :raises ValueError: it would be larger than the format allows.
     """
@@ -474,9 +474,10 @@ def assign_offsets(
 ) -> tuple[list[int], int, int]:
     """Write offsets from ``base_offset`` on, and the leader epoch, into consecutive batches.
 
-    Returns the offset after each of them, the size of all in bytes, and their largest timestamp (-1: none).
+    Returns the offset after each batch, the size of all batches in bytes, and their largest timestamp (-1 if they have
+    none).
 
-    :raises ValueError: one of them is shorter than a batch's header; those before it are changed.
+    :raises ValueError: a batch is shorter than a header; the batches before it are already changed.
     """
     offset, size_bytes, latest = base_offset, 0, NO_TIMESTAMP
     next_offsets = []
@@ -502,7 +503,7 @@ def too_large(size_bytes: int) -> str:
 
 
 def max_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
-    """Upper bound on a record's size."""
+    """Upper bound on the size of an encoded record in bytes."""
     size = 21 + _length(key) + _length(value)
     for name, content in headers:
         size += 10 + 3 * len(name) + _length(content)
@@ -519,7 +520,7 @@ def _length(field: Buffer | None) -> int:
 def record_size(
     offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> int:
-    """Bytes that :meth:`RecordArea.append_at` would add."""
+    """The number of bytes that :meth:`RecordArea.append_at` would add for this record."""
     body = 1 + len(_varint_bytes(_to_int64(timestamp_delta))) + len(_varint_bytes(offset_delta))
     fields = [key, value]
     for name, content in headers:

@@ -1,6 +1,6 @@
-"""The scanner of logs in Python: the twin of ``BatchScanner`` in ``_native.pyx``, used if that was not compiled.
+"""The scanner of log files in Python, which is used if the compiled ``BatchScanner`` of ``_native.pyx`` does not exist.
 
-Both report the same of any bytes, with the same messages; a property test compares them. Called through
+Both scanners report the same results and the same messages for any bytes; a property test compares them. Called through
 :mod:`oncelog.records.native`, by the log's recovery.
 """
 
@@ -17,7 +17,7 @@ from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import NO_TIMESTAMP
 
 BATCHES_KEPT = 5
-"""How many batches of a producer the log caches, and so how many a scan must report at the end of a run."""
+"""How many batches of each producer the log caches; a scan must report so many at the end of a run."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _MIN_BATCH_LENGTH = _HEADER.size - 12
@@ -58,7 +58,7 @@ class Scanned(NamedTuple):
 
 
 class _Run:
-    """Batches of one producer that differ only in sequences, offsets and timestamps."""
+    """Consecutive batches of one producer that differ only in sequences, offsets and timestamps."""
 
     __slots__ = ("begun", "epoch", "last", "transactional")
 
@@ -101,15 +101,16 @@ class BatchScanner:
         self.refusal: str | None = None
 
     def index_columns(self) -> tuple[bytes, bytes, bytes, bytes]:
-        """In native byte order: offsets and positions of the offset index, timestamps and offsets of the time index.
+        """The columns of both indexes in native byte order: offsets and positions of the offset index, timestamps and
+        offsets of the time index.
 
-        Offsets are relative to the segment's.
+        Offsets are relative to the segment's base offset.
         """
         offsets, positions, timestamps, time_offsets = self._columns
         return offsets.tobytes(), positions.tobytes(), timestamps.tobytes(), time_offsets.tobytes()
 
     def scan(self, piece: Buffer, position: int) -> Scanned:
-        """Consume the whole batches of ``piece``, which lies at ``position`` of the segment's file."""
+        """Consume the complete batches in ``piece``, a block at ``position`` of the segment's file."""
         view = memoryview(piece)
         at, end = 0, len(view)
         found = Scanned(0, [], [])
@@ -136,7 +137,10 @@ class BatchScanner:
         return found._replace(size_bytes=at)
 
     def _check(self, header: HeaderFields, batch: memoryview | None) -> bool:
-        """Whether the batch is valid and complete; None if it continues past the block."""
+        """Check a batch; returns False if it continues past the block, so that ``batch`` is None.
+
+        :raises CorruptBatch: the batch is not valid.
+        """
         offset, length, delta = header[0], header[1], header[6]
         if header[3] != 2:
             raise CorruptBatch(not_version_2(offset, header[3]))

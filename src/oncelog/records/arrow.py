@@ -1,8 +1,8 @@
 """Converts record batches to Arrow and back, without a Python object for each record.
 
 Called by the Spark source and sink and by the clients' Arrow methods; nothing in the broker imports it, because pyarrow
-and numpy are extras. The compiled module does the work; without it the record codec's Python twin gives the same
-results, more slowly.
+and numpy are extras. The compiled module does the work; without it, the record codec in Python gives the same results
+more slowly.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class BatchBytes(NamedTuple):
-    """A batch within bytes that were fetched or read from a segment."""
+    """The bytes that contain a batch, as fetched or read from a segment, with the batch's position in them and its
+    header."""
 
     data: Buffer
     position: int
@@ -73,7 +74,7 @@ def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
 
 
 class _Area(NamedTuple):
-    """A decompressed record area with the relevant header fields."""
+    """The decompressed records of a batch, with its header."""
 
     records: memoryview | bytes
     header: BatchHeader
@@ -180,12 +181,13 @@ def _decode_compiled(
 
 
 def _numbers(kind: pa.DataType, column: npt.NDArray[Any]) -> pa.Array:
-    """A column without nulls. ``pa.array`` would import pandas, which takes longer than a million records."""
+    """An Arrow array of numbers without nulls. ``pa.array`` would import pandas, which takes longer than converting a
+    million records."""
     return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
 
 
 class _Filling:
-    """Buffers for a binary column of at most ``rows`` rows and ``size_bytes`` of data."""
+    """Preallocated buffers for a binary column of at most ``rows`` rows and ``size_bytes`` of data."""
 
     def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
         self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
@@ -206,7 +208,7 @@ class _Filling:
 
 
 class _FillingHeaders:
-    """Buffers for a headers column; a header takes at least two bytes of a record."""
+    """Preallocated buffers for a headers column. There can be at most one header for every two bytes of the records."""
 
     def __init__(self, rows: int, size_bytes: int) -> None:
         self.keys = _Filling(size_bytes // 2, size_bytes, wide=False)
@@ -216,7 +218,7 @@ class _FillingHeaders:
         self.output = compiled.HeadersOutput(self.offsets, self.validity, self.keys.output, self.values.output)
 
     def array(self, rows: int) -> pa.Array | None:
-        """The column, or None if a key is not UTF-8 and has to be repaired."""
+        """The column; None if a header key is not valid UTF-8, which has to be repaired first."""
         count: int = self.output.count
         keys = self.keys.array(count, pa.string())
         try:
@@ -280,7 +282,7 @@ def in_microseconds(timestamps: pa.Array) -> pa.Array:
 
 
 class EncodedBatch(NamedTuple):
-    """A record batch for one destination, whose producer is not set yet (base offset 0, producer id -1)."""
+    """An encoded record batch for one destination. Its producer is not set yet (base offset 0, producer id -1)."""
 
     destination: int
     records_count: int
@@ -289,7 +291,8 @@ class EncodedBatch(NamedTuple):
 
 
 def partitions_of_keys(keys: pa.Array, partitions: int) -> Int32s:
-    """The partition that Java's producer gives each key; -1 for a null key, for which the caller chooses."""
+    """The partition that Java's producer chooses for each key; -1 for a null key, whose partition the caller
+    chooses."""
     keys = _binary(keys)
     hashes: Int32s = np.empty(len(keys), np.int32)
     if compiled is None:
@@ -303,7 +306,7 @@ def partitions_of_keys(keys: pa.Array, partitions: int) -> Int32s:
 
 
 def bytes_of(column: pa.Array) -> list[bytes | None]:
-    """The rows of a binary or string column."""
+    """The values of a binary or string column as Python bytes."""
     rows: list[bytes | None] = _binary(column).to_pylist()
     return rows
 
@@ -355,7 +358,7 @@ def _encode_runs(
     level: int | None,
     batch_size_bytes: int,
 ) -> Iterator[EncodedBatch]:
-    """Each run is a destination and the range of its rows in the order of the source."""
+    """Encode each run as record batches. A run is a destination and a range of rows in the order of the source."""
     for number, start, stop in runs:
         at = start
         while at < stop:
@@ -391,7 +394,7 @@ class _CompiledSource:
 
 
 class _PythonSource:
-    """``RowEncoder``'s twin in Python."""
+    """Encodes rows in Python, with the same results as the compiled ``RowEncoder``."""
 
     def __init__(self, columns: _Columns, timestamps: Int64s, order: Int64s) -> None:
         self._values: list[bytes | None] = columns.value.to_pylist()
@@ -420,7 +423,7 @@ class _PythonSource:
 
 
 def _by_destination(destinations: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, list[int], list[int]]:
-    """Rows in order of destination (stable), the bounds of each destination's rows, and the destinations' numbers."""
+    """The rows sorted by destination (stable), the bounds of each destination's rows, and the destinations."""
     # numpy sorts 16-bit integers by radix, many times faster than larger ones.
     narrow = destinations.astype(np.int16) if int(destinations.max()) < 2**15 else destinations
     order: Int64s = np.argsort(narrow, kind="stable").astype(np.int64, copy=False)
@@ -454,7 +457,7 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
 
 
 def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which rows are null, for an array that has nulls. Converting ``is_null`` to numpy would import pandas."""
+    """A mask of the null rows of an array that has nulls. Converting ``is_null`` to numpy would import pandas."""
     first, end = array.offset, array.offset + len(array)
     # Only the validity bits of this slice are read, not those of the whole parent array.
     some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]
@@ -485,7 +488,8 @@ def _column(array: pa.Array) -> Any:
 
 
 def check_headers(column: pa.Array | pa.ChunkedArray) -> None:
-    """
+    """Check that a column can be sent as headers.
+
     :raises ValueError: as :func:`header_lists`.
     """
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -520,7 +524,7 @@ def header_lists(headers: pa.Array) -> pa.Array:
 
 
 def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any]:
-    """The list column and its items' keys and values."""
+    """The lists of a headers column, and the keys and values of all their items."""
     keys, values = _binary(headers.values.field("key")), _binary(headers.values.field("value"))
     validity, offsets = headers.buffers()[:2]
     wide = pa.types.is_large_list(headers.type)

@@ -16,7 +16,8 @@ _NO_ROWS: npt.NDArray[np.int32] = np.zeros(1, np.int32)
 
 
 def is_view(kind: pa.DataType) -> bool:
-    """Whether rows are views of shared bytes; pyarrow before 16 does not know such types, nor the functions to ask."""
+    """Whether the type is a binary or string view, whose rows refer to shared bytes. Its name is compared, because
+    pyarrow before 16 has neither these types nor functions that test for them."""
     return str(kind) in ("binary_view", "string_view")
 
 
@@ -47,7 +48,8 @@ def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
 
 
 def _longest_view_bytes(chunk: pa.Array) -> int:
-    """Each row has 16 bytes; the first four are its length."""
+    """The length of the longest row of a view column. Each row has a view of 16 bytes, of which the first four are the
+    length."""
     if not len(chunk):
         return 0
     views = np.frombuffer(chunk.buffers()[1], np.int32, len(chunk) * 4, chunk.offset * 16)

@@ -13,24 +13,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _UNITS = {"s": (1, 0), "ms": (1000, 3), "us": (1_000_000, 6), "ns": (1_000_000_000, 9)}
-"""For each unit of timestamps: units per second, and decimal digits."""
+"""The number of units in a second, and the number of decimal digits, for each unit of timestamps."""
 _FIRST_DAY, _END_DAY = -719_162, 2_932_897
-"""The days of 0001-01-01 and 10000-01-01 since 1970."""
+"""The days 0001-01-01 and 10000-01-01, counted from 1970-01-01."""
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
-"""The number of years after which the Gregorian calendar repeats."""
+"""The number of days and of years after which the Gregorian calendar repeats."""
 
 DayText = Callable[[int, str], tuple[str, str]]
-"""Year, from 0 for 1 BC down, and the text of month and day: the text before the time of day, and the text after it."""
+"""A function from a year (0 for 1 BC, negative before) and the text of month and day to the text before the time of
+day, and the text after it."""
 
 
 def iso_day(year: int, month_and_day: str) -> tuple[str, str]:
-    """As ISO 8601 has it: years beyond 9999, and before 0, with a sign and as many digits as they need."""
+    """The day in the form of ISO 8601: years before 0 and after 9999 have a sign, and as many digits as they need."""
     text = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+05d}"
     return f"{text}{month_and_day}", ""
 
 
 def sql_day(year: int, month_and_day: str) -> tuple[str, str]:
-    """As PostgreSQL reads it: no sign, and years before 1 are BC."""
+    """The day in the form that PostgreSQL reads: years have no sign, and years before 1 are followed by BC."""
     return (f"{year:04d}{month_and_day}", "") if year > 0 else (f"{1 - year:04d}{month_and_day}", " BC")
 
 

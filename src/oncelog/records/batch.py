@@ -63,14 +63,14 @@ __all__ = [
 MAGIC = 2
 HEADER_SIZE_BYTES = 61
 SMALLEST_RECORD_BYTES = 7
-"""A length and six empty fields."""
+"""The size of the smallest record: one byte for its length, and six for empty fields."""
 LOG_OVERHEAD_BYTES = 12
-"""Base offset and batch length: the bytes that are not part of the length."""
+"""The size of the base offset and the batch length, which the batch length does not include."""
 
 _START = Struct(">qi4xb")
-"""Offset, length and format: at the same place in every format."""
+"""The offset, the length and the format of a batch, which every format has at the same place."""
 _SMALLEST_MESSAGE_BYTES = 14
-"""The length of a message of format 0 without key and value."""
+"""The length of a format 0 message that has neither key nor value."""
 
 CODEC_MASK = 0x07
 TIMESTAMP_TYPE_BIT = 0x08
@@ -80,7 +80,7 @@ DELETE_HORIZON_BIT = 0x40
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _NOT_COVERED, _COVERED = Struct(">qiibI"), Struct(">hiqqqhii")
-"""The header in two parts: the CRC covers the second one and the records."""
+"""The header in two parts. The CRC covers the second part and the records."""
 _OFFSET = Struct(">q")
 _INT32 = Struct(">i")
 _UINT32 = Struct(">I")
@@ -97,7 +97,7 @@ T = TypeVar("T", bound=tuple[object, ...])
 
 
 class TimestampType(IntEnum):
-    """Whether timestamps come from the producer, or from the leader at the append."""
+    """Whether a batch's timestamps were set by the producer, or by the leader when it appended the batch."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
@@ -109,7 +109,7 @@ class TimestampType(IntEnum):
 
 
 class BatchHeader(NamedTuple):
-    """A batch's header under Kafka's names; timestamps in ms.
+    """A batch's header; fields have Kafka's names, and timestamps are in ms.
 
     ``last_offset`` is the last offset that the batch ever contained: compaction removes records, not offsets.
     """
@@ -130,7 +130,10 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression(self) -> Compression:
-        """:raises CorruptBatch: the attributes name a codec that does not exist."""
+        """The codec of the records.
+
+        :raises CorruptBatch: the attributes name a codec that does not exist.
+        """
         code = self.attributes & CODEC_MASK
         if code >= len(_CODECS):
             raise CorruptBatch(f"the batch at offset {self.base_offset} names codec {code}, which does not exist")
@@ -154,8 +157,8 @@ class BatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop the batch's tombstones or marker (KIP-534); stored in place of the base
-        timestamp."""
+        """The time in ms from which compaction may drop the batch's tombstones or marker (KIP-534); None if it is not
+        set. It is stored in place of the base timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
@@ -181,7 +184,8 @@ class BatchHeader(NamedTuple):
 # --- reading
 
 _header_of = partial(tuple.__new__, BatchHeader)
-"""``BatchHeader._make`` without its Python frame: a reader meets a header every few records."""
+"""Like ``BatchHeader._make``, without a Python frame for each call, because a reader makes a header every few
+records."""
 
 
 def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
@@ -203,7 +207,8 @@ def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
 
 
 def _refuse_older(buf: Buffer, position: int) -> None:
-    """Messages of formats 0 and 1 begin with the same fields, and may be smaller than a batch's header."""
+    """Raise OlderFormat for a message of format 0 or 1, which begins with the same fields and may be smaller than a
+    batch's header."""
     if len(buf) - position < _START.size:
         return
     offset, length, magic = _START.unpack_from(buf, position)
@@ -346,8 +351,8 @@ def record_columns(
 def seek_record(
     buf: Buffer, position: int, header: BatchHeader, timestamp: int, first_offset: int
 ) -> tuple[int, int] | None:
-    """Offset and timestamp of the batch's first record at or after both; None if there is none. Its records, which may
-    be millions, are not built.
+    """The offset and the timestamp of the batch's first record that is neither before ``timestamp`` nor before
+    ``first_offset``; None if there is none. The records, which may be millions, are not built.
 
     :raises CorruptBatch: as :func:`record_area`, or a record up to there is malformed.
     """
@@ -366,7 +371,7 @@ def seek_record(
 
 
 def crc_is_right(buf: Buffer, position: int, header: BatchHeader) -> bool:
-    """Like :func:`verify_crc`, for a batch whose header has been read."""
+    """Like :func:`verify_crc`, for a batch whose header is already known."""
     end = position + LOG_OVERHEAD_BYTES + header.batch_length
     checksum: int = compiled_crc32c(memoryview(buf)[position + ATTRIBUTES_AT : end])
     return end <= len(buf) and checksum == header.crc
@@ -375,7 +380,7 @@ def crc_is_right(buf: Buffer, position: int, header: BatchHeader) -> bool:
 def _readable(
     buf: Buffer, position: int, header: BatchHeader, check_crc: bool, max_size_bytes: int
 ) -> memoryview | bytes:
-    """The decompressed area of the batch at ``position``."""
+    """The decompressed records of the batch at ``position``, after a check of the CRC if requested."""
     if check_crc and not crc_is_right(buf, position, header):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
     return record_area(buf, position, header, max_size_bytes)
@@ -408,7 +413,7 @@ def attributes_of(
     control: bool = False,
     delete_horizon: bool = False,
 ) -> int:
-    """The attributes field of a header."""
+    """The value of a header's attributes field."""
     return (
         codec
         | (TIMESTAMP_TYPE_BIT if timestamp_type else 0)
@@ -453,12 +458,12 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the batch if it were built now without compression."""
+        """The size in bytes that the batch would have now, without compression."""
         return HEADER_SIZE_BYTES + self._area.size_bytes
 
     @property
     def max_timestamp(self) -> int:
-        """Largest timestamp so far in ms, -1 without records."""
+        """The largest timestamp so far in ms; -1 if there are no records."""
         return self._area.max_timestamp
 
     def build(
@@ -576,7 +581,7 @@ def _end(batch: bytearray | memoryview, position: int) -> int:
 def set_producer(
     batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool
 ) -> None:
-    """Write a producer's identity and the first sequence into a batch, with a new CRC."""
+    """Write a producer id, an epoch and a first sequence into a batch, and compute its CRC again."""
     _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, producer_epoch, base_sequence)
     (attributes,) = _ATTRIBUTES.unpack_from(batch, ATTRIBUTES_AT)
     attributes = attributes | TRANSACTIONAL_BIT if transactional else attributes & ~TRANSACTIONAL_BIT
@@ -585,7 +590,8 @@ def set_producer(
 
 
 def set_base_offset_and_epoch(buf: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Write the fields that the leader assigns to the batch at ``position``. The CRC does not cover them."""
+    """Write the base offset and leader epoch, which the leader assigns, into the batch at ``position``. The CRC does
+    not cover them."""
     _OFFSET.pack_into(buf, position, base_offset)
     _INT32.pack_into(buf, position + _EPOCH_AT, leader_epoch)
 
@@ -593,7 +599,8 @@ def set_base_offset_and_epoch(buf: bytearray | memoryview, position: int, base_o
 def set_timestamps(
     buf: bytearray | memoryview, position: int, timestamp_type: TimestampType, max_timestamp: int
 ) -> None:
-    """Write timestamp type and largest timestamp (ms) into the batch at ``position``, with a new CRC."""
+    """Write the timestamp type and the largest timestamp (ms) into the batch at ``position``, and compute its CRC
+    again."""
     (attributes,) = _ATTRIBUTES.unpack_from(buf, position + ATTRIBUTES_AT)
     attributes = attributes | TIMESTAMP_TYPE_BIT if timestamp_type else attributes & ~TIMESTAMP_TYPE_BIT
     _ATTRIBUTES.pack_into(buf, position + ATTRIBUTES_AT, attributes)

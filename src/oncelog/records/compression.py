@@ -52,15 +52,15 @@ MAX_FOR_EACH_BYTE: Final = {
     Compression.LZ4: 255,
     Compression.ZSTD: 32 * 1024,
 }
-"""The most that one byte of each codec's data decompresses to: 258 bytes from two bits, 64 from three bytes, 255
-from a byte of length, a block of 128 KiB from four bytes."""
+"""How many bytes one compressed byte can decompress to at most, for each codec. gzip: 258 bytes from two bits; snappy:
+64 from three bytes; lz4: 255 from a byte of length; zstd: a block of 128 KiB from four bytes."""
 _LOOKED_AT_BLOCKS = 32
 
 
 def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) -> bool:
-    """Whether ``data`` might decompress to more than ``size_bytes``; decides after examining a few bytes of it.
+    """Whether ``data`` might decompress to more than ``size_bytes``, decided from a few of its bytes.
 
-    Data found corrupt in doing so counts as decompressing to nothing.
+    Data that turns out to be corrupt counts as decompressing to nothing.
     """
     if len(data) * MAX_FOR_EACH_BYTE[codec] <= size_bytes:
         return False
@@ -134,21 +134,20 @@ def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
 
 
 _GZIP_MEMBER_BYTES = 1024
-"""The first amount of a further member that is passed to zlib; it is doubled for each next attempt."""
+"""How many bytes of a further member are first passed to zlib; each next attempt passes twice as many."""
 
 
 def gzip_claims(data: memoryview) -> int:
-    """The decompressed size in bytes that a gzip stream states at its end; with several members, that of the last
-    one.
-    """
+    """The decompressed size in bytes that a gzip stream states in its last four bytes; for several members, that of the
+    last one."""
     return int.from_bytes(data[-4:], "little")
 
 
 def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
-    """Decompress all members of a gzip stream; a stream may consist of several (RFC 1952).
+    """Decompress a gzip stream, which may consist of several members (RFC 1952).
 
-    zlib copies the input that it does not consume; passing it the whole rest for each of 50,000 members would copy the
-    rest 50,000 times.
+    Each member gets only a part of the input at first. zlib copies the input that it does not consume, so passing the
+    whole rest for each of 50,000 members would copy it 50,000 times.
     """
     view, position, size = memoryview(data), 0, len(data)
     parts: list[bytes] = []
@@ -227,7 +226,7 @@ def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
 
 
 def _snappy_length(block: memoryview) -> int:
-    """The decompressed size that a block states, which its decoder enforces."""
+    """The decompressed size that a snappy block states; the decoder refuses a block with another size."""
     try:
         return int(cramjam.snappy.decompress_raw_len(block))
     except cramjam.DecompressionError as error:
@@ -239,20 +238,21 @@ def _snappy_length(block: memoryview) -> int:
 _UINT32_LE = Struct("<I")
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_HEADER = _LZ4_MAGIC + b"\x60\x40\x82"
-"""Version 1, independent blocks of up to 64 KiB, no checksums, no content size; the last byte is xxh32 of the two
-before it."""
+"""The header of a frame: version 1, independent blocks of up to 64 KiB, no checksums, no content size. Its last byte is
+the checksum (xxh32) of the two before it."""
 _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 0x80000000
 _LZ4_DEFAULT_LEVEL = 9
 _LZ4_HIGH_LEVELS = (3, 12)
-"""The library's levels of high compression; a Kafka level outside of this range has the effect of the nearest level."""
+"""The lowest and the highest high-compression level of the library; a Kafka level outside of this range has the effect
+of the nearest one."""
 
 
 def _compress_lz4(data: memoryview, level: int | None) -> bytes:
-    """A frame that Java can read, for which blocks must not depend on each other.
+    """Compress into a frame that Java can read, whose blocks must therefore be independent.
 
-    By default it is the frame that Java writes. cramjam compresses single blocks only in fast mode, so other levels use
-    its complete frame, which differs by having block checksums.
+    With the default level, the frame has the form that Java writes. For other levels cramjam, which compresses single
+    blocks only in fast mode, makes the whole frame, which differs by having block checksums.
     """
     if level is not None and level != _LZ4_DEFAULT_LEVEL:
         lowest, highest = _LZ4_HIGH_LEVELS
@@ -275,7 +275,7 @@ def _compress_lz4(data: memoryview, level: int | None) -> bytes:
 
 
 def _lz4_frame(data: memoryview) -> tuple[memoryview, int]:
-    """The first frame in ``data``, which is all that Java reads, and the most that it can decompress to."""
+    """The first frame in ``data``, the only one that Java reads, and an upper bound on its decompressed size."""
     blocks = _lz4_blocks(data)
     bound = 0
     while True:
@@ -286,10 +286,11 @@ def _lz4_frame(data: memoryview) -> tuple[memoryview, int]:
 
 
 def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
-    """The most that each block of an lz4 frame can decompress to, by lengths alone; returns where the frame ends.
+    """Yields an upper bound on the decompressed size of each block of an lz4 frame, from the blocks' lengths alone;
+    returns the position after the frame.
 
     Refuses what Java's ``Lz4BlockInputStream`` refuses, so that a batch stored for one reader is readable for all:
-    blocks that depend on one another, and blocks above the declared size.
+    frames with dependent blocks, and blocks larger than the declared size.
     """
     if len(data) < 7 or data[:4] != _LZ4_MAGIC:
         raise CorruptBatch("lz4 data is corrupt: it does not begin with a frame")
@@ -326,9 +327,11 @@ _ZSTD_CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
 def _zstd_blocks(data: memoryview, max_size_bytes: int) -> Iterator[int]:
-    """The most that each block of a series of zstd frames can decompress to, from their headers alone (RFC 8878).
+    """Yields an upper bound on the decompressed size of each block in a series of zstd frames, from their headers alone
+    (RFC 8878).
 
-    :raises UnpacksTooLarge: the sizes declared in its frames, which a decoder enforces, are more.
+    :raises UnpacksTooLarge: the sizes that the frames declare, and that a decoder enforces, add up to more than the
+        limit.
     """
     position = declared = 0
     while position < len(data):
@@ -362,7 +365,8 @@ def _zstd_blocks(data: memoryview, max_size_bytes: int) -> Iterator[int]:
 
 
 def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_bytes: int) -> bytes | memoryview:
-    """Decompress ``data``, into a buffer of the limit's size unless the bound already rules out a bomb.
+    """Decompress ``data``. Unless the bound rules out a result above the limit, the buffer has the limit's size and
+    cannot grow.
 
     Large results are not copied: copying 16 MB would take longer than decompressing them.
     """

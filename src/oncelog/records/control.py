@@ -27,7 +27,7 @@ _MARKER = Struct(">hi")
 
 
 class ControlType(IntEnum):
-    """The type of a control record; those after the first two belong to KRaft and are skipped."""
+    """The type of a control record. Types other than ABORT and COMMIT belong to KRaft, and are skipped."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -43,7 +43,7 @@ _ABORT_KEY, _COMMIT_KEY = _KEY.pack(0, ControlType.ABORT), _KEY.pack(0, ControlT
 
 
 class EndTxnMarker(NamedTuple):
-    """The outcome of a transaction; ``type`` is ``COMMIT`` or ``ABORT``."""
+    """The marker at the end of a transaction; ``type`` is ``COMMIT`` or ``ABORT``."""
 
     type: ControlType
     coordinator_epoch: int

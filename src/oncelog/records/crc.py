@@ -12,7 +12,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 def _function() -> Any:
-    """``crc32c.crc32c``, from the package's compiled module alone if that can be found.
+    """The function ``crc32c.crc32c``, taken from the package's compiled module alone if that module can be found.
 
     Importing the package would also import its command line and metadata, a tenth of a broker's start time.
     """
@@ -28,10 +28,10 @@ def _function() -> Any:
 
 
 compiled_crc32c = _function()
-"""The same as :func:`crc32c` without its stack frame, for the compiled codec."""
+"""The function behind :func:`crc32c`, which the compiled codec calls directly to save a stack frame."""
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
-    """Checksum of ``data``, continuing from ``value``, the checksum of what came before."""
+    """The CRC-32C of ``data``. ``value`` is the checksum of the bytes before it, if there are any."""
     checksum: int = compiled_crc32c(data, value)
     return checksum

@@ -1,7 +1,7 @@
-"""Chooses the record codec: the compiled module if it exists, else its Python twin.
+"""Chooses the record codec: the compiled module if it exists, otherwise the one in Python.
 
-``ONCELOG_PURE=1`` in the environment selects the twin in any case. It is read here, once, at import; nothing else in
-``records`` reads the environment.
+``ONCELOG_PURE=1`` in the environment selects the codec in Python in any case. The variable is read here, once, at
+import; nothing else in ``records`` reads the environment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def _compiled() -> tuple[Any, str]:
 
 compiled: Any
 compiled, why_pure = _compiled()
-"""The compiled module, or None and the reason, for :mod:`oncelog.records.arrow`, whose fallback has other classes."""
+"""The compiled module, or None, and the reason why there is none. :mod:`oncelog.records.arrow` needs them, because its
+classes without the compiled module have other names."""
 
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner

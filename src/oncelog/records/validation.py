@@ -45,14 +45,14 @@ _LAST_CODEC = int(max(Compression))
 _UNPACKED_FOR_EACH_BYTE = 16
 _MIN_UNPACKED_BYTES = 16 * 1024 * 1024
 _MAX_RENUMBERED = 65_536
-"""Maximum number of wrongly numbered records that are renumbered; only a malicious client sends more."""
+"""Maximum number of wrongly numbered records in a batch that are renumbered; only a malicious client sends more."""
 
 
 class ValidatedBatch(NamedTuple):
     """A batch ready to be stored.
 
-    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy if something had to change, such as a
-    wrong largest timestamp; ``header`` is its header.
+    ``records`` are the bytes of the whole batch: the caller's own, or a rewritten copy if something had to change, such
+    as a wrong largest timestamp. ``header`` is the header of these bytes.
     """
 
     header: BatchHeader
@@ -60,9 +60,8 @@ class ValidatedBatch(NamedTuple):
 
 
 class InvalidBatch(NamedTuple):
-    """A refused batch and why; ``record_errors`` (index in the batch, message) goes into Produce v8 and later
-    (KIP-467).
-    """
+    """The refusal of a batch, with its reason. ``record_errors`` (index in the batch, message) are sent in Produce
+    version 8 and later (KIP-467)."""
 
     error_code: Error
     message: str
@@ -145,14 +144,16 @@ def validate_append(
 
 
 def unpacked_limit(max_message_bytes: int) -> int:
-    """The decompressed size allowed in a topic with this ``max.message.bytes``: more than legitimate producers need."""
+    """The decompressed size in bytes that a batch may have in a topic with this ``max.message.bytes``; more than
+    legitimate producers need."""
     return min(DEFAULT_LIMIT_BYTES, max(_MIN_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
 
 
 def single_batch(records: Buffer) -> int | InvalidBatch:
-    """Size in bytes of the only batch in a Produce's records, or why they are not exactly one batch of format 2.
+    """The size in bytes of the only batch in a Produce's records, or a refusal if they are not exactly one batch of
+    format 2.
 
-    Bytes after it that are not a complete batch are ignored (Kafka's ``ByteBufferLogInputStream`` ends there).
+    Bytes after the batch that are not a complete batch are ignored (Kafka's ``ByteBufferLogInputStream`` ends there).
     """
     refusal = _unreadable_start(records, 0)
     if refusal is not None:
@@ -165,7 +166,8 @@ def single_batch(records: Buffer) -> int | InvalidBatch:
 
 
 def _is_cut_off(records: Buffer, position: int) -> bool:
-    """Whether too few bytes follow for the start of a batch, or for all of it if its start is valid."""
+    """Whether the bytes end before the start of the batch is complete, or, if the start is valid, before the batch
+    is."""
     left = len(records) - position
     if left < LOG_OVERHEAD_BYTES:
         return True
@@ -179,7 +181,8 @@ def _is_cut_off(records: Buffer, position: int) -> bool:
 
 
 def _unreadable_start(records: Buffer, position: int) -> InvalidBatch | None:
-    """What is wrong with the start of the batch at ``position``; the first defect in Kafka's order."""
+    """The refusal of a batch whose start at ``position`` cannot be read, for the first defect in the order of Kafka's
+    checks; None if it can."""
     if len(records) - position >= LOG_OVERHEAD_BYTES:
         (length,) = _LENGTH.unpack_from(records, position)
         if length < _MIN_BATCH_LENGTH:
@@ -208,8 +211,8 @@ def _too_large(size_bytes: int, max_message_bytes: int) -> InvalidBatch:
 
 
 def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | InvalidBatch:
-    """The header, if the bytes are exactly one batch of format 2 with base offset 0, not too large, and with the right
-    CRC."""
+    """The batch's header if the bytes are exactly one batch of format 2 with base offset 0 and the right CRC, and not
+    too large; otherwise a refusal."""
     size_bytes = len(batch)
     if HEADER_SIZE_BYTES <= size_bytes <= max_message_bytes:
         base_offset, length, magic = _START.unpack_from(batch)
@@ -221,7 +224,7 @@ def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | Inval
 
 
 def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
-    """What is wrong with the batch as a whole; the first defect in Kafka's order."""
+    """The refusal of a batch as a whole, for the first defect in the order of Kafka's checks."""
     size_bytes = single_batch(batch)
     if isinstance(size_bytes, InvalidBatch):
         return size_bytes
@@ -237,7 +240,7 @@ def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
 
 
 def _check_header(header: BatchHeader) -> InvalidBatch | None:
-    """Check the header fields that a client may set."""
+    """The refusal of a batch because of header fields that a client may set; None if they are right."""
     code = header.attributes & CODEC_MASK
     if code > _LAST_CODEC:
         return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"there is no codec with number {code}", [])
@@ -274,9 +277,10 @@ def _append_time_set_by_client(count: int) -> InvalidBatch:
 def _dated_by_client(
     header: BatchHeader, refused: list[tuple[int, int, int]], low: int, high: int
 ) -> list[tuple[int, int, int]]:
-    """The refused records of a batch whose client set LogAppendTime itself: they all have its largest timestamp.
+    """The refused records of a batch that arrived with LogAppendTime: its largest timestamp counts as the timestamp of
+    all records.
 
-    Kafka accepts this in a CreateTime topic, and stores it as CreateTime.
+    Kafka accepts such a batch in a CreateTime topic, and stores it as CreateTime.
     """
     without_key = {index for index, kind, _ in refused if kind == _pure.NO_KEY}
     outside = not low <= header.max_timestamp <= high
@@ -288,7 +292,7 @@ def _dated_by_client(
 
 
 def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -> InvalidBatch:
-    """The refusal for all bad records; the kind of the first one gives the code."""
+    """The refusal of a batch that lists all bad records; the kind of the first one determines the error code."""
     errors = [
         (
             index,
@@ -304,7 +308,8 @@ def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -
 
 
 def _renumbered(area: Buffer, header: BatchHeader) -> RecordArea:
-    """The records renumbered 0, 1, 2, ... (some old clients number them wrongly, and Kafka repairs compressed ones)."""
+    """The records with offset deltas 0, 1, 2, ...; some old clients number them wrongly, and Kafka repairs compressed
+    batches."""
     renumbered = RecordArea()
     for record in decode(area, header.records_count, 0, None, header.base_timestamp, -1, None):
         renumbered.append(record.timestamp, record.key, record.value, record.headers)
@@ -314,7 +319,7 @@ def _renumbered(area: Buffer, header: BatchHeader) -> RecordArea:
 def _repacked(
     header: BatchHeader, base_timestamp: int, area: Buffer, codec: Compression, level: int | None
 ) -> bytearray:
-    """The batch with other records or another codec."""
+    """The batch encoded again, with these records and this codec."""
     attributes = header.attributes & ~CODEC_MASK | codec
     rewritten = header._replace(
         attributes=attributes, base_timestamp=base_timestamp, partition_leader_epoch=NO_PARTITION_LEADER_EPOCH

@@ -1,7 +1,7 @@
-"""Random choices that leave alone the generator that programs seed, and differ in forked children.
+"""Random numbers that are independent of Python's global generator, and differ in forked children.
 
-Callers use it like the module ``random``: a client draws on a thread of its own, so a program that has seeded the
-module's generator would get other numbers each time, and forked workers would choose the same partitions in step.
+Callers use this module like ``random``. If clients drew from the generator of that module, on a thread of their own, a
+program that has seeded it would get other numbers each time; and forked workers would all choose the same partitions.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ The cores of broker and client return answers as Deferreds; the I/O layers aroun
 Callbacks run at once, in the order in which they were added, on the thread that resolves: nothing here schedules
 anything, so a simulation that replays the same events sees the same order.
 
-Code that resolves a Deferred acts on behalf of some other caller, so an exception in a callback never propagates to it:
-the exception fails the Deferred that the callback was to resolve, and so on, up to the caller that waits for the
-answer. Without a waiter it is logged.
+An exception in a callback never propagates to the code that resolves the Deferred, which acts on behalf of some other
+caller. The exception fails the Deferred that the callback was to resolve, and so on, up to the caller that waits for
+the answer. If no caller waits, it is logged.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Deferred(Generic[T]):
     def __init__(self) -> None:
         self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
         self.done = False
-        """Whether the deferred is resolved or failed; other classes only read this."""
+        """Whether the deferred is resolved or has failed. Other classes only read this attribute."""
         self.succeeded = False
-        """Whether the value is known; other classes only read this."""
+        """Whether the deferred is resolved, so that its value is known. Other classes only read this attribute."""
         self._value: T | None = None
         self._failure: Exception | None = None
 
@@ -51,7 +51,8 @@ class Deferred(Generic[T]):
 
     @classmethod
     def _calling(cls, function: Callable[[U], T], value: U) -> Deferred[T]:
-        """A deferred resolved with the result of ``function``, or failed with the exception that it raises."""
+        """A deferred that is resolved with the result of ``function``, or fails with the exception that ``function``
+        raises."""
         try:
             return cls.of(function(value))
         except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
@@ -93,7 +94,7 @@ class Deferred(Generic[T]):
                 _unhandled(error)
 
     def fail(self, failure: Exception) -> None:
-        """Fail with an exception: a defect or an unexpected failure."""
+        """Fail with an exception, which is a defect or an unexpected failure. Expected refusals are values."""
         if self.done:
             raise InvariantError(TWICE)
         self.done = True
@@ -103,8 +104,8 @@ class Deferred(Generic[T]):
             failed(failure)
 
     def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
-        """Call ``callback`` with the value, or ``failed`` with the exception: now if the outcome is known, otherwise
-        later."""
+        """Call ``callback`` with the value, or ``failed`` with the exception: at once if the outcome is known,
+        otherwise later."""
         if self.succeeded:
             callback(self._value)  # type: ignore[arg-type]
         elif self._failure is None:
@@ -113,7 +114,7 @@ class Deferred(Generic[T]):
             (failed or _unhandled)(self._failure)
 
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
-        """A deferred for the result of ``function`` on the value."""
+        """A deferred for the result of ``function`` applied to the value."""
         if self.succeeded:
             try:
                 value = function(self._value)  # type: ignore[arg-type]
@@ -129,7 +130,7 @@ class Deferred(Generic[T]):
         return result
 
     def flat_map(self, function: Callable[[T], Deferred[U]]) -> Deferred[U]:
-        """A deferred for the value of the deferred that ``function`` returns."""
+        """A deferred for the value of the deferred that ``function`` returns when it is applied to the value."""
         if self.succeeded:
             try:
                 return function(self._value)  # type: ignore[arg-type]
@@ -149,7 +150,8 @@ def _unhandled(error: Exception) -> None:
 
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
-    """A deferred of all values in the given order, resolved once the last value is known; fails if a deferred fails."""
+    """A deferred for the values of all ``deferreds`` in the given order. It is resolved when the last value is known,
+    and fails if one of them fails."""
     if len(deferreds) == 1:
         return deferreds[0].map(_alone)
     if all(deferred.succeeded for deferred in deferreds):

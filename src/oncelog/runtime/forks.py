@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class SocketOwner(Protocol):
-    """An owner of open sockets."""
+    """An object with open sockets that a forked child must close."""
 
     def descriptors(self) -> Iterable[int]:
-        """The descriptors of the open sockets; -1 stands for a closed one. Called in the child, on any thread."""
+        """The descriptors of the open sockets; -1 stands for a closed socket. Called in the child, on any thread."""
         ...
 
 
@@ -63,7 +63,8 @@ def descriptor_of(transport: asyncio.BaseTransport | None) -> int:
 
 
 def loop_descriptors(loop: asyncio.AbstractEventLoop) -> Iterable[int]:
-    """The descriptor of an asyncio loop's selector, which a child must not touch; none for other loops."""
+    """The descriptor of an asyncio loop's selector, which a child must not change; empty for loops without a
+    selector."""
     selector = getattr(loop, "_selector", None)
     fileno = getattr(selector, "fileno", None)
     if fileno is not None:
@@ -72,9 +73,8 @@ def loop_descriptors(loop: asyncio.AbstractEventLoop) -> Iterable[int]:
 
 
 def end(descriptor: int) -> None:
-    """Notify the peer of a socket that is about to be closed, or refuse connections on a listening socket, even if
-    another process has a duplicate. Does nothing for -1.
-    """
+    """End the connection of a socket that is about to be closed, or refuse connections on a listening socket, even if
+    another process has a duplicate of the socket. Does nothing for -1."""
     if descriptor < 0:
         return
     with contextlib.suppress(OSError):  # the peer has closed first

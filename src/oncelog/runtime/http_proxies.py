@@ -1,7 +1,8 @@
-"""Decides which HTTP requests go through a proxy: the same rule for registries, token endpoints, key sets and reports.
+"""Decides which HTTP requests go through a proxy, by one rule for registries, token endpoints, key sets and reports.
 
-``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` in either case, as curl and ``urllib`` read them; and
-never for an address of this machine, whatever they say: a proxy could not reach it, and would read the credentials.
+The environment variables ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` decide, in upper or lower
+case, as for curl and ``urllib``. A request to an address of this machine never goes through a proxy, which could not
+reach the address, and would read the credentials.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class UnusableProxy(OSError):
-    """The proxy that the environment names cannot be used."""
+    """The environment names a proxy that cannot be used."""
 
 
 class Proxy(NamedTuple):
@@ -36,9 +37,9 @@ class Proxy(NamedTuple):
 
 
 def proxy_for(url: str) -> Proxy | None:
-    """The proxy for an address; None if it is asked directly.
+    """The proxy for requests to a URL; None if they are sent directly.
 
-    :raises UnusableProxy: the environment names one that does not speak HTTP.
+    :raises UnusableProxy: the environment names a proxy that does not speak HTTP.
     """
     parts = urlsplit(url)
     named = urllib.request.getproxies_environment()
@@ -129,14 +130,14 @@ class _Proxies(urllib.request.BaseHandler):
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *moved: Any) -> None:
-        """Refuses redirects, so that credentials reach only the host they were meant for."""
+        """Refuse a redirect, so that credentials reach only the host for which they are meant."""
 
 
 def open_url(request: urllib.request.Request | str, timeout_s: float, *, redirects: bool = False) -> HTTPResponse:
-    """``urlopen`` by this module's rule.
+    """Like ``urlopen``, through a proxy if this module's rule says so.
 
-    :param redirects: whether to follow them, which a request with credentials must not.
-    :raises OSError: it cannot be reached; ``HTTPError`` if the answer is a refusal.
+    :param redirects: whether to follow redirects; must be false for a request with credentials.
+    :raises OSError: the server cannot be reached; ``HTTPError`` if its answer is an error.
     """
     following = () if redirects else (_NoRedirects(),)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Proxies(), *following)

@@ -1,4 +1,4 @@
-"""Closes an asyncio server's listening sockets."""
+"""Closes the listening sockets of asyncio servers without losing accepted connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from oncelog.runtime import forks
 
 ITERATIONS = 3
-"""Iterations of the loop until an accepted connection has its transport."""
+"""The number of iterations of the event loop after which an accepted connection has its transport."""
 
 
 async def close_servers(servers: Iterable[asyncio.Server]) -> None:

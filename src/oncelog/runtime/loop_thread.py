@@ -1,9 +1,8 @@
-"""An event loop in a thread of its own, and how other threads wait for it. Called by the embedded broker, the schema
-registry, the fault proxy and the blocking clients.
+"""Runs an event loop in a separate thread, for which other threads can wait.
 
 Invariants
-- The thread ends once, when its last work is done, however many threads ask for that, and even if a signal handler does
-  while a thread waits for the end.
+- The thread ends once, when its last work is done, however many threads request the end, and even if a signal handler
+  requests it while a thread waits for the end.
 - A waiting thread may be interrupted; the work continues, and can be waited for again.
 - No wait is endless: each ends with a true sentence if the thread has died, if the loop does not respond, if this
   process is a forked child, or if the program is ending.
@@ -32,12 +31,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SIGNAL_SECONDS = 0.1
-"""The interval at which a waiting thread checks for signals and checks the loop's thread: a wait without a timeout is
-not interrupted by a signal that the system delivered to another thread, or just before the wait began.
-"""
+"""The interval in s at which a waiting thread checks for signals, and whether the loop's thread is alive. A wait
+without a timeout would not be interrupted by a signal that the system delivered to another thread, or just before the
+wait began."""
 SILENT_SECONDS = 60
-"""How long the loop may not respond while others wait for it. Counted in checks, so that a stopped process, or one
-under a debugger, is not taken for a blocked one."""
+"""How long, in s, the loop may not respond while others wait for it. The time is counted in checks, so that a stopped
+process, or one under a debugger, does not count as blocked."""
 
 _GREEN = (
     "{what} needs the operating system's threads, and gevent or eventlet has replaced them, queues or select in this "
@@ -50,10 +49,11 @@ class LoopThread:
     """A loop in a daemon thread, running from the beginning until the work of :meth:`end` is done.
 
     :param loop: a new loop, which belongs to the thread from now on.
-    :param what: what runs on it, for messages: "the broker".
+    :param what: the name of what runs on the loop, for messages: "the broker".
     :param error: the class of the errors raised by the methods.
-    :param not_running: the message for work given to it after its end.
-    :raises OncelogError: (``error``) the threads of this process are not real ones.
+    :param not_running: the message of the error if work is submitted after the thread's end.
+    :raises OncelogError: (``error``) the threads of this process are not those of the operating system, because gevent
+        or eventlet has replaced them.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class LoopThread:
             raise error(_GREEN.format(what=what))
         self.loop = loop
         self.is_ending = False
-        """Whether the end of the thread has been requested."""
+        """Whether :meth:`end` was called."""
         self.at_death: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        """Work to do on the thread before it ends unrequested."""
+        """Work to do on the thread if it ends although :meth:`end` was not called."""
         self._what, self._not_running, self._error = what, not_running, error
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
@@ -128,9 +128,9 @@ class LoopThread:
             raise self._gone() from None
 
     def run(self, work: Coroutine[Any, Any, T], *, is_long: bool = False) -> T:
-        """The result of ``work``, done on the thread.
+        """Do ``work`` on the thread, and wait for its result.
 
-        :param is_long: ``work`` may keep the loop busy for as long as it likes, once it has begun.
+        :param is_long: whether ``work``, once it has begun, may block the loop for any time without being reported.
         """
         begun = threading.Event()
 
@@ -147,7 +147,7 @@ class LoopThread:
         return self.result(done, begun.is_set)
 
     def result(self, done: Future[T], is_busy: Callable[[], bool] = lambda: False) -> T:
-        """The result of submitted work, once it is known."""
+        """Wait for the result of submitted work."""
         self._wait([done, self._ended], is_busy)
         if not done.done():
             _join(self._thread)
@@ -170,9 +170,9 @@ class LoopThread:
         return True
 
     def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Return when the thread has ended, after ``last``, or after the work given by an earlier call.
+        """End the thread after it has done ``last``, or the work of an earlier call; returns when it has ended.
 
-        :raises OncelogError: (``error``) it died before.
+        :raises OncelogError: (``error``) the thread died before.
         """
         if self.is_inherited:
             return
@@ -200,7 +200,10 @@ class LoopThread:
             self._check(pulse)
 
     def _check(self, pulse: _Pulse) -> None:
-        """:raises OncelogError: (``error``) the loop no longer responds."""
+        """Check that the loop still responds, and that the program is not ending.
+
+        :raises OncelogError: (``error``) a wait would be endless.
+        """
         if sys.is_finalizing():
             raise self._error(f"the program is ending, and {self._what} cannot do anything any more")
         if pulse.silent_ticks() * SIGNAL_SECONDS >= SILENT_SECONDS:
@@ -290,7 +293,7 @@ class _Pulse:
 
 
 def _place(thread: threading.Thread) -> str:
-    """The place in the code where a thread is, in words."""
+    """The function, file and line that a thread executes now, as text."""
     frame = sys._current_frames().get(thread.ident or 0)
     if frame is None:
         return "somewhere"
@@ -298,6 +301,6 @@ def _place(thread: threading.Thread) -> str:
 
 
 def _join(thread: threading.Thread) -> None:
-    """Return when the thread has ended; a signal may interrupt this."""
+    """Wait until the thread has ended; a signal handler may interrupt the wait."""
     while thread.is_alive():
         thread.join(SIGNAL_SECONDS)

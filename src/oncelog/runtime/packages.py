@@ -9,8 +9,10 @@ from oncelog.errors import OncelogError
 
 
 def need_packages(what_needs: str, names: Iterable[str], extra: str) -> None:
-    """:param what_needs: subject and verb of the error, such as ``the console needs``.
-    :raises OncelogError: some are not installed.
+    """Check that all these packages are installed.
+
+    :param what_needs: subject and verb of the error's message, such as ``the console needs``.
+    :raises OncelogError: some packages are not installed; the message says how to install them.
     """
     missing = [name for name in names if not _is_there(name)]
     if missing:

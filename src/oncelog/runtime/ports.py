@@ -1,7 +1,7 @@
-"""The interface that the cores need from outside: disk, files, time, randomness.
+"""The interfaces through which the cores use the outside world: disk, files, time, randomness.
 
-The I/O layers (``server``, ``client.aio``) implement these; everything from ``broker`` and
-``client.core`` down accesses the world only through them, so a test can replace all of it.
+The I/O layers (``server``, ``client.aio``) implement them; everything from ``broker`` and ``client.core`` down accesses
+the world only through them, so a test can replace all of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class File(Protocol):
         ...
 
     def complete(self) -> None:
-        """Nothing more is appended for now: release the space that the disk has reserved for appends."""
+        """Release the space that the disk has reserved for appends, because nothing more is appended for now."""
         ...
 
     def close(self) -> None: ...
@@ -58,7 +58,7 @@ class Disk(Protocol):
     """The files below one data folder; paths are relative to it, with ``/``."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and writing."""
+        """Open a file for reading and writing."""
         ...
 
     def exists(self, path: str) -> bool: ...
@@ -94,9 +94,8 @@ class Disk(Protocol):
         ...
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
-        """Do all ``work``, concurrently if that makes syncs faster; returns each item's failure, in the order of
-        ``work``.
-        """
+        """Do all ``work``, concurrently if that makes syncs faster. Returns the failure of each item, or None, in the
+        order of ``work``."""
         ...
 
 
@@ -113,7 +112,7 @@ class Random(Protocol):
 
 
 class Background(Protocol):
-    """Runs work that would block the core: compaction, removal of files."""
+    """Runs work that would block the core's thread: compaction, removal of files."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         """Do ``work`` on a worker thread, then call ``done`` on the core's thread with the exception that ended it, if

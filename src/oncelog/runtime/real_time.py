@@ -1,12 +1,12 @@
-"""The clocks that every module of oncelog reads: they keep real time while a test freezes Python's.
+"""The clocks that all of oncelog reads. They keep real time while a test freezes or moves Python's clocks.
 
-freezegun replaces the functions of ``time`` wherever a module holds them, time-machine replaces them in C, and
-``unittest.mock`` replaces the names that it is given. A broker, a client or a proxy whose clock stands still never
-times out,
-and one whose clock is years away refuses or deletes records. The functions here have the names of those of ``time``.
-They read ``clock_gettime``, which freezegun leaves alone, and compare it with a clock that time-machine leaves alone.
+freezegun replaces the functions of ``time`` wherever a module refers to them, time-machine replaces them in C, and
+``unittest.mock`` replaces the names that it is given. A broker, client or proxy whose clock is frozen never times out,
+and one whose clock is years off refuses or deletes records. The functions here are named like those of ``time``. They
+read ``clock_gettime``, which freezegun does not replace, and compare it with a clock that time-machine does not
+replace.
 
-Callers use ``real_time.monotonic()``, never ``from oncelog.real_time import monotonic``: a simulation
+Callers use ``real_time.monotonic()``, never ``from oncelog.runtime.real_time import monotonic``: a simulation
 (``oncelog.testing.simulation``) replaces the functions in this module.
 """
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     import asyncio
 
 _LARGEST_TICK_NS = 20_000_000
-"""The kernel renews its coarse clock at least this often: 100 times a second, and once more if it is late."""
+"""The longest time between two updates of the kernel's coarse clock: it ticks 100 times a second, and one tick may be
+late."""
 
 _CLOCK_REALTIME_COARSE = 5
-"""Linux's number, for which ``time`` has no name."""
+"""Linux's number of the coarse clock, which the module ``time`` does not define."""
 
 # Windows lacks clock_gettime: these functions keep real time only if oncelog is imported before a test freezes time
 if sys.platform == "win32":
@@ -78,10 +79,10 @@ def time_ms() -> int:
 
 
 def keep_real(loop: asyncio.AbstractEventLoop) -> None:
-    """Have an asyncio loop's timers run in real time; those of other loops do so already.
+    """Make the timers of an asyncio loop run in real time; timers of other loops do so anyway.
 
-    ``asyncio`` reads ``time.monotonic``: while that is frozen, no timer is ever due, and when it is frozen or released,
-    all timers are due at once, or never.
+    ``asyncio`` reads ``time.monotonic``. While this clock is frozen, no timer becomes due; when it is frozen or
+    released, all timers become due at once, or never.
     """
     owner = next((kind for kind in type(loop).__mro__ if "time" in vars(kind)), None)
     if owner is not None and owner.__module__.partition(".")[0] == "asyncio":

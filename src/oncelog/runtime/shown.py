@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""The beginning of the year 1, and the end of the year 9999."""
+"""The first ms of the year 1 and the last ms of the year 9999, since 1970."""
 
 
 NULL = "null"
@@ -32,12 +32,12 @@ def show_bytes(data: bytes | None, null: str = NULL) -> str:
 
 
 def show_text(text: str) -> str:
-    """Text as one line: control characters escaped, which would steer the terminal or begin another line."""
+    """The text on one line. Control characters, which could steer the terminal or begin a new line, are escaped."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def json_bytes(data: bytes | None) -> Any:
-    """Bytes for JSON: null, a string if they are UTF-8, else ``{"base64": ...}``."""
+    """Bytes as a JSON value: null for None, a string if they are UTF-8, otherwise ``{"base64": ...}``."""
     if data is None:
         return None
     try:
@@ -47,7 +47,8 @@ def json_bytes(data: bytes | None) -> Any:
 
 
 def show_time(time_ms: int) -> str | None:
-    """UTC with milliseconds; None for -1, an unknown time; the number for years before 1 and after 9999."""
+    """A time in UTC with milliseconds; None for -1, which is an unknown time; the number of ms for years before 1 and
+    after 9999."""
     if time_ms == -1:
         return None
     if not FIRST_MS <= time_ms <= LAST_MS:

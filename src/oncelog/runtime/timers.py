@@ -1,4 +1,5 @@
-"""Deadlines of the cores: a queue that determines when the I/O layer wakes up, and calls back with the current time.
+"""The deadlines of the cores, in a queue that tells the I/O layer when to wake up, and calls back with the current
+time.
 
 Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, and for equal deadlines in
 the order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
@@ -57,7 +58,7 @@ class Timers:
         return timer
 
     def next_ms(self) -> int | None:
-        """When the next timer is due, or None."""
+        """The time at which the next timer is due; None if there is none."""
         heap = self._heap
         while heap:
             at_ms, _, timer = heap[0]
@@ -115,7 +116,8 @@ class Timers:
         self._repeated.remove(repeated)
 
     def intervals_changed(self) -> None:
-        """Settings have changed: repeated work reads its interval at the next opportunity, not only when it is due."""
+        """Make repeated work read its interval again soon, because settings have changed; otherwise it would do so only
+        at its next run."""
         self.schedule(0, self._rearrange)
 
     def _rearrange(self, now_ms: int) -> None:
@@ -123,7 +125,8 @@ class Timers:
             repeated.interval_changed(now_ms)
 
     def shift(self, delta_ms: int) -> None:
-        """The wall clock was set forward by ``delta_ms`` (negative: back): keep all remaining durations."""
+        """Move all deadlines by ``delta_ms``, because the wall clock was set forward (negative: back), so that all
+        remaining durations stay the same."""
         self._shifts += 1
         self._moved_ms += delta_ms
         for _, _, timer in self._heap:
@@ -131,7 +134,7 @@ class Timers:
         self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]
 
     def since(self, now_ms: int) -> Callable[[], int]:
-        """A function that returns ``now_ms``, shifted whenever the clock has been set since."""
+        """A function that returns ``now_ms``, moved by every change of the clock since this call."""
         moved_ms = self._moved_ms
         return lambda: now_ms + self._moved_ms - moved_ms
 
@@ -141,7 +144,7 @@ class Timers:
 
 
 class RepeatedTimer:
-    """Work that repeats even after an exception: the next time is scheduled before the work begins."""
+    """Work that is repeated, even after an exception: the next run is scheduled before the work begins."""
 
     __slots__ = ("_idle", "_interval_ms", "_skipped_ms", "_timer", "_timers", "_work")
 
@@ -158,7 +161,7 @@ class RepeatedTimer:
         self._work = work
         self._idle = idle
         self._skipped_ms = 0
-        """By how much the next run is delayed."""
+        """How much later the next run is than the interval says, because idle runs were skipped."""
         self._timer = timers.schedule(first_ms, self._run)
 
     def _run(self, now_ms: int) -> None:
@@ -167,7 +170,7 @@ class RepeatedTimer:
         self._work(now_ms)
 
     def cancel(self) -> None:
-        """Do the work no more."""
+        """Stop repeating the work."""
         self._timer.cancel()
         self._timers.forget(self)
 
@@ -187,7 +190,7 @@ class RepeatedTimer:
         self._skipped_ms = at_ms - usual_ms
 
     def interval_changed(self, now_ms: int) -> None:
-        """Bring the next time forward if the new interval is shorter."""
+        """Move the next run forward if the new interval is shorter."""
         at_ms = now_ms + max(1, self._interval_ms())
         if self._timer.pending and at_ms < self._timer.at_ms:
             self._timer.cancel()

@@ -21,7 +21,8 @@ C = TypeVar("C", bound=Settings)
 
 
 def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
-    """A settings object: ``values`` (text by property name) over ``base`` or the defaults.
+    """A settings object with ``values`` (text by property name); all other settings come from ``base``, or are the
+    defaults.
 
     Raises ConfigError for an unknown name (with the nearest known one) or a value that is not allowed.
     """
@@ -38,9 +39,8 @@ def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
 
 
 MAX_INDEX_INTERVAL_BYTES = 65_536
-"""The maximum index interval: a read scans the batches since the last index entry, and blocks all other reads
-meanwhile.
-"""
+"""The maximum index interval. A read has to scan all batches since the last index entry, and other reads wait
+meanwhile."""
 
 
 class TopicConfig(Settings):
@@ -222,7 +222,8 @@ class TopicConfig(Settings):
 
     @property
     def longest_segment_ms(self) -> int:
-        """Record time a segment may span; only closed ones are compacted (Kafka's ``LogConfig.maxSegmentMs``)."""
+        """How much record time a segment may span. With compaction the limit may be lower, because only closed segments
+        are compacted (Kafka's ``LogConfig.maxSegmentMs``)."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacted else self.segment_ms
 
 
@@ -466,18 +467,17 @@ class BrokerConfig(Settings):
     )
 
     topic_defaults: TopicConfig = field(default=TopicConfig())
-    """Defaults from ``log.*`` and the other broker properties, for topics without overrides."""
+    """The settings of topics without overrides, from ``log.*`` and the other broker properties."""
     static: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """The properties as text that the broker was started with, including those without a field here."""
+    """The properties with which the broker was started, as text, including those without a field here."""
     dynamic: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """The properties that AlterConfigs has set on top."""
+    """The properties that AlterConfigs has set, which override the others."""
     started: BrokerConfig | None = field(default=None, hash=False, compare=False, repr=False)
-    """The configuration before AlterConfigs; None if there is no change."""
+    """The configuration without the changes of AlterConfigs; None if there are none."""
 
     def text(self, name: str) -> str | None:
-        """The value, as text, of any broker property of Kafka, whether or not it has an effect; None if it has no
-        value.
-        """
+        """The value of any broker property of Kafka as text, whether or not the property has an effect here; None if it
+        has no value."""
         f = properties(BrokerConfig).get(name)
         if f is not None:
             value = getattr(self, f.name)
@@ -534,8 +534,8 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
     "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
 }
-"""Broker properties that give a topic property's default, strongest first, with the factor to the topic's unit
-(Kafka's ``ServerTopicConfigSynonyms``)."""
+"""The broker properties that give each topic property its default, in order of precedence, with the factor that
+converts them to the topic property's unit (Kafka's ``ServerTopicConfigSynonyms``)."""
 
 LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?")
 

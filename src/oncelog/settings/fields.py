@@ -78,7 +78,7 @@ class Settings:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Lets a class adjust its values after they were set."""
+        """Adjust values after they were set; classes may override this method."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -128,7 +128,7 @@ def default_of(f: Field[Any]) -> Any:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean X?`` for the nearest known name, or nothing."""
+    """The text ``; did you mean X?`` for the nearest known name; empty if no name is near."""
     import difflib  # imported only after a mistake: it takes 5 ms
 
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
@@ -147,5 +147,5 @@ def parse_value(f: Field[Any], text: str) -> Any:
 
 
 def _whole(bound: float) -> float:
-    """A bound without a fraction if it is whole, as in Kafka's messages."""
+    """A bound as an integer if it is whole, because Kafka's messages show it so."""
     return bound if math.isinf(bound) or bound != int(bound) else int(bound)

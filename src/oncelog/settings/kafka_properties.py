@@ -89,7 +89,7 @@ class KafkaProperty(NamedTuple):
 
 
 def refused(name: str, value: object, reason: str) -> ConfigError:
-    """A refused value, in Kafka's words."""
+    """The error for a refused value, in Kafka's words."""
     return ConfigError(f"Invalid value {value} for configuration {name}: {reason}")
 
 
@@ -175,7 +175,7 @@ def render(value: Value) -> str:
 
 
 def render_double(value: float, *, short: bool = False) -> str:
-    """Java's ``Double.toString``; ``short`` leaves out a fraction of zero."""
+    """The text of Java's ``Double.toString``; with ``short``, a fraction of zero is left out."""
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     if short and value == int(value):
@@ -674,7 +674,7 @@ unclean.leader.election.enable boolean false -
 """
 
 DEFAULTS_OF_GROUPS: Mapping[str, str] = {"streams.assignor.name": "group.streams.assignors"}
-"""Group settings whose default is a broker property with a name other than ``group.`` and their own."""
+"""Group properties whose default comes from a broker property that is not called ``group.`` and their own name."""
 
 _GROUP = """\
 consumer.assignment.interval.ms int 1000 0..

@@ -1,4 +1,4 @@
-"""Reports what a client is waiting for, and the errors after which it retries.
+"""Reports the waits of a client, and the errors after which it tries again.
 
 Called wherever a client waits for a broker or retries. Both reports go to this module's logger at DEBUG, as objects
 that a handler can read; the command line shows them to the user.
@@ -30,16 +30,16 @@ class Retried(NamedTuple):
 
 
 class ClusterWait(NamedTuple):
-    """Something that the cluster has not done yet."""
+    """A report that the cluster has not done something yet."""
 
     servers: str
     """The bootstrap servers, separated by commas."""
     what: str
     waited_s: float
     left_s: float | None
-    """The time after which the client gives up; None: never."""
+    """The time in s after which the client gives up; None if it never does."""
     otherwise: str = NOT_ANSWERED
-    """The cause, if no error is known; if it is empty, nothing is reported yet."""
+    """The cause to show while no error is known; if it is empty, nothing is shown yet."""
 
     def __str__(self) -> str:
         left = "" if self.left_s is None else f", and waits for {self.left_s:.1f} s more at most"
@@ -47,7 +47,7 @@ class ClusterWait(NamedTuple):
 
 
 def asked_for() -> bool:
-    """Whether the logger is enabled."""
+    """Whether the logger is enabled for these reports."""
     return log.isEnabledFor(logging.DEBUG)
 
 

@@ -1,4 +1,4 @@
-"""The errors that a producer keeps and raises in each call, until the transaction is aborted or forever.
+"""Makes the errors that a producer raises in every call: until the transaction is aborted, or forever.
 
 Called by the transaction manager.
 """
@@ -16,7 +16,7 @@ def text_of(error: KafkaError) -> str:
 
 
 def repeats_itself(error: KafkaError) -> bool:
-    """Whether the error's class can be created again with more text."""
+    """Whether the error can be raised again by later calls, in a new exception of the same class with more text."""
     return isinstance(error, (AbortableTransactionError, FatalProducerError))
 
 

@@ -3,9 +3,9 @@
 Called by the producer (the user's calls) and the sender (which asks what may be sent and reports answers). Every change
 of state goes through ``_become``, which checks it against the table ``MAY_FOLLOW``; requests are queued and repeated by
 :class:`~oncelog.client.core.transactions.coordinator_requests.CoordinatorRequests`. With ``transaction.version`` 2
-(KIP-890) writing adds partitions and offsets to the transaction, and every end starts the next epoch; with older
-brokers they are added beforehand, and only a failed end starts a new epoch. Source: Kafka's ``TransactionManager``
-(KIP-98, 890).
+    (KIP-890) writing adds partitions and offsets to the transaction, and every end starts the next epoch; with older
+    brokers a request adds them beforehand, and only a failed end starts a new epoch. Source: Kafka's
+    ``TransactionManager`` (KIP-98, 890).
 """
 
 from __future__ import annotations
@@ -76,14 +76,15 @@ class TransactionManager:
         self._on_change = on_change
         self.state = ClientTxnState.UNINITIALIZED
         self.may_send = not self.transactional
-        """Whether :meth:`check_send` would pass: read for each record."""
+        """Whether :meth:`check_send` would pass; kept in an attribute because it is read for each record."""
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
         two_phase = self.two_phase_commit
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms, two_phase, keeps=two_phase)
         self._pending: tuple[Call, Result] | None = None
         self.unheard: tuple[Call, Result] | None = None
-        """The last call whose outcome the program may not have received: the same call returns it when repeated."""
+        """The last call whose outcome the program may not have received; when the program repeats the call, it gets
+        that outcome."""
         self._transaction_v2 = False
         self._contents = TransactionContents()
         self._bump_required = False
@@ -109,34 +110,35 @@ class TransactionManager:
 
     @property
     def transaction_v2(self) -> bool:
-        """Whether the open transaction follows KIP-890 part 2."""
+        """Whether the open transaction uses transaction V2 (KIP-890)."""
         return self._transaction_v2
 
     # --- the user's calls
 
     def initialize(self) -> Result:
-        """Get the identity; a transactional producer fences older instances and ends their open transaction."""
+        """Get a producer id and epoch. A transactional producer also fences older instances and ends their open
+        transaction."""
         if self._rule(Call.INIT) is CallRule.JOIN and self._pending is not None:
             return self._pending[1]
         self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
         return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, PRIORITY[Step.INIT_PRODUCER_ID]))
 
     def begin(self) -> None:
-        """Open a transaction; the coordinator does not learn of it yet."""
+        """Open a transaction locally; the coordinator only learns of it with the first record or offset."""
         self._need_transactional()
         self._rule(Call.BEGIN)
         self.unheard = None
         self._become(ClientTxnState.IN_TRANSACTION)
 
     def check_send(self) -> None:
-        """Raise unless a record may be sent now."""
+        """Raise an error if no record may be sent now."""
         if self.transactional:
             self._rule(Call.SEND)
         elif self.state is ClientTxnState.FATAL_ERROR:
             raise self._stored_error()
 
     def add_partition(self, partition: TopicPartition) -> None:
-        """Called when a record for ``partition`` is about to be sent in the open transaction."""
+        """Add the partition of a record that is about to be sent to the open transaction."""
         self._contents.add(partition, by_writing=self._transaction_v2)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata) -> Result:
@@ -179,11 +181,12 @@ class TransactionManager:
 
     @property
     def ending(self) -> Result | None:
-        """The outcome of the commit or abort under way, even if its caller has stopped waiting."""
+        """The deferred outcome of a commit or abort under way, even if its caller has stopped waiting; None if there is
+        none."""
         return self._pending[1] if self._pending and self._pending[0] in (Call.COMMIT, Call.ABORT) else None
 
     def close(self, error: KafkaError) -> None:
-        """Fail everything that waits; nothing is sent from now on."""
+        """Fail all waiting calls with this error; nothing is sent from now on."""
         self._to_fatal(error)
 
     def _end(self, call: Call, target: ClientTxnState) -> Result:
@@ -231,7 +234,10 @@ class TransactionManager:
             raise IllegalStateError("the producer is not transactional; set transactional_id when you create it")
 
     def _rule(self, call: Call) -> CallRule:
-        """The table's rule for a call; raises an error if the call is not allowed in the current state."""
+        """The rule for this call in the current state.
+
+        :raises KafkaError: the state does not allow the call.
+        """
         ruling = RULINGS[call][self.state]
         if ruling is CallRule.MISUSE:
             raise IllegalStateError(f"{call.name.lower()} is not possible now: {HINTS[self.state]}")
@@ -248,7 +254,8 @@ class TransactionManager:
     # --- called by the sender
 
     def may_drain(self, batch: ProducerBatch) -> bool:
-        """Whether the first batch of a partition's queue may be sent now; if so, assigns its sequence."""
+        """Whether the first batch of a partition's queue may be sent now. If so, the batch has a sequence
+        afterwards."""
         if self.book.producer == NO_PRODUCER or self.state in (
             ClientTxnState.FATAL_ERROR,
             ClientTxnState.INITIALIZING,
@@ -275,12 +282,12 @@ class TransactionManager:
         self.book.acknowledged(batch, base_offset)
 
     def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:
-        """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
+        """The reaction to OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID: RETRY, FAIL or ABORTABLE.
 
-        A batch after one that is not acknowledged yet only arrived too early. If a batch that was next in sequence is
-        refused, or one that a later batch has overtaken, the broker has lost state: an idempotent producer starts a new
-        epoch, a transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one is
-        never accepted.
+        A batch that follows an unacknowledged batch only arrived too early. If the refused batch was next in sequence,
+        or a later batch is already acknowledged, the broker has lost the producer's state: an idempotent producer
+        starts a new epoch, a transactional one must abort (KIP-360). In a transaction that must be aborted, a batch
+        behind a failed batch is never accepted.
         """
         if self.transactional and self.state in (
             ClientTxnState.ABORTABLE_ERROR,
@@ -298,7 +305,8 @@ class TransactionManager:
     def failed(self, batch: ProducerBatch, action: ErrorAction, error: KafkaError, *, attempted: bool) -> None:
         """Called when a batch has failed for good.
 
-        :param attempted: False if the broker has certainly not stored it, so its sequence is missing there.
+        :param attempted: False if the broker has certainly not stored the batch, so that its sequence is missing in the
+            log.
         """
         self.book.of(batch.partition).remove(batch)
         if action in (ErrorAction.FATAL, ErrorAction.FENCED):
@@ -309,7 +317,8 @@ class TransactionManager:
             self._restart[batch.partition] = None
 
     def expired(self, batch: ProducerBatch, error: KafkaError) -> None:
-        """A batch passed ``delivery.timeout.ms``; if it was sent, it is unknown whether the broker has it."""
+        """Called when a batch has passed ``delivery.timeout.ms``. If it was sent, nobody knows whether the broker has
+        stored it."""
         if batch.has_sequence:
             self.book.unresolved[batch.partition] = None
             self.book.of(batch.partition).remove(batch)
@@ -344,7 +353,8 @@ class TransactionManager:
         self._queue.send(request, self._requests.highest(request.step, self._transaction_v2, request.topics))
 
     def _has_topics(self, request: CoordinatorRequest, topics: OffsetTopics, now_ms: int) -> bool:
-        """Whether the topics are known and are those of the first attempt; if not, the offsets wait, or are refused."""
+        """Whether the offsets may be committed now. If topic ids are not known yet, the request waits; if a topic was
+        recreated since the first attempt, the offsets are refused."""
         if not topics.look_up(lambda: self.poll(self._wire.now_ms())):
             return False
         if topics.replaced is None:
@@ -354,10 +364,10 @@ class TransactionManager:
         return False
 
     def _all_sent(self) -> None:
-        """Called when no request that could be sent now is waiting."""
+        """Called when every coordinator request that may be sent now has been sent."""
 
     def _resolve(self) -> None:
-        """Settle partitions in which a sent batch expired, once none of their batches is in flight."""
+        """Decide about partitions in which a sent batch expired, once none of their batches is in flight any more."""
         for partition in list(self.book.unresolved):
             sequence = self.book.of(partition)
             if sequence.in_flight:
@@ -376,7 +386,7 @@ class TransactionManager:
                 self._restart[partition] = None
 
     def _bump_locally(self) -> None:
-        """Start an idempotent producer's new epoch, which needs no request (KIP-360)."""
+        """Start a new epoch of an idempotent producer, which needs no request (KIP-360)."""
         if not self._restart or self.state is not ClientTxnState.READY:
             return
         for partition in self._restart:
@@ -418,7 +428,7 @@ class TransactionManager:
         self._finish_call(None)
 
     def _found(self, outcome: RequestOutcome) -> ClientTxnState:
-        """The state in which a producer begins, from InitProducerId's answer."""
+        """The state in which a producer begins, after InitProducerId was answered."""
         return ClientTxnState.READY
 
     def _request_add_partitions(self) -> None:
@@ -443,7 +453,8 @@ class TransactionManager:
         self._finish_call(None)
 
     def _ended_then_bump(self, outcome: RequestOutcome, now_ms: int) -> None:
-        """Get the next epoch after a failure with the older protocol, or the first end after an upgrade (KIP-360)."""
+        """Request the next epoch before the call is finished: after a failure with the older protocol, or at the first
+        end after an upgrade (KIP-360)."""
         self._transaction_over(outcome.producer)
         self._request_init(self.producer, AFTER_END).result.then(self._call_failed)
 
@@ -492,7 +503,7 @@ class TransactionManager:
                 request.fail(self._explain(request, outcome))
 
     def _overtaken(self, request: CoordinatorRequest) -> bool:
-        """Whether the request is no longer needed: it has offsets of a transaction that is being aborted."""
+        """Whether the request is obsolete, because it commits offsets in a transaction that is being aborted."""
         return self.state is ClientTxnState.ABORTING and request.step is Step.TXN_OFFSET_COMMIT
 
     def _repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:

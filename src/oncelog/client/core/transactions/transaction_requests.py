@@ -1,7 +1,7 @@
 """Builds the transaction requests and reads their responses.
 
-Called by the transaction manager and the transaction session. Each function returns (api, build, read): ``build`` makes
-the message for a version, ``read`` turns the response into an :class:`RequestOutcome`.
+Called by the transaction manager and by ``BatchTransactions``. Each method returns (api, build, read): ``build`` makes
+the message in a version, ``read`` turns the response into a :class:`RequestOutcome`.
 """
 
 from __future__ import annotations
@@ -42,20 +42,22 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, by_topic
 
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
-"""Up to these versions, partitions must be added to the transaction before records or offsets are written (KIP-890)."""
+"""The highest versions of two requests with transaction version 1. Up to these versions, partitions must be added to
+the transaction before records or offsets are written (KIP-890)."""
 TV1_HIGHEST_PRODUCE = 11
 FIRST_WITH_TOPIC_IDS = 6
-"""Version of TxnOffsetCommit (KIP-1319)."""
+"""The first version of TxnOffsetCommit that identifies topics by id (KIP-1319)."""
 
 
 class RequestOutcome(NamedTuple):
-    """The result in a response: an error, or the identity to use next; ``where`` names what was refused."""
+    """The result in a response: an error, or the producer id and epoch to use next. ``where`` names the refused
+    thing."""
 
     error: Error
     where: str = ""
     producer: ProducerIdAndEpoch | None = None
     ongoing: ProducerIdAndEpoch = NO_PRODUCER
-    """Identity of the transaction that was found open and kept (KIP-939)."""
+    """The producer id and epoch of the transaction that was found open and kept (KIP-939)."""
 
 
 Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], RequestOutcome]]
@@ -67,20 +69,24 @@ class TxnRequests:
     def __init__(
         self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False, *, keeps: bool = False
     ) -> None:
-        """:param keeps: for two-phase commit: an open transaction found at the start is not aborted."""
+        """Set what all requests have in common.
+
+        :param keeps: with two-phase commit, do not abort an open transaction that is found at the start.
+        """
         self._id = transactional_id
         self._timeout_ms = timeout_ms
         self._two_phase_commit = two_phase_commit
         self._keeps = keeps
 
     def highest(self, step: Step, transaction_v2: bool, topics: OffsetTopics | None = None) -> int:
-        """The highest version allowed for a step, which commits offsets of ``topics``."""
+        """The highest version that a step's request may have. ``topics`` are those of the offsets that the step
+        commits."""
         if not transaction_v2:
             return TV1_HIGHEST.get(step, NO_LIMIT)
         return NO_LIMIT if topics is None or topics.by_id else FIRST_WITH_TOPIC_IDS - 1
 
     def init(self, current: ProducerIdAndEpoch) -> Request:
-        """InitProducerId; ``current`` asks for the next epoch of an identity (version 3 on)."""
+        """InitProducerId. A ``current`` producer id and epoch requests the next epoch (from version 3 on)."""
 
         def build(version: int) -> InitProducerIdRequest:
             request = InitProducerIdRequest(
@@ -200,7 +206,7 @@ class TxnRequests:
 
 
 def replaced(topics: OffsetTopics, group_id: str) -> RequestOutcome:
-    """Why the offsets are not committed: one of their topics was deleted and recreated."""
+    """The refusal of offsets, one of whose topics was deleted and recreated."""
     return RequestOutcome(
         Error.TRANSACTION_ABORTABLE,
         f": topic {topics.replaced!r} was deleted and recreated, and the offsets of group {group_id!r} may be of the "
@@ -211,7 +217,7 @@ def replaced(topics: OffsetTopics, group_id: str) -> RequestOutcome:
 def _offset_topics(
     offsets: Mapping[TopicPartition, OffsetAndMetadata], ids: OffsetTopics | None
 ) -> list[TxnOffsetCommitRequestTopic]:
-    """The topics by id, or without ``ids`` by name."""
+    """The offsets grouped by topic, with topic ids, or with names if ``ids`` is None."""
     topics: dict[str, list[TxnOffsetCommitRequestPartition]] = defaultdict(list)
     for (topic, partition), position in offsets.items():
         topics[topic].append(
@@ -240,7 +246,8 @@ _GRAVITY = {
 
 
 def _gravest(step: Step, found: list[tuple[Error, TopicPartition]]) -> RequestOutcome:
-    """The most severe of several partitions' errors; one that only says that another failed has the lowest rank."""
+    """The most severe of several partitions' errors. OPERATION_NOT_ATTEMPTED, which only says that another partition
+    failed, is the least severe."""
 
     def gravity(item: tuple[Error, TopicPartition]) -> tuple[int, bool]:
         return _GRAVITY[action_for(step, item[0])], item[0] is not Error.OPERATION_NOT_ATTEMPTED

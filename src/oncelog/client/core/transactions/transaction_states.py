@@ -1,6 +1,7 @@
 """The life cycle of a producer as two tables: which state may follow which, and what each call does in each state.
 
-Called by the transaction manager; drawn into the docs. Source: ``TransactionManager.State`` (KIP-98, KIP-890, KIP-939).
+Called by the transaction manager; the documentation shows both tables. Source: ``TransactionManager.State`` (KIP-98,
+KIP-890, KIP-939).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ MAY_FOLLOW: Mapping[ClientTxnState, frozenset[ClientTxnState]] = {
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.COMMITTING, _S.ABORTABLE_ERROR}),
     _S.FATAL_ERROR: frozenset(ClientTxnState),
 }
-"""For each state, the states from which it may be reached."""
+"""For each state, the states that may precede it."""
 
 
 class Call(Enum):
@@ -54,15 +55,15 @@ class Call(Enum):
 
 
 class CallRule(Enum):
-    """What a call does."""
+    """What the producer does when a call arrives."""
 
     PROCEED = auto()
     JOIN = auto()
-    """The same call is under way: wait for its outcome."""
+    """Wait for the outcome of the same call, which is already under way."""
     MISUSE = auto()
-    """The call is a mistake of the program."""
+    """Raise IllegalStateError, because the program must not call this now."""
     RAISE = auto()
-    """Raise the error that led to this state."""
+    """Raise the error that led to the current state."""
 
 
 _R = CallRule
@@ -121,9 +122,8 @@ RULINGS: Mapping[Call, Mapping[ClientTxnState, CallRule]] = {
         _S.FATAL_ERROR: _R.RAISE,
     },
 }
-"""The rule for each call in each state. ABORT is joined in INITIALIZING because under the older protocol an abort
-ends with a new epoch.
-"""
+"""The rule for each call in each state. In INITIALIZING, ABORT waits for the call under way, because under the older
+protocol an abort ends with a request for a new epoch."""
 
 HINTS: Mapping[ClientTxnState, str] = {
     _S.UNINITIALIZED: "the producer has not started; call start() first",

@@ -2,10 +2,10 @@
 
 Used by the producers in place of the plain transaction manager. The token that the database stores is Kafka's
 ``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or empty for a transaction without contents. No two transactions of
-a transactional id have the same token, and each is greater than those before it: the epoch grows with every end, and
-producer ids are never reused. Later producer ids are greater on our broker, the only one that keeps prepared
-transactions, because one allocator serves all of its nodes. If it did not hold, an older token could be refused; the
-decision whether a token belongs to the prepared transaction never depends on it.
+a transactional id have the same token, and each token is greater than those before it: the epoch grows with every end,
+and producer ids are never reused. Later producer ids are greater on oncelog's broker, the only one that keeps prepared
+transactions, because one allocator serves all of its nodes. If they were not, an older token could be refused; the
+check whether a token belongs to the prepared transaction does not depend on the order.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def token_of(producer: ProducerIdAndEpoch) -> str:
 
 
 def producer_of(token: str) -> ProducerIdAndEpoch:
-    """
-    :raises ValueError: it is not a token.
+    """The producer id and epoch in a token; ``NO_PRODUCER`` for an empty token.
+
+    :raises ValueError: the text is not a token.
     """
     if not isinstance(token, str):
         raise TypeError(f"a token is a string returned by prepare(), not {token!r}")
@@ -60,23 +61,23 @@ def producer_of(token: str) -> ProducerIdAndEpoch:
 
 
 def refusal(error: Error) -> str | None:
-    """Why two-phase commit was refused with this error, and what to do about it."""
+    """The reason for which a broker refuses two-phase commit with this error, and the remedy; None for other errors."""
     return _REFUSALS.get(error)
 
 
 class TwoPhaseTransactions(TransactionManager):
-    """A transactional producer whose transactions are prepared, then completed as a database decides."""
+    """A transaction manager whose transactions are first prepared, and then completed as a database decides."""
 
     two_phase_commit: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.prepared = NO_PRODUCER
-        """The producer id and epoch of the transaction that is, or was last, prepared; ``NO_PRODUCER`` if it has no
-        contents."""
+        """The producer id and epoch of the prepared transaction, or of the one prepared last; ``NO_PRODUCER`` if that
+        transaction has no contents."""
 
     def prepare(self) -> Result:
-        """Have everything stored, and accept nothing more."""
+        """Prepare the transaction: resolves when everything is stored. Nothing more is accepted from now on."""
         ruling = self._rule(Call.PREPARE)
         if self._pending is not None and self._pending[0] is Call.PREPARE:
             return self._pending[1]
@@ -91,10 +92,10 @@ class TwoPhaseTransactions(TransactionManager):
         return result
 
     def complete(self, token: str) -> Result:
-        """Commit the prepared transaction if the database has its token, else abort it; does nothing if none is
-        prepared.
+        """Commit the prepared transaction if ``token`` is its token, otherwise abort it. Does nothing if no transaction
+        is prepared.
 
-        :raises IllegalStateError: the token is of a transaction that this id has never had.
+        :raises IllegalStateError: the transactional id has never had a transaction with this token.
         """
         decided = producer_of(token)
         self._rule(Call.COMPLETE)

@@ -256,7 +256,7 @@ def ask_wide(meter: Meter, client: RawConnection, shape: Shape, world: World, en
 
 
 def answered(address: str, shape: Shape, body: bytes) -> str:
-    """Send a request on a connection of its own; the errors of its answer, the most frequent first."""
+    """Send a request on a new connection; returns the errors in its answer, the most frequent first."""
     with RawConnection(address, timeout_s=600) as client:
         client.send(shape.api_key, shape.version, body)
         try:

@@ -213,8 +213,7 @@ def transactional_ids(count: int) -> None:
 
 
 def producers(count: int) -> None:
-    """Measure a broker to whose partition ``count`` idempotent producers have each written once, in the partition of
-    the single requests."""
+    """Measure a broker with ``count`` idempotent producers that wrote once each to the partition of single requests."""
     with serving() as (node, client):
         single_requests(node, client, "empty")
         before = cpu_s(node.pid)

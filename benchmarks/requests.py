@@ -161,7 +161,7 @@ def fetch(size_bytes: int, connections: int, isolation: int = 0) -> Callable[[Se
 
 
 def waiting_fetch(connections: int) -> Callable[[Server, Caller, float], Load]:
-    """Fetch at the end of an empty partition: it waits there for a millisecond, and is answered with nothing."""
+    """A Fetch of an empty partition, which waits for a millisecond and is answered without records."""
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)

@@ -23,7 +23,7 @@ class WriteEmitter:
         self._pending: list[tuple[str, str]] = []
 
     def emit(self) -> list[str]:
-        """The whole function."""
+        """The lines of the whole function."""
         for slot in self.layout.slots:
             if not slot.present and not slot.field.ignorable:
                 self._refuse_value(slot)

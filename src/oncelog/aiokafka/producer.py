@@ -16,7 +16,7 @@ _UNSET: Any = object()
 
 
 class BatchBuilder(Batch):
-    """A batch to fill by hand, through the producer's serializers."""
+    """A batch that the program fills; its records pass through the producer's serializers."""
 
     def __init__(
         self, max_size_bytes: int, key_serializer: Serializer[AnyK] | None, value_serializer: Serializer[AnyV] | None

@@ -2,7 +2,7 @@
 
 The lowest layer that knows Kafka's bytes; the log, the broker's produce path, both clients and the Spark source and
 sink use it. Nothing here does I/O or keeps state between calls. The compiled module ``_native`` is optional:
-:mod:`oncelog.records.native` chooses between it and its Python twin, which gives the same results.
+:mod:`oncelog.records.native` chooses between it and a codec in Python, which gives the same results.
 
 ==============================  ==============================================================
 :mod:`~oncelog.records.batch`        headers, records, building batches, setting their producer and offsets

@@ -123,9 +123,10 @@ class Consumer(Generic[K, V]):
         self._chunk, self._found = deque(), {}
 
     def stop(self, *, timeout_ms: int | None = None) -> None:
-        """Commit if that is automatic, leave the group, close the connections. May be called twice.
+        """Commit if ``enable_auto_commit`` is set, leave the group, close the connections. May be called twice.
 
-        :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
+        :param timeout_ms: give up after this time if the cluster does not answer; None: wait as long as the settings
+            allow.
         """
         check_timeout(timeout_ms)
         if not self._closed:

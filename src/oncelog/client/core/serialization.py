@@ -17,7 +17,7 @@ class SerializationContext(NamedTuple):
     """The context of a call: the topic, and the part of the record that is written or read.
 
     :param field: ``key`` or ``value``.
-    :param headers: the record's, a list that a serializer may change.
+    :param headers: the record's headers, a list that a serializer may change.
     """
 
     topic: str

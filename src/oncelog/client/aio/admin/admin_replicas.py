@@ -112,7 +112,7 @@ class ReplicasAdmin(AdminConnection):
     async def elect_leaders(
         self, partitions: Iterable[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, Error]:
-        """Make the preferred replica of each partition its leader; ELECTION_NOT_NEEDED if it already leads.
+        """Make the preferred replica of each partition its leader; raises ELECTION_NOT_NEEDED if it already leads.
 
         :param unclean: if no replica leads, elect any: **records that only the others have are lost**.
         """

@@ -49,7 +49,7 @@ class UserCredential(NamedTuple):
 
 
 class SecurityAdmin(AdminConnection):
-    """Rights and users."""
+    """The admin client's methods for ACLs and SCRAM credentials."""
 
     async def describe_acls(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that match a filter, sorted."""

@@ -258,11 +258,11 @@ class Network:
             self._send(*key, request)
 
     def fail(self, request: Request, failure: RequestFailure) -> None:
-        """Answer a request with a failure, in an iteration of its own."""
+        """Answer a request with a failure, in a separate iteration of the event loop."""
         self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
     def written(self, request: Request) -> None:
-        """Report, in an iteration of its own, that a request without an answer was sent."""
+        """Report, in a separate iteration of the event loop, that a request without an answer was sent."""
         self.call_soon(lambda: request.on_answer(None, request.version, self.now_ms()))
 
     async def call(
@@ -275,7 +275,7 @@ class Network:
         highest: int = NO_LIMIT,
         channel: int = 0,
     ) -> tuple[Any, int]:
-        """Send a request and wait: the answer and its version. If cancelled before it is sent, it is never sent.
+        """Send a request and wait; returns the answer and its version. If the call is cancelled first, nothing is sent.
 
         :raises KafkaError: there was no answer.
         """

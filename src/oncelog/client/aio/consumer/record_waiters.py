@@ -39,7 +39,7 @@ class RecordWaiters:
             self._waiters.pop(waiter, None)
 
     def wake(self) -> None:
-        """Wake all waiters: there may be records."""
+        """Wake all waiters, because there may be records."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
@@ -55,7 +55,7 @@ class RecordWaiters:
         self.wake()
 
     def begin(self) -> None:
-        """Reading can continue: forget the error that ended it."""
+        """Forget the error that ended reading, because reading can continue."""
         self._end = None
 
     def raise_failure(self) -> None:

@@ -44,7 +44,7 @@ class Batch:
         self._closed = True
 
     def size(self) -> int:
-        """Bytes so far, uncompressed."""
+        """The size of the batch so far in bytes, without compression."""
         return self._builder.size_bytes
 
     def record_count(self) -> int:

@@ -1,5 +1,5 @@
 """Arguments and results of the admin client.
 
-Called by ``client.aio.admin``; whoever shows results imports the types. It may import ``protocol`` and
+Called by ``client.aio.admin``; code that shows results imports the types, too. It may import ``protocol`` and
 ``client.core``.
 """

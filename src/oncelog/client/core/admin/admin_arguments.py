@@ -93,7 +93,7 @@ def _settings(given: Mapping[str, str | None]) -> None:
 
 
 def acls(given: Iterable[Acl]) -> list[Acl]:
-    """Access control entries."""
+    """The access control entries as a list, checked."""
     found = arguments.listed(given, Acl)
     for item in found:
         _rights(item, optional=False)

@@ -34,7 +34,7 @@ class Api(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As Kafka writes it: ``InitProducerId``."""
+        """The API's name as Kafka writes it, such as ``InitProducerId``."""
         return TITLES[self.key]
 
 

@@ -26,7 +26,7 @@ class PreferredReadReplicas:
         self._named: dict[TopicPartition, tuple[int, int]] = {}
 
     def node_for(self, name: TopicPartition, leader: int, now_ms: int) -> int:
-        """The node to fetch from."""
+        """The node from which to fetch a partition."""
         node, until_ms = self._named.get(name, (NO_NODE, 0))
         if node == NO_NODE:
             return leader

@@ -334,7 +334,7 @@ class Sender:
         return action
 
     def _split(self, batch: ProducerBatch) -> None:
-        """The broker's ``max.message.bytes`` is smaller than the batch: send it as two (KIP-126)."""
+        """Send a batch as two, because it is larger than the broker's ``max.message.bytes`` (KIP-126)."""
         self._metrics.split()
         batch.attempts -= 1
         halves = self._accumulator.split(batch)

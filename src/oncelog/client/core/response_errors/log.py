@@ -182,7 +182,7 @@ class KafkaStorageError(BrokerResponseError):
 
 
 class LogDirNotFound(BrokerResponseError):
-    """The broker has no such folder."""
+    """The broker has no such log folder."""
 
     default = Error.LOG_DIR_NOT_FOUND
 

@@ -35,11 +35,17 @@ def form(request: pytest.FixtureRequest) -> TableFormat:
 
 
 @pytest.fixture
+def database(postgres: Postgres) -> Iterator[str]:
+    """The address of an empty database of PostgreSQL."""
+    with postgres.lent_database() as address:
+        yield address
+
+
+@pytest.fixture
 def new_database(form: TableFormat, request: pytest.FixtureRequest) -> Callable[[], str]:
-    """Starts PostgreSQL only for the tests that use it."""
-    if form is not TableFormat.POSTGRESQL:
-        return str
-    return request.getfixturevalue("postgres").new_database  # type: ignore[no-any-return]
+    """Starts PostgreSQL only for the tests that use it; each calls this once."""
+    address: str = request.getfixturevalue("database") if form is TableFormat.POSTGRESQL else ""
+    return lambda: address
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def world(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) ->
 
 @pytest.fixture(params=PATHS)
 def existing(
-    request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Existing:
     monkeypatch.setattr("oncelog.spark.tables.inline.INLINE_BYTES", 0)
-    return Existing(postgres.new_database(), tmp_path, request.param)
+    return Existing(database, tmp_path, request.param)

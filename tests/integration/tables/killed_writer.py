@@ -1,13 +1,9 @@
-"""A driver that dies by SIGKILL: at a step of batch 1, or some time after that batch has begun to commit.
-
-``python -m tests.integration.tables.killed_writer FORMAT FOLDER URL STEP MICROSECONDS``; an empty STEP kills by time.
-"""
+"""A driver that dies by SIGKILL: at a step of batch 1, or some time after that batch has begun to commit."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -23,21 +19,17 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main() -> None:
-    form, folder, url, step, delay_us = sys.argv[1:]
-    world = world_of(TableFormat(form), Path(folder), lambda: url)
-    query = Query(Path(folder) / "checkpoint", world.options)
+def write_and_die(form: TableFormat, folder: Path, url: str, step: str, delay_us: int) -> None:
+    """Run in a process of its own; an empty ``step`` kills by time."""
+    world = world_of(form, folder, lambda: url)
+    query = Query(folder / "checkpoint", world.options)
 
     def observe(reached: BatchStep, batch_id: int | None) -> None:
         if reached.value == step:
             die()
         if not step and reached is BatchStep.MARKER_ADDED:
-            threading.Thread(target=lambda: (time.sleep(int(delay_us) / 1e6), die()), daemon=True).start()
+            threading.Thread(target=lambda: (time.sleep(delay_us / 1e6), die()), daemon=True).start()
 
     query.write(1, ROWS, observe=observe)
     if not step:
         die()  # it was faster
-
-
-if __name__ == "__main__":
-    main()

@@ -394,12 +394,11 @@ ADVISED = [
 @pytest.mark.spark
 @pytest.mark.parametrize(("column_type", "value", "stored"), ADVISED)
 def test_the_option_that_a_refusal_suggests_is_accepted(
-    spark: SparkSession, postgres: Postgres, tmp_path: Path, column_type: str, value: str, stored: str
+    spark: SparkSession, database: str, tmp_path: Path, column_type: str, value: str, stored: str
 ) -> None:
-    url = postgres.new_database()
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(f"{POSTGRESQL_SETUP}; CREATE TABLE o (c {column_type})".encode())
-        query = Query(tmp_path / "checkpoint", TableOptions(TableFormat.POSTGRESQL, "o", url=url))
+        query = Query(tmp_path / "checkpoint", TableOptions(TableFormat.POSTGRESQL, "o", url=database))
         rows = spark.sql(f"SELECT {value} AS c")
         with pytest.raises((TableRefused, ConfigError)) as refused:
             query.write_frame(0, rows)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 
 from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.options import TableFormat
-from tests.integration.tables.killed_writer import ROWS
+from tests.integration.tables.killed_writer import ROWS, write_and_die
 from tests.integration.tables.worlds import Query, world_of
 
 pytestmark = pytest.mark.crash
 
-ROOT = Path(__file__).parents[3]
 STEPS = [("marker-read", 0), ("produced", 0), ("marker-added", 0), ("committed", 0)]
 IN_THE_COMMIT = [("", delay_us) for delay_us in (200, 1_000, 3_000, 10_000, 30_000)]
-SHORT = [*STEPS[2:], *IN_THE_COMMIT[1:4:2]]
+
+
+@pytest.fixture(scope="module")
+def drivers() -> ForkServerContext:
+    """Starts processes that have imported everything, which takes each driver three seconds else."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([write_and_die.__module__])
+    return context
 
 
 @pytest.mark.parametrize(
@@ -33,25 +38,21 @@ SHORT = [*STEPS[2:], *IN_THE_COMMIT[1:4:2]]
     ],
 )
 def test_killed_driver_leaves_all_or_nothing_and_the_next_one_ends_with_one_copy(
-    form: TableFormat, tmp_path: Path, new_database: Callable[[], str], step: str, delay_us: int
+    drivers: ForkServerContext,
+    form: TableFormat,
+    tmp_path: Path,
+    new_database: Callable[[], str],
+    step: str,
+    delay_us: int,
 ) -> None:
     url = new_database()
     world = world_of(form, tmp_path, lambda: url)
     query = Query(tmp_path / "checkpoint", world.options)
     query.run(0, [(0, "a")])
-    command = [
-        sys.executable,
-        "-m",
-        "tests.integration.tables.killed_writer",
-        form.value,
-        str(tmp_path),
-        url,
-        step,
-        str(delay_us),
-    ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    died = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert died.returncode == -signal.SIGKILL, died.stderr
+    driver = drivers.Process(target=write_and_die, args=(form, tmp_path, url, step, delay_us))
+    driver.start()
+    driver.join(600)
+    assert driver.exitcode == -signal.SIGKILL
     if step:
         assert len(world.read()) == (1 + len(ROWS) if step == BatchStep.COMMITTED.value else 1)
     assert world.read() in ([(0, "a")], [(0, "a"), *ROWS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from typing import Any
 
 import psycopg
@@ -299,13 +300,13 @@ def test_constraint_that_a_row_violates_is_named_with_the_value(
 
 
 def test_row_security_applies_to_the_rows(existing: Existing) -> None:
-    name = existing.run("SELECT current_database()")[0][0]
+    role = f"r{uuid.uuid4().hex}"
     existing.run(
-        f"CREATE TABLE o (id bigint, tenant text); ALTER TABLE o ENABLE ROW LEVEL SECURITY; CREATE ROLE r{name} LOGIN; "
+        f"CREATE TABLE o (id bigint, tenant text); ALTER TABLE o ENABLE ROW LEVEL SECURITY; CREATE ROLE {role} LOGIN; "
         f"CREATE POLICY p ON o USING (tenant = 'a') WITH CHECK (tenant = 'a'); "
-        f"GRANT ALL ON o TO r{name}; GRANT ALL ON SCHEMA public TO r{name}"
+        f"GRANT ALL ON o TO {role}; GRANT ALL ON SCHEMA public TO {role}"
     )
-    existing.url = existing.url.replace("user=tests", f"user=r{name}")
+    existing.url = existing.url.replace("user=tests", f"user={role}")
     existing.write({"id": numbers(1), "tenant": texts("a")})
     with pytest.raises(TableRefused, match='new row violates row-level security policy for table "o"'):
         existing.write({"id": numbers(2), "tenant": texts("b")})

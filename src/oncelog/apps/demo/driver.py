@@ -1,13 +1,15 @@
 """The Spark driver of the demo, run as a process that can be killed: ``python -m oncelog.apps.demo.driver``.
 
 It runs the demo's pipelines like ``oncelog pipeline run``, records the steps of each commit, and prints a JSON line for
-each batch. The driver itself writes ``delays-by-hour``; the executors write ``flights-enriched``: here by two writers
-in a barrier stage, on a cluster by as many as the batch's size suggests. Started and killed by
-:mod:`oncelog.apps.demo.run`; a new driver continues from the checkpoint.
+each batch. Before that, it starts a session and waits for a line on standard input. The driver itself writes
+``delays-by-hour``; the executors write ``flights-enriched``: here by two writers in a barrier stage, on a cluster by as
+many as the batch's size suggests. Started and killed by :mod:`oncelog.apps.demo.run`; the next driver continues from
+the checkpoint.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -16,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import pyspark
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.apps.demo import pipelines as definitions
@@ -46,6 +49,17 @@ def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
     return replace(pipeline, sources=sources, sinks=sinks)
 
 
+def _spark_home(folder: Path) -> Path:
+    """PySpark's programs and jars, without ``pyspark.zip``, from which every worker would compile modules again."""
+    installed = Path(pyspark.__file__).parent
+    home = folder / "spark"
+    home.mkdir(exist_ok=True)
+    for name in ("bin", "jars"):
+        with contextlib.suppress(FileExistsError):  # two drivers may come here at once
+            (home / name).symlink_to(installed / name)
+    return home
+
+
 def _until_alone(stop: threading.Event) -> None:
     """Set ``stop`` when standard input ends, which shows that the process of the demo has ended."""
     sys.stdin.read()
@@ -61,6 +75,12 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
     """Run both pipelines until SIGTERM."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    if master is None:
+        os.environ.setdefault("SPARK_HOME", str(_spark_home(folder)))
+    spark = session("oncelog demo", master=master or LOCAL, settings=SPARK)
+    spark.dataSource.register(ObservedDataSource)
+    if not sys.stdin.readline():
+        return
     threading.Thread(target=_until_alone, args=(stop,), daemon=True).start()
     chosen = [with_prefix(pipeline, prefix) for pipeline in load_pipelines(Path(definitions.__file__))]
     settings = RunSettings(
@@ -74,8 +94,6 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
         observers={flights_enriched.name: Journal(folder / "commits", flights_enriched.name)},
     )
     check(chosen, settings)
-    spark = session("oncelog demo", master=master or LOCAL, settings=SPARK)
-    spark.dataSource.register(ObservedDataSource)
     by_name = {pipeline.name: pipeline for pipeline in chosen}
 
     def begin(name: str) -> StreamingQuery:

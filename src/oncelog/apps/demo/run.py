@@ -1,7 +1,8 @@
 """The demo from its start to the proof: starts the processes, kills them at chosen moments, waits, compares.
 
 Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay stops where it is
-asked to, so that a restarted process always has work left.
+asked to, so that a restarted process always has work left. A driver that is to be killed has another in reserve, which
+has a session and waits: starting Spark takes most of the demo's time, and one core of two.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ BY_SPARKS_SINK = "flights-by-sparks-own-sink"
 PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
 MIN_FLIGHTS = 10_000
 ABORT_EVERY = 50
+DRIVER_KILLS = 2
 MAX_RESTARTS = 3
 """How often a driver that has ended by itself is restarted before the demo fails."""
 _DAY_MS = 86_400_000
@@ -118,6 +120,9 @@ class Demo:
         self._broker = BrokerProcess(settings.folder / "broker", settings.folder / "logs" / "broker.log")
         self._journals = {name: Journal(settings.folder / "commits", name) for name in (ENRICHED, DELAYS)}
         self._driver: Child | None = None
+        self._reserve: Child | None = None
+        self._driver_kills_left = 0 if settings.calm else DRIVER_KILLS
+        self._sparks_sink: SparkSinkCrashes | None = None
         self._replay: Child | None = None
         self._progress: list[Progress] = []
         self._events: list[ReplayEvent] = []
@@ -144,17 +149,21 @@ class Demo:
                 expected = ExpectedTopics(read_flights(self._settings.flights))
             with self._phase("stream"):
                 self._stream()
+            if self._settings.compare:
+                self._prepare_sparks_sink()
             with self._phase("close the windows"):
                 self._close_windows(expected)
             with self._phase("prove"):
                 self._prove(expected)
-            if self._settings.compare:
+            if self._sparks_sink is not None:
                 with self._phase("Spark's own sink"):
-                    self._compare()
+                    self._outcome.sparks_sink = self._sparks_sink.run(self._display)
         finally:
-            for child in (self._driver, self._replay):
+            for child in (self._driver, self._reserve, self._replay):
                 if child is not None:
                     child.kill()
+            if self._sparks_sink is not None:
+                self._sparks_sink.stop()
             self._broker.stop()
         return self._outcome
 
@@ -169,16 +178,13 @@ class Demo:
             self._allow(1.0)
         else:
             self._allow(0.2)
-            self._crash_driver(ENRICHED, BatchStep.PRODUCED, 0.3, "its records were stored, its transaction was open")
+            self._crash_driver(BatchStep.PRODUCED, 0.3, "its records were stored, its transaction was open")
             self._crash_producer(0.4)
             if self._settings.master is None:
                 self._crash_writer(0.48)
-            self._crash_driver(
-                ENRICHED, BatchStep.COMMITTED, 0.55, "the transaction was committed, and Spark did not know"
-            )
+            self._crash_driver(BatchStep.COMMITTED, 0.55, "the transaction was committed, and Spark did not know")
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)
-            self._crash_driver(DELAYS, BatchStep.MARKER_ADDED, 0.85, "everything but the commit itself had been sent")
             self._allow(1.0)
         self._wait("the last flight", lambda: self._last_event("ended"))
 
@@ -235,13 +241,21 @@ class Demo:
             self._display.bar("flights replayed", sent, self._settings.flights)
 
     def _start_driver(self) -> None:
+        """Let the driver in reserve begin, or a new one. On a cluster, one in reserve would take the other's cores."""
+        reserve = self._reserve
+        self._driver = reserve if reserve is not None and reserve.ended is None else self._new_driver()
+        self._driver.order("begin")
+        self._display.say("a Spark driver starts both pipelines, from their checkpoints")
+        has_reserve = self._driver_kills_left > 0 and self._settings.master is None
+        self._reserve = self._new_driver() if has_reserve else None
+
+    def _new_driver(self) -> Child:
         settings = self._settings
         arguments = ["-m", "oncelog.apps.demo.driver", "--bootstrap-server", self._outcome.servers]
         arguments += ["--folder", str(settings.folder.resolve()), "--prefix", settings.prefix]
         if settings.master is not None:
             arguments += ["--master", settings.master]
-        self._driver = Child("the Spark driver", arguments, settings.folder / "logs" / "spark.log", self._on_progress)
-        self._display.say("a Spark driver starts, with both pipelines, from their checkpoints")
+        return Child("the Spark driver", arguments, settings.folder / "logs" / "spark.log", self._on_progress)
 
     def _on_progress(self, line: str) -> None:
         if not _whole(line):
@@ -259,9 +273,9 @@ class Demo:
         self._allowed = max(self._allowed, round(self._transactions * fraction))
         self._running_replay.order(f"until {self._allowed}")
 
-    def _crash_driver(self, pipeline: str, step: BatchStep, allow: float, where: str) -> None:
-        """Kill the driver inside the commit of the next batch, then start another."""
-        journal = self._journals[pipeline]
+    def _crash_driver(self, step: BatchStep, allow: float, where: str) -> None:
+        """Kill the driver inside the commit of the next batch that its executors write, then start another."""
+        journal = self._journals[ENRICHED]
         before = len(journal.read())
         journal.order_stop(step)
         self._allow(allow)
@@ -269,9 +283,10 @@ class Demo:
         def paused() -> bool:
             return any(entry.paused for entry in journal.read()[before:])
 
-        self._wait(f"a commit of {pipeline}, to kill the driver in it", paused)
-        self._crashed("driver", f"in the commit of {pipeline}: {where}")
+        self._wait(f"a commit of {ENRICHED}, to kill the driver in it", paused)
+        self._crashed("driver", f"in the commit of {ENRICHED}: {where}")
         self._running_driver.kill()
+        self._driver_kills_left -= 1
         journal.cancel_stop()
         self._start_driver()
 
@@ -384,12 +399,9 @@ class Demo:
         for span in transaction_history(outcome.servers, ids):
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)
 
-    def _compare(self) -> None:
-        """Run Spark's own sink on the same flights, with one kill of its driver."""
-        driver = self._driver
-        if driver is not None:
-            driver.kill()
-        sparks_sink = SparkSinkCrashes(
+    def _prepare_sparks_sink(self) -> None:
+        """Start a driver with Spark's own sink, which waits until our topics are proven."""
+        self._sparks_sink = SparkSinkCrashes(
             self._outcome.servers,
             self._settings.folder,
             self._topic(FLIGHTS),
@@ -397,7 +409,7 @@ class Demo:
             self._settings.flights,
             PARTITIONS[ENRICHED],
         )
-        self._outcome.sparks_sink = sparks_sink.run(self._display)
+        self._sparks_sink.prepare()
 
     # --- waiting
 

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
-TEST_WORKERS ?= 5
+TEST_WORKERS ?= 4
 TESTS ?= @tests/make-test.txt
 SECONDS ?= 60
 SEEDS ?= 200
@@ -64,7 +64,7 @@ coverage: $(STAMP) ## lines and branches of the packages with a floor that their
 	.venv/bin/coverage json --quiet -o build/coverage.json
 	$(PYTHON) -m tools.coverage_floors build/coverage.json
 
-test: setup ## run tests of every area, with real Apache Kafka and Spark, in eight minutes; TESTS=tests/integration/cli for others, TEST_WORKERS=5 at a time (most of them wait)
+test: setup ## run tests of every area, with real Apache Kafka and Spark, in eight minutes; TESTS=tests/integration/cli for others, TEST_WORKERS=4 at a time (most of them wait)
 	@mkdir -p artifacts
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
 		status=$$?; echo $$status > artifacts/test.status; exit $$status

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import uuid
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -119,6 +120,22 @@ def spark(spark_class_archive: None, tmp_path_factory: pytest.TempPathFactory) -
     found = shared_session(tmp_path_factory.mktemp("warehouse"))
     yield found
     found.stop()
+
+
+@pytest.fixture(scope="session")
+def warm_java(spark_class_archive: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Points PySpark to a JVM that already runs: a run in it takes half as long as one that starts its own."""
+    from pyspark.java_gateway import launch_gateway
+
+    folder = tmp_path_factory.mktemp("warm-java")
+    with pytest.MonkeyPatch.context() as patch, (folder / "log").open("wb") as log:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log, "cwd": folder})
+    parameters = gateway.gateway_parameters
+    yield {"PYSPARK_GATEWAY_PORT": str(parameters.port), "PYSPARK_GATEWAY_SECRET": parameters.auth_token}
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,7 +32,7 @@ def quick_spark(spark_class_archive: None) -> None:
     """For all tests here."""
 
 
-def test_windows_of_the_page_are_written_once_despite_a_kill(tmp_path: Path) -> None:
+def test_windows_of_the_page_are_written_once_despite_a_kill(warm_java: dict[str, str], tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path / "data") as broker:
         folder = _Folder(tmp_path, broker.bootstrap_servers)
         folder.command("topics create events")
@@ -46,7 +46,7 @@ def test_windows_of_the_page_are_written_once_despite_a_kill(tmp_path: Path) -> 
         shown = folder.command("consume --topic totals --from-beginning --to-end -b")
         assert [line for line in ALL.splitlines() if line not in shown] == []
 
-        folder.command("pipeline run totals.toml")
+        folder.command("pipeline run totals.toml", **warm_java)
         (query,) = (re.findall(r'"(.*)"', command)[0] for command in COMMANDS if command.startswith("sqlite3 "))
         table = sqlite3.connect(tmp_path / "totals.db")
         rows = table.execute(query).fetchall()
@@ -65,14 +65,14 @@ class _Folder:
         path.joinpath("totals.py").write_text(PROGRAM.replace("127.0.0.1:9092", servers))
         path.joinpath("totals.toml").write_text(PIPELINE)
 
-    def command(self, words: str) -> str:
+    def command(self, words: str, **environment: str) -> str:
         """Run the page's command with these words; returns what it prints."""
         (line,) = (command for command in COMMANDS if words in command)
         line = re.sub(r"\boncelog (?=\w)", f"{sys.executable} -m oncelog ", line)
         ended = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line.replace("127.0.0.1:9092", self._servers)],
             cwd=self._path,
-            env=of_family(),
+            env=of_family() | environment,
             capture_output=True,
             text=True,
             check=False,

@@ -20,7 +20,10 @@ def test_make_test_names_files_and_tests_that_exist() -> None:
     for line in (TESTS / "make-test.txt").read_text(encoding="utf-8").splitlines():
         path, _, test = line.partition("::")
         assert (TESTS.parent / path).exists(), line
-        assert not test or f"def {test}(" in (TESTS.parent / path).read_text(encoding="utf-8"), line
+        if test:
+            above, found, _ = (TESTS.parent / path).read_text(encoding="utf-8").partition(f"\ndef {test}(")
+            assert found, line
+            assert "@pytest.mark.soak\n" not in above.rpartition("\n\n\n")[2], f"{line} is a long form"
 
 
 def test_files_whose_time_is_listed_exist() -> None:

@@ -1,4 +1,4 @@
-"""Each test here runs on several releases of Apache Kafka; ``make test`` has two of them, ``make soak`` the others.
+"""Each test here runs on several releases of Apache Kafka; ``make test-all`` has the oldest, ``make soak`` the others.
 
 With ``ONCELOG_KAFKA_VERSIONS_RESULTS`` the results of all tests that have the marker ``case`` are kept in that file,
 from which ``tools.document_kafka_versions`` makes the table of the documentation.

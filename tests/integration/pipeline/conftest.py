@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from pyspark.java_gateway import launch_gateway
 
 from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
@@ -81,20 +80,6 @@ def _sentence(code: int, out: str, err: str) -> str:
     (line,) = (line for line in err.splitlines() if not line.startswith("the embedded broker listens"))
     assert line.startswith("oncelog: ")
     return line
-
-
-@pytest.fixture(scope="session")
-def warm_java(quick_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Points PySpark to a JVM that already runs: a run in it takes half as long as one that starts its own."""
-    folder = tmp_path_factory.mktemp("warm-java")
-    with pytest.MonkeyPatch.context() as patch, (folder / "log").open("wb") as log:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log, "cwd": folder})
-    parameters = gateway.gateway_parameters
-    yield {"PYSPARK_GATEWAY_PORT": str(parameters.port), "PYSPARK_GATEWAY_SECRET": parameters.auth_token}
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(60)
 
 
 @pytest.fixture

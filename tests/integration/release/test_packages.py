@@ -64,12 +64,12 @@ def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 def _environment(folder: Path, *packages: str) -> Path:
     """The Python of a new virtual environment with these packages and their dependencies, but without pip.
 
-    What pip has to compile is compiled without optimization, to save time.
+    They are installed by uv, which keeps what it has downloaded; what it has to compile is compiled without
+    optimization, to save time.
     """
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
-    _run(*pip, "install", "--no-compile", *packages, cwd=folder, CFLAGS="-O0")
+    _run(BIN / "uv", "pip", "install", "--quiet", "--python", python, *packages, cwd=folder, CFLAGS="-O0")
     return python
 
 
@@ -189,17 +189,13 @@ def _readme_program(word: str) -> str:
 def _readme_environment(folder: Path, wheel: Path, word: str) -> Path:
     """The Python of a new environment with what the README's ``pip install`` with this word installs.
 
-    The checkout is replaced by the wheel that was built from it, and pip by uv, which keeps what it has downloaded.
+    The checkout is replaced by the wheel that was built from it.
     """
     lines = re.findall(r"^    pip install (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     (line,) = (line for line in lines if word in line)
     wanted = shlex.split(line, comments=True)
     assert wanted[0].startswith(".")
-    venv.create(folder)
-    python = folder / "bin" / "python"
-    packages = [f"{wheel}{wanted[0][1:]}", *wanted[1:]]
-    _run(BIN / "uv", "pip", "install", "--quiet", "--python", python, *packages, cwd=folder)
-    return python
+    return _environment(folder, f"{wheel}{wanted[0][1:]}", *wanted[1:])
 
 
 def test_the_readmes_test_passes_with_only_the_packages_that_it_names(
@@ -211,33 +207,34 @@ def test_the_readmes_test_passes_with_only_the_packages_that_it_names(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_readmes_query_copies_each_record_once_on_apache_kafka_after_a_kill(
-    distributions: dict[str, Path], tmp_path: Path
+    distributions: dict[str, Path], apache_kafka: ApacheKafka, tmp_path: Path
 ) -> None:
-    """The address is replaced, as the reader replaces it."""
+    """The address is replaced, as the reader replaces it; no other test has topics with the README's names."""
     python = _readme_environment(tmp_path / "venv", distributions["compiled"], "[spark]")
     values = [b"%d apples" % number for number in range(6)]
-    with ApacheKafka() as kafka:
-        servers = kafka.bootstrap_servers
-        program = _readme_program("writeStream")
-        assert program.count("localhost:9092") == 1
-        (tmp_path / "orders_copy.py").write_text(program.replace("localhost:9092", servers))
-        with oncelog.Producer(bootstrap_servers=servers) as producer:
-            for part in (values[:3], values[3:]):
-                for value in part:
-                    producer.send_and_wait("orders", value)
-                with _killed_at_the_end(python, tmp_path / "orders_copy.py") as process:
-                    assert _copied(servers, part[-1], process) == values[: values.index(part[-1]) + 1]
+    servers = apache_kafka.bootstrap_servers
+    program = _readme_program("writeStream")
+    assert program.count("localhost:9092") == 1
+    (tmp_path / "orders_copy.py").write_text(program.replace("localhost:9092", servers))
+    with oncelog.Producer(bootstrap_servers=servers) as producer:
+        for part in (values[:3], values[3:]):
+            for value in part:
+                producer.send_and_wait("orders", value)
+            with _killed_at_the_end(python, tmp_path / "orders_copy.py") as process:
+                assert _copied(servers, part[-1], process) == values[: values.index(part[-1]) + 1]
 
 
 @contextmanager
 def _killed_at_the_end(python: Path, program: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Only Java's options are the tests'."""
+    kept = {name: value for name, value in of_family().items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     with (program.parent / "copy.log").open("ab") as log:
         process = subprocess.Popen(
             [python, program],
             cwd=program.parent,
-            env=of_family() | {"PYTHONPATH": ""},
+            env=kept | {"PYTHONPATH": "", "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
             stdout=log,
             stderr=log,
             start_new_session=True,

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
@@ -21,8 +20,7 @@ from oncelog.schemas import AvroDeserializer, AvroSerializer, SchemaRegistry, Sc
 from oncelog.schemas.framing import schema_id_of
 from oncelog.spark.schemas import avro_schema, from_registry, to_registry
 from tests.integration.spark.schemas import registry_session
-from tests.support.class_archive import QUICK_JAVA
-from tests.support.connect_server import connect_server
+from tests.support.connect_server import ConnectServer
 from tests.support.restarted_queries import run_to_the_end
 
 pytestmark = pytest.mark.timeout(900)
@@ -78,15 +76,15 @@ def test_from_registry_decodes_columns_of_a_batch(spark: SparkSession, url: str,
     check(registry_session.through(spark, url, unique_name), url)
 
 
-def test_from_registry_decodes_columns_through_a_connect_server(url: str, unique_name: str, tmp_path: Path) -> None:
+def test_from_registry_decodes_columns_through_a_connect_server(
+    server: ConnectServer, url: str, unique_name: str
+) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(PROGRAM.parents[4]), *filter(None, [environment.get("PYTHONPATH")])]
     )
-    home = Path(pyspark.__file__).parent
-    with connect_server(tmp_path, sys.executable, home, os.environ, QUICK_JAVA) as server:
-        command = [sys.executable, str(PROGRAM), server.address, url, unique_name]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False, env=environment)
+    command = [sys.executable, str(PROGRAM), server.address, url, unique_name]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr[-4000:]
     check(json.loads(ran.stdout.splitlines()[-1]), url)
 

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from tests.conftest import RunningBroker
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.class_archive import QUICK_JAVA
-from tests.support.connect_server import ConnectServer, check_through, connect_server
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    home = Path(pyspark.__file__).parent
-    with connect_server(tmp_path_factory.mktemp("connect"), sys.executable, home, os.environ, QUICK_JAVA) as found:
-        yield found
+from tests.support.connect_server import ConnectServer, check_through
 
 
 @KAFKA_IN_SOAK

@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from oncelog.spark.sink.engine import BatchStep
 from tests.conftest import RunningBroker
 from tests.integration.spark.sink.crash_job import Job, wait_paused
-from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.spark_faults import PausePoint
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
@@ -39,7 +38,7 @@ def test_a_driver_killed_at_steps_of_the_commit_writes_each_batch_once(
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and continues to its own.
 
     ``test_commit.py`` stops at every step on both brokers, without a driver that dies; the demo's drivers are killed
-    at ``PRODUCED``, ``MARKER_ADDED`` and ``COMMITTED`` (``tests/integration/demo/test_demo.py``).
+    at ``PRODUCED`` and ``COMMITTED`` (``tests/integration/demo/test_demo.py``).
     """
     job = Job(spark, broker, unique_name, tmp_path, len(steps) + 1)
     with PausePoint() as point:
@@ -70,11 +69,15 @@ def test_a_driver_killed_at_each_step_of_a_collected_batch_writes_it_once(
     job.complete()
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=KAFKA)], indirect=True)
 def test_a_driver_killed_during_end_txn_writes_each_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out."""
+    """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out.
+
+    It leaves what a kill before the end leaves, or what one after the end does: the tests of those are not long forms.
+    """
     job = Job(spark, broker, unique_name, tmp_path, 2)
     with PausePoint() as point, job.run(point.options(BatchStep.MARKER_ADDED, 0)) as driver:
         paused = wait_paused(point, driver)

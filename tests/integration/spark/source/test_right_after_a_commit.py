@@ -52,7 +52,7 @@ def options(broker: RunningBroker, topic: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.soak)])
 def test_process_all_available_reads_everything_committed_before(
     spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:
@@ -75,7 +75,7 @@ def test_process_all_available_reads_everything_committed_before(
     assert found == [0] * rounds
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.soak)])
 def test_batch_reads_and_available_now_read_everything_committed_before(
     spark: SparkSession, broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:
@@ -96,7 +96,7 @@ def test_batch_reads_and_available_now_read_everything_committed_before(
         assert sum(seen) == writer.committed
 
 
-@pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.soak)])
 def test_consume_and_export_to_the_end_read_everything_committed_before(
     broker: RunningBroker, topic: str, tmp_path: Path, rounds: int
 ) -> None:

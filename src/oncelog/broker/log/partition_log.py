@@ -169,8 +169,12 @@ class PartitionLog(LogState):
         return self.segment_list.offset_for_timestamp(timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """The first record that has the log's largest timestamp (ListOffsets -3); None if no record has a timestamp."""
-        return self.segment_list.offset_of_max_timestamp(self.log_start_offset)
+        """The first record that has the log's largest timestamp (ListOffsets -3); None if no record has a timestamp.
+
+        As in Kafka, it may be below the log start offset: a record that DeleteRecords deleted counts until its segment
+        is removed.
+        """
+        return self.segment_list.offset_of_max_timestamp()
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """The greatest known epoch that is at most ``epoch``, and the offset at which it ended; (-1, -1) if ``epoch``

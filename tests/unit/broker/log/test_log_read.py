@@ -145,6 +145,21 @@ def test_the_largest_timestamp_is_found_at_the_first_record_that_has_it(disk: Fa
     assert log.offset_of_max_timestamp() == (502, 5, 0)
 
 
+def test_the_largest_timestamp_counts_deleted_records_until_their_segment_is_removed(disk: FaultyDisk) -> None:
+    """Compared with Apache Kafka in ``tests/integration/conformance/test_list_offsets.py``."""
+    log = open_log(disk)
+    append(log, batch(timestamp=NOW_MS + 100))
+    append(log, batch(timestamp=NOW_MS))
+    roll(log)
+    append(log, batch(timestamp=NOW_MS + 50))
+    log.maybe_advance_high_watermark(3)
+    log.trimmer.delete_records_before(1)
+    assert log.offset_of_max_timestamp() == (NOW_MS + 100, 0, 0)
+    log.trimmer.delete_records_before(2)
+    log.trimmer.apply_retention(NOW_MS)
+    assert log.offset_of_max_timestamp() == (NOW_MS + 50, 2, 0)
+
+
 def test_a_search_by_timestamp_builds_no_records(log: PartitionLog) -> None:
     """A batch of a megabyte may hold 1.2 million: building them kept all clients waiting for 0.7 s."""
     count = 20_000

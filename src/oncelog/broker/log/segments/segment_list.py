@@ -162,15 +162,14 @@ class SegmentList:
                 return _search(segment, position, start_offset, timestamp)
         return None
 
-    def offset_of_max_timestamp(self, start_offset: int) -> TimestampOffset | None:
-        """The first record from ``start_offset`` on that has the largest timestamp in the log; None without
-        timestamps."""
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record in the segments that has their largest timestamp; None if no record has a timestamp."""
         segment = max(self._segments, key=Segment.load_max_timestamp)
         largest = segment.load_max_timestamp()
         if largest == NO_TIMESTAMP:
             return None
         position = segment.offset_index.position_for(segment.offset_of_max_timestamp)
-        return _search(segment, position, start_offset, largest)
+        return _search(segment, position, segment.base_offset, largest)
 
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``.

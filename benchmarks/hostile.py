@@ -244,7 +244,7 @@ def measure(start: Callable[[], object], rows: Sequence[str]) -> None:
                         make(address)
                     took, longest_ms, grown_mb = run(address, pid, attack)
                 except (Unreachable, ConnectionClosed, OSError):
-                    print(f"{name:<50} the neighbour got no answer within {TIMEOUT_S} s", flush=True)
+                    print(f"{name:<50} the other client got no answer within {TIMEOUT_S} s", flush=True)
                     break
                 print(f"{name:<50} {took:6.1f} s | {longest_ms:8.0f} ms | {grown_mb:+6.0f} MB", flush=True)
 
@@ -255,7 +255,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kafka", action="store_true", help="Apache Kafka instead")
     chosen = parser.parse_args(arguments)
     rows = [name for name in ROWS if not chosen.word or any(word in name for word in chosen.word)]
-    print(f"{'Apache Kafka' if chosen.kafka else 'oncelog'}: the attack took | a neighbour waited | memory", flush=True)
+    name = "Apache Kafka" if chosen.kafka else "oncelog"
+    print(f"{name}: the attack took | the other client waited | memory", flush=True)
     measure(apache_kafka if chosen.kafka else ours, rows)
 
 

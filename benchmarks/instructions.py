@@ -137,7 +137,7 @@ def main() -> int:
     )
     parser.add_argument("--table", type=Path, metavar="FILE", help="the counts as Markdown")
     arguments = parser.parse_args()
-    # an exception, so that brokers are stopped
+    # exit by an exception, so that context managers stop the brokers
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("instructions: ended by a signal"))
     if shutil.which("valgrind") is None:
         print("valgrind is needed: it counts the instructions", file=sys.stderr)

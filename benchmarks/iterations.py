@@ -3,14 +3,14 @@
     python -m benchmarks.iterations [WORD ...]
 
 One client sends the largest requests that are allowed to a broker in a separate process, which measures the CPU time of
-each iteration; meanwhile another client, the neighbour, writes one record after another. First, each API with each
-array of its request is measured (``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000
-partitions, topics or names, and with the largest number that the broker allows; then requests whose cost grows with the
-broker's state. Shown are the CPU time of the longest iteration (the median of a few requests; iterations that only read
-a client's bytes count too), the longest time that the neighbour waited, and the answer to the request, because a
-refusal may take only a short iteration. The limits of elements (``registry``) follow from the CPU time. The exit code
-is 1 if an iteration takes more than 100 ms for 5,000 elements or 400 ms for the largest allowed number. Other load on
-the machine lengthens the neighbour's waits; they are shown for a silent client too.
+each iteration; meanwhile another client writes one record after another. First, each API with each array of its request
+is measured (``tests.support.wide_requests``), with 5,000 elements in the request, with 10,000 partitions, topics or
+names, and with the largest number that the broker allows; then requests whose cost grows with the broker's state. Shown
+are the CPU time of the longest iteration (the median of a few requests; iterations that only read a client's bytes
+count too), the longest time that the other client waited, and the answer to the request, because a refusal may take
+only a short iteration. The limits of elements (``registry``) follow from the CPU time. The exit code is 1 if an
+iteration takes more than 100 ms for 5,000 elements or 400 ms for the largest allowed number. Other load on the machine
+lengthens the other client's waits; they are shown for a silent client too.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def neighbour(address: str, pipe: Pipe) -> None:
+def other_client(address: str, pipe: Pipe) -> None:
     """Runs in a separate process: writes one record after another; for each message on its pipe, it sends the longest
     wait since the last message, in ms."""
     one, longest = batch(b"v" * 100), 0.0
@@ -172,7 +172,7 @@ def neighbour(address: str, pipe: Pipe) -> None:
         while True:
             begin = time.perf_counter()
             if error := client.produce("one", one).error:
-                raise BenchmarkError(f"the neighbour's record was refused: {Error(error).name}")
+                raise BenchmarkError(f"the other client's record was refused: {Error(error).name}")
             longest = max(longest, time.perf_counter() - begin)
             if pipe.poll(PAUSE_S):
                 if not pipe.recv():
@@ -185,7 +185,7 @@ class Measured(NamedTuple):
     """The effect of one or several requests.
 
     :ivar cpu_ms: CPU time of the longest iteration of the broker's loop.
-    :ivar waited_ms: longest time that the neighbour waited for an acknowledgement.
+    :ivar waited_ms: longest time that the other client waited for an acknowledgement.
     """
 
     cpu_ms: float
@@ -205,14 +205,15 @@ class Measured(NamedTuple):
 
 
 class Meter:
-    """Measures the effect of one client on the loop and on its neighbour."""
+    """Measures the effect of one client's requests on the broker's event loop and on another client
+    (:func:`other_client`)."""
 
     def __init__(self, address: str, broker: Pipe, beside: Pipe) -> None:
         self.address = address
         self._pipes = (broker, beside)
 
     def longest(self) -> Measured:
-        """The longest iteration and the neighbour's longest wait since the last call of this method."""
+        """The loop's longest iteration and the other client's longest wait since the last call of this method."""
         for pipe in self._pipes:
             pipe.send(True)
         return Measured(*(float(pipe.recv()) for pipe in self._pipes))
@@ -285,10 +286,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with RawConnection(servers, timeout_s=600) as client:
             client.create_topic("one")
             world = prepare(client, TOPICS, WIDEST, GROUPS)
-            processes.append(context.Process(target=neighbour, args=(servers, other_end)))
+            processes.append(context.Process(target=other_client, args=(servers, other_end)))
             processes[1].start()
             meter = Meter(servers, broker, beside)
-            print(f"{'':<76}{'entries':>8}{'longest step':>11}{'of each':>11}{'neighbour':>11}  answered with")
+            print(f"{'':<76}{'entries':>8}{'longest step':>11}{'of each':>11}{'other waits':>11}  answered with")
             silent = lambda: meter.take(lambda: time.sleep(5)).show("nothing", None)  # noqa: E731
             silent()
             for name, case in CASES.items():
@@ -297,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             exceeded = wide_requests(meter, client, world, words)
             silent()
     finally:
-        for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):  # the neighbour first
+        for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):  # the other client first
             pipe.send(False)
             process.join(60)
             process.kill()

@@ -137,7 +137,8 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
 
 
 def _take_turns(job: Job, turns: Sequence[tuple[int, int, tuple[str, str]]], add: Add) -> None:
-    """Add the figures of each batch, and for each round the ratio of the times of two chains."""
+    """Report to ``add`` the times of each batch and the driver's CPU time, and for each pair of chains in ``BESIDE``
+    the ratio of their times in the same round. Warm-up rounds are not reported."""
     took: dict[tuple[int, int, tuple[str, str]], float] = {}
     for number, count, chain in turns:
         found = job.line()

@@ -1,4 +1,5 @@
-"""Measures how clients are affected while a bad neighbour, one other process, sends the worst requests.
+"""Measures how a producer and a consumer are affected while one other process, the bad neighbour, sends the worst
+requests.
 
     python -m benchmarks.neighbour [--seconds N] [--attack NAME ...] [--each] [--kafka]
 
@@ -176,8 +177,8 @@ def fuzzed(address: str) -> None:
 
 
 def spin(address: str) -> None:
-    """Compute and send nothing: shows, for comparison, what one more busy process costs the neighbours on this
-    machine."""
+    """Compute and send nothing: shows, for comparison, what one more busy process costs the producer
+    and the consumer on this machine."""
     end = time.monotonic() + 0.2
     while time.monotonic() < end:
         sum(range(1000))
@@ -259,9 +260,9 @@ def largest_mb(pid: int) -> float:
 
 
 @contextlib.contextmanager
-def neighbours(address: str) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
-    """Run a reader in a separate process. The yielded function gets the number of sent records and returns the arrivals
-    that the reader has seen."""
+def running_consumer(address: str) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
+    """Run the consumer in a separate process. The yielded function gets the number of sent records and returns the
+    arrivals that the consumer has seen."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     ends = context.Event()
@@ -299,11 +300,12 @@ def under_fire(address: str, names: Sequence[str]) -> Iterator[None]:
 
 
 def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence[str]) -> list[str]:
-    """Measure and show the effect of these attacks on the neighbours; returns the exceeded bounds as text."""
+    """Measure and show the effect of these attacks on the producer and the consumer; returns the exceeded bounds as
+    text."""
     for attack in COMPARED:
         if attack.__name__ in attacks:
             once(attack, address)  # what a broker does only once, such as importing an API, is not measured
-    with neighbours(address) as arrivals:
+    with running_consumer(address) as arrivals:
         warm = latencies(address, 2)
         quiet_from = time.monotonic()
         quiet = latencies(address, seconds)

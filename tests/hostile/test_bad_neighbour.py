@@ -35,7 +35,7 @@ def test_nothing_is_lost_and_memory_is_bounded_under_attack(
                 survived.append(attack.__name__)
 
         enemy = threading.Thread(target=fire)
-        with neighbour.neighbours(address) as arrivals:
+        with neighbour.running_consumer(address) as arrivals:
             enemy.start()
             delivered = len(neighbour.latencies(address, 1.0))
             while enemy.is_alive():

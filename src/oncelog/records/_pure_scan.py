@@ -137,7 +137,8 @@ class BatchScanner:
         return found._replace(size_bytes=at)
 
     def _check(self, header: HeaderFields, batch: memoryview | None) -> bool:
-        """Check a batch; returns False if it continues past the block, so that ``batch`` is None.
+        """Check a batch. If the block ends before the batch does, ``batch`` is None: only format and length are
+        checked, and False is returned.
 
         :raises CorruptBatch: the batch is not valid.
         """

@@ -1,4 +1,5 @@
-"""The topic ``_schemas``: read up to the last stable offset, written in transactions. Called by the service.
+"""Reads and writes the registry's topic, by default ``_schemas``: reads end at the last stable offset, and writes are
+transactions. Called by the service.
 
 Every decision is one batch in one transaction. The transactional id is the same for all registries of a topic, so a
 registry that initializes it fences the previous writer and ends the transaction that it left open: a read after that

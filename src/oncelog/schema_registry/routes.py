@@ -69,7 +69,12 @@ class RestRequest:
         """
         given, wanted = self._query.getlist(names), self._query.getlist(values)
         if len(given) != len(wanted):
-            raise Refused(400, 400, f"{len(given)} times {names} and {len(wanted)} times {values}: give one to each")
+            raise Refused(
+                400,
+                400,
+                f"{names} is given {len(given)} times, and {values} {len(wanted)} times: give one {values} for each "
+                f"{names}",
+            )
         return dict(zip(given, wanted, strict=True))
 
     def part(self, listed: list[Any]) -> list[Any]:

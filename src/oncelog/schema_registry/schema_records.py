@@ -1,4 +1,4 @@
-"""Keys and values of the topic ``_schemas``, as Confluent's registry writes them. Pure.
+"""Keys and values of the registry's topic, as Confluent's registry writes them. Pure.
 
 Called by the log and the rules.
 
@@ -26,7 +26,7 @@ KNOWN = (SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, NOOP)
 
 
 class DamagedRecord(OncelogError):
-    """A record of ``_schemas`` that is not JSON, or lacks a field of its kind."""
+    """A record of the registry's topic that is not JSON, or lacks a field of its kind."""
 
 
 MAX_NUMBER = 2**31 - 1

@@ -1,4 +1,4 @@
-"""The registry's state, built by applying the records of ``_schemas`` in order. Pure. Called by the rules, the answers
+"""The registry's state, built by applying the records of its topic in order. Pure. Called by the rules, the answers
 and the log.
 
 Invariants
@@ -127,7 +127,7 @@ class Version(NamedTuple):
     deleted: bool
 
     def record(self) -> tuple[Key, Value]:
-        """The record of ``_schemas`` that stores this version."""
+        """The record in the registry's topic that stores this version."""
         value = {"subject": self.subject, "version": self.version, "id": self.id, **self.content.shown()}
         return Key(SCHEMA, self.subject, self.version), {**value, "deleted": self.deleted}
 

@@ -257,8 +257,8 @@ class BrokerConfig(Settings):
     log_flush_interval_ms: int = setting(
         "log.flush.interval.ms",
         1000,
-        "Maximum time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it. "
-        "Default of flush.ms, under every policy.",
+        "With oncelog.flush.policy=interval, the maximum time between two syncs; a partition with 16 MB to sync is "
+        "synced earlier. If this property is set, it is also the default of flush.ms, under every policy.",
         low=1,
         high=MAX_LONG,
     )

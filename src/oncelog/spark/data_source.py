@@ -102,7 +102,8 @@ class OncelogDataSource(DataSource):
         """
         table = self._table(given)
         if table is not None and not table.reading and not _names_servers(self._options):
-            # CREATE TABLE made the columns without a request to Kafka (AS SELECT without rows)
+            # Spark copied the columns of another table, as CREATE TABLE ... AS SELECT does, and did not ask this
+            # source: the options of reads are missing
             raise ConfigError(_no_options())
         options = self._options if table is None else table.of_read(self._options, streaming=streaming)
         parsed = parse_source_options(options, streaming=streaming)

@@ -115,10 +115,11 @@ class RefusedRows(OncelogError):
 
 
 def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
-    """The query that ``rows`` are a micro-batch of. Raises ConfigError if the batch is not running, or if two queries
-    match.
+    """The query of which ``rows`` is a micro-batch.
 
     :param named: the checkpoint named in the options, empty if there is none.
+    :raises ConfigError: the batch is not running, two queries match, Spark does not report the query's checkpoint and
+        ``named`` is empty, or ``named`` is the checkpoint of another query.
     """
     found = streams.streams_of(rows, batch_id)
     chosen = [stream for stream in found if stream.batch_id == batch_id]

@@ -79,7 +79,7 @@ def test_headers_may_repeat_and_keep_every_character(served: Served, topic: str)
     assert stored(served, topic) == [(None, b"v", headers)]
 
 
-def test_a_header_without_a_value_is_refused_with_how_to_write_null(served: Served, topic: str) -> None:
+def test_a_header_without_a_value_is_refused_and_the_error_says_how_to_write_null(served: Served, topic: str) -> None:
     """edenhill/kcat#365: there, ``-H nullheader`` is a null."""
     refused = served.run("produce", "-t", topic, "-H", "nullheader", stdin="v\n").sentence()
     assert "--null-marker" in refused
@@ -336,7 +336,7 @@ def _caught(pid: int) -> int:
     return int(line.split()[1], 16)
 
 
-def test_a_folder_whose_path_is_too_long_is_refused_with_its_length(tmp_path: Path) -> None:
+def test_a_folder_whose_path_is_too_long_is_refused_and_the_error_names_the_length(tmp_path: Path) -> None:
     """SQLite takes paths of at most 512 bytes, Kafka of 4,096."""
     folder = tmp_path / "/".join(["x" * 100] * 6)
     with pytest.raises(oncelog.OncelogError, match=r"has a path of \d+ bytes, and SQLite opens .* a shorter path"):

@@ -49,7 +49,7 @@ def text_of(console: RunningConsole, address: str, /, **query: object) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
-def test_records_are_decoded_with_their_schemas_beside_them(console: RunningConsole, records: str) -> None:
+def test_records_are_decoded_and_their_schemas_shown_beside_them(console: RunningConsole, records: str) -> None:
     page = text_of(console, "/records", topic=records)
     assert f'{{"id": 42}} AVRO id 1, {records}-value version 1' in page
     assert '{"name": "anna"} JSON id 2, p version 1' in page

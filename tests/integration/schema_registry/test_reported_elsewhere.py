@@ -163,7 +163,9 @@ def test_a_deleted_schema_is_imported_under_another_id(url: str) -> None:
         ({"type": "record", "name": "Money", "fields": [{"name": "v", "type": "float"}]}, {"w": 0}),
     ],
 )  # fmt: skip
-def test_a_default_that_no_reader_could_use_is_refused_with_its_field(url: str, kind: Any, default: Any) -> None:
+def test_a_default_that_no_reader_could_use_is_refused_and_the_error_names_its_field(
+    url: str, kind: Any, default: Any
+) -> None:
     """confluentinc/schema-registry#603, #1293, #1882, #2038 and hortonworks/registry#617: it was accepted, or
     ended in status 500."""
     field = {"name": "broken", "type": kind, "default": None if default == "null-as-none" else default}
@@ -331,7 +333,7 @@ def test_an_envelope_of_debezium_3_is_written_and_read_by_both_clients(url: str)
     assert TheirAvroDeserializer(client)(written, HERE) == CHANGE
 
 
-def test_a_renamed_record_is_refused_with_the_expected_name(url: str) -> None:
+def test_a_renamed_record_is_refused_and_the_error_names_the_expected_one(url: str) -> None:
     """microsoft/kafka-connect-cosmosdb#538: the refusal says which name was expected."""
     register_json(url, "orders-value", DEBEZIUM)
     renamed = json.loads(json.dumps(DEBEZIUM))

@@ -252,8 +252,8 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("numeric(4,2)", decimals("123"), r"numeric field overflow, in column c: \"123\.0*\" \(A field with precision 4"),
     ("money", decimals("0.001"), r"would round it"),
     ("money", texts("($1,234.567)"), r"has '\(\$1,234\.567\)' in column c, which is money and would round it"),
-    ("interval(0)", texts("00:00:01.5"), r"would round it: write 0 digits behind the point"),
-    ("interval", texts("PT1.1234567S"), r"would round it: write 6 digits behind the point"),
+    ("interval(0)", texts("00:00:01.5"), r"would round it: write 0 digits after the decimal point"),
+    ("interval", texts("PT1.1234567S"), r"would round it: write 6 digits after the decimal point"),
     (
         "interval year",
         texts("1 year 2 months"),
@@ -281,7 +281,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("real", numbers(16_777_217), r"would hold 16777216"),
     ("double precision", decimals("0.123456789012345678"), r"would hold 0\.12345678901234568"),
     ("timestamptz(3)", moments(1), r"has 1970-01-01 00:00:00\.000001\+00:00 in column c, .* would round it"),
-    ("timestamp(0)", texts("2024-01-02 10:00:00.5"), r"would round it: write 0 digits behind the point"),
+    ("timestamp(0)", texts("2024-01-02 10:00:00.5"), r"would round it: write 0 digits after the decimal point"),
     ("timestamptz", texts("2024-01-02 10:00:00.1234567Z"), r"would round it"),
     ("timestamp", texts("2024-01-02T10:00:00Z"), r"would drop its zone"),
     ("timestamp", texts("2024-01-02 10:00:00+02"), r"would drop its zone"),
@@ -323,7 +323,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("column_type", "given", "why"), REFUSED)
-def test_value_that_does_not_fit_is_refused_with_column_and_value(
+def test_a_value_that_does_not_fit_is_refused_and_the_error_names_column_and_value(
     existing: Existing, column_type: str, given: Any, why: str
 ) -> None:
     existing.run(f"{PRICE}; {POSTGRESQL_SETUP} CREATE TABLE o (c {column_type})")

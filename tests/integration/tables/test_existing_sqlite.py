@@ -87,7 +87,7 @@ CHANGED: list[tuple[str, Any, str]] = [
     ("REAL", numbers(2**53 + 1), "has 9007199254740993 in column c, which is REAL and would hold 9007199254740992.0"),
     ("NUMERIC", decimals("0.123456789012345678"), r"would hold 0\.12345678901234568: change the column to TEXT"),
     ("DECIMAL(20,2)", texts("123456789012345678901"), r"would hold 1\.2345678901234568e\+20"),
-    ("NUMERIC", texts("007"), "has '007' in column c, which is NUMERIC and would drop its zeros"),
+    ("NUMERIC", texts("007"), "has '007' in column c, which is NUMERIC and would drop its leading zeros"),
     ("INTEGER", texts("0.12345678901234567890"), "would hold"),
     ("NUMERIC", texts("1e999999999"), "would hold another number"),
     ("REAL", doubles(float("nan")), "would hold NULL for NaN"),

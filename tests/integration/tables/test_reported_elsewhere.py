@@ -386,7 +386,7 @@ def test_postgresql_accepts_the_strings_that_debezium_writes(existing: Existing)
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
-def test_a_number_for_a_date_or_timestamp_column_is_refused_with_an_expression(world: World) -> None:
+def test_a_number_for_a_date_or_timestamp_column_is_refused_and_an_expression_suggested(world: World) -> None:
     """confluentinc/kafka-connect-jdbc#1190 and #674, memiiso/debezium-server-iceberg#620, risingwave#14862."""
     kinds = {"day": spark.DateType(), "at": spark.TimestampType(), "local": spark.TimestampNTZType()}
     Query(world.folder / "first", world.options, query_id="first").run(0, [], schema=_fields(kinds))
@@ -405,7 +405,7 @@ def _fields(kinds: dict[str, Any]) -> spark.StructType:
     return spark.StructType([spark.StructField(name, kind) for name, kind in kinds.items()])
 
 
-def test_postgresql_texts_with_nul_are_refused_with_an_expression(existing: Existing) -> None:
+def test_postgresql_texts_with_nul_are_refused_and_an_expression_suggested(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#1271, #1216, #1264 and #1602, seatunnel#8393, airbyte#3476, EthVM#523."""
     existing.run("CREATE TABLE o (id bigint, name varchar(20), doc jsonb, address bytea)")
     for column_name in ("name", "doc"):
@@ -426,7 +426,7 @@ def test_postgresql_upserts_rows_with_only_key_columns(existing: Existing) -> No
     assert sorted(existing.run("SELECT * FROM o")) == [("477c", "a"), ("477c", "b")]
 
 
-def test_postgresql_key_without_an_index_is_refused_with_the_statement(existing: Existing) -> None:
+def test_a_postgresql_key_without_an_index_is_refused_and_a_statement_suggested(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#1127: "no unique or exclusion constraint matching"; citext and expressions."""
     existing.run('CREATE TABLE o ("Id" bigint, email text); CREATE UNIQUE INDEX ON o (lower(email))')
     for key, rows in ((("id",), ["Id"]), (("email",), ["email"])):

@@ -233,7 +233,7 @@ def test_column_bounds_of_long_texts_are_valid_utf8_and_enclose_the_values(icebe
             assert summary.upper_bound is None or summary.upper_bound >= max(one[:20] for one in values).encode()
 
 
-def test_infinity_is_a_partition_value_and_nan_is_refused_with_an_expression(iceberg: Batches) -> None:
+def test_infinity_is_a_partition_value_and_nan_is_refused_and_an_expression_suggested(iceberg: Batches) -> None:
     """apache/hudi#18754's sibling: pyiceberg finds no row of the partition NaN, and divided by zero."""
     create(iceberg, ("id", LongType(), False), ("d", DoubleType(), False), spec=((2, IdentityTransform(), "d"),))
     for number, one in enumerate([math.inf, -math.inf, -0.0, 0.0, 300.0, None]):

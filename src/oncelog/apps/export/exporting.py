@@ -90,11 +90,13 @@ class Export:
     def open(
         self, progress: ExportProgress | None, typed: Mapping[str, TypedColumn], schemas: Mapping[str, int]
     ) -> None:
-        """Find the offsets at which the run begins and ends.
+        """Find the offsets at which the run begins and ends, open the target, and assign to the consumer the partitions
+        with records to export, each from its first offset.
 
         :param typed: the readers of ``key`` and ``value``; a part without one stays bytes.
         :param schemas: the ids of their schemas.
-        :raises ExportError: records were deleted before they were exported.
+        :raises ExportError: a partition ends before the export's position, or records were deleted before they were
+            exported and ``skip_deleted`` is not set.
         """
         self._typed = typed
         self._source = ExportSource(self._topic, self._source.topic_number, schemas)

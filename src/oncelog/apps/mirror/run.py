@@ -423,9 +423,8 @@ class Mirror:
 
     async def give_up(self) -> None:
         """Abort the open transaction on the target, so that its readers need not wait for the timeout."""
-        with suppress(
-            KafkaError
-        ):  # the caller reports why the mirror gave up, and the transaction's timeout would abort it as well
+        # a failed abort is ignored: the transaction times out anyway, and the caller reports why the mirror gave up
+        with suppress(KafkaError):
             await self._target.transactions.end(commit=False)
 
     async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:

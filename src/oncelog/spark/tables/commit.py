@@ -63,7 +63,7 @@ class TableCarrier:
 
     @property
     def exact(self) -> bool:
-        """Whether the rows are counted, which is so once tasks have written them. They are computed only if the table
+        """Whether the number of rows is known: it is once tasks have written them, which they do only if the table
         lacks the batch."""
         return self.written is not None
 

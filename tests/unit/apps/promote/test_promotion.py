@@ -31,7 +31,7 @@ def refusal(source: Path, target: Path) -> str:
     return str(refused.value)
 
 
-def test_a_target_that_a_link_leads_into_the_data_folder_is_refused(tmp_path: Path) -> None:
+def test_a_target_that_lies_in_the_data_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
     """``--move`` would remove it with the data folder."""
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "data")

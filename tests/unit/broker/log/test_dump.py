@@ -57,10 +57,12 @@ def test_a_log_is_shown_from_a_position(folder: FaultyDisk) -> None:
     assert list(dump_file(folder, path("log"), start=entries[1].position)) == entries[1:]
 
 
-def test_a_wrong_crc_is_shown_and_ends_the_file(folder: FaultyDisk) -> None:
-    flip(folder, path("log"), -1)
+def test_a_batch_with_a_wrong_crc_is_shown_and_nothing_after_it(folder: FaultyDisk) -> None:
+    third = list(dump_file(folder, path("log")))[2]
+    assert isinstance(third, BatchEntry)
+    flip(folder, path("log"), third.position - 1)
     entries = list(dump_file(folder, path("log")))
-    assert [entry.crc_matches for entry in entries if isinstance(entry, BatchEntry)] == [True, True, False]
+    assert [isinstance(entry, BatchEntry) and entry.crc_matches for entry in entries] == [True, False]
 
 
 @pytest.mark.parametrize(("cut", "reason"), [(1, "cut off"), (70, "header")])

@@ -36,7 +36,7 @@ def test_a_request_from_a_wrong_thread_does_not_stop_polling() -> None:
     assert turns == [1]
 
 
-def test_polling_continues_if_it_runs_before_the_request_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polling_continues_if_the_poll_runs_before_call_soon_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     """This can happen if another thread makes the request: the turn then counted as pending forever."""
     turns: list[int] = []
 

@@ -107,7 +107,9 @@ def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("wanted", "partitions", "writers"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (4, 3, 3), (0, 9, 0)]
 )
-def test_writers_fit_slots_and_partitions(four_slots: None, wanted: int | None, partitions: int, writers: int) -> None:
+def test_the_number_of_writers_is_limited_by_slots_and_partitions(
+    four_slots: None, wanted: int | None, partitions: int, writers: int
+) -> None:
     spark: Any = Session()
     assert choose_writers(spark, wanted, partitions) == writers
 

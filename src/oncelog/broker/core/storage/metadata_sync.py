@@ -116,10 +116,9 @@ class MetadataSync:
         self._synced = self._store.changes
         self._store.file.leave_sync_to(self._changed, alone)
         self._store.producer_ids.reserve_next_block()
-        self.is_settled = (
-            # True even if a producer-id block was reserved: only answers with one of its ids wait for its sync.
-            True
-        )
+        # a block of producer ids that was just reserved does not count as unsettled: only an answer with an id from
+        # that block waits for its sync
+        self.is_settled = True
 
     def end(self) -> None:
         """Called when the broker stops: from now on the store again syncs each change in its own iteration."""

@@ -12,9 +12,9 @@ import gc
 import sys
 
 COLLECT_AFTER = 500, 2, 2_400
-"""The thresholds for ``gc.set_threshold``. Python's own are 700, 10 and 10, with collections that rarely find anything
-and delay a request. A collection of 500 objects takes an eighth of a millisecond; after three of those, a collection of
-the next older generation takes less than half a millisecond."""
+"""The thresholds for ``gc.set_threshold``. Collections rarely find anything and delay a request, so young ones are
+smaller, and full ones much rarer, than with Python's own thresholds. A collection of 500 objects takes an eighth of a
+millisecond; after three of those, a collection of the next older generation takes less than half a millisecond."""
 STEP = 50
 """The number of new partitions after which objects are frozen again (``gc.freeze``)."""
 GIVE_WAY_S = 0.0005

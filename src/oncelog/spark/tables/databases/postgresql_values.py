@@ -377,7 +377,7 @@ def _check_text_fraction(values: pa.Array, column: TableColumn) -> None:
     else:
         index = first_of(pc.match_substring_regex(values, rf"\.[0-9]{{{digits}}}[0-9]*[1-9]"))
     if index is not None:
-        raise _Lost(values, index, "would round it", f"write {digits} digits behind the point in the query")
+        raise _Lost(values, index, "would round it", f"write {digits} digits after the decimal point in the query")
 
 
 _SECOND, _DAY = 1_000_000, 86_400_000_000

@@ -280,13 +280,13 @@ def _number(value: Decimal) -> int | float:
 
 def _text_number(value: str) -> str:
     """A text for a column of numeric affinity, unchanged. Raises _Changed for a numeric text that SQLite would store as
-    a different number or without its zeros."""
+    a different number or without its leading zeros."""
     if _NUMBER.fullmatch(value):
         number = Decimal(value.strip())
         if abs(number.adjusted()) > _MAX_DIGITS:
             raise _Changed("would hold another number", "change the column to TEXT")
         if _ZEROS.match(value):
-            raise _Changed("would drop its zeros", "change the column to TEXT")
+            raise _Changed("would drop its leading zeros", "change the column to TEXT")
         _number(number)
     return value
 

@@ -199,7 +199,7 @@ OF_LISTENERS = {name for section in SECURITY.values() for name in section}
 """Covered by ``tests/integration/security/test_live_tls.py`` and ``test_live_listeners.py``."""
 
 
-def test_every_changeable_setting_has_a_test_or_is_documented_without_effect() -> None:
+def test_every_changeable_setting_is_tested_or_documented_as_having_no_effect() -> None:
     known = broker_properties()
     changeable = {name for name in known if known[name].update is not UpdateMode.READ_ONLY and not known[name].internal}
     assert changeable & {*properties(BrokerConfig), *OTHERS} == TESTED

@@ -395,7 +395,7 @@ def test_a_fatal_error_ends_the_membership_in_every_state(state: ClientMemberSta
 
 
 @pytest.mark.parametrize("state", [state for state in ClientMemberState if state.ended])
-def test_a_lookup_that_is_refused_after_the_end_is_reported(state: ClientMemberState) -> None:
+def test_a_refused_coordinator_lookup_is_reported_even_after_the_member_has_ended(state: ClientMemberState) -> None:
     """The offsets of the group are still committed through the same finder."""
     group = IN[state]()
     group.program.failure = None

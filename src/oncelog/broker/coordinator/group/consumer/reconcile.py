@@ -65,9 +65,15 @@ def _from_unknown(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMembe
 
 
 RULES: Mapping[MemberState, ReconcileRule] = {
-    MemberState.STABLE: ReconcileRule("at an older epoch: take the next step; else nothing to do", _from_stable),
+    MemberState.STABLE: ReconcileRule(
+        "at another epoch than the target's: take the next step; else only give up topics to which it no longer "
+        "subscribes",
+        _from_stable,
+    ),
     MemberState.UNREVOKED_PARTITIONS: ReconcileRule(
-        "still owns what it must give up: wait; else take the next step", _from_unrevoked
+        "still owns what it must give up: wait, but also give up topics to which it no longer subscribes; else take "
+        "the next step",
+        _from_unrevoked,
     ),
     MemberState.UNRELEASED_PARTITIONS: ReconcileRule(
         "take the next step: others may have released", lambda m, g: _advance(m, g)

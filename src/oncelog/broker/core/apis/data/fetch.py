@@ -58,7 +58,7 @@ def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> F
     answers, is_enough = read_all(ports, context, request, positions, isolation)
     if is_enough or request.max_wait_ms <= 0:
         return _respond(session, answers)
-    request.topics = request.forgotten = ()  # frees their memory, because the fetch may wait long
+    request.topics = request.forgotten = ()  # free the request's memory: the fetch may wait for long
     waiting = _ParkedRead(ports, context, request, session, positions, isolation)
     fetch = ParkedFetch(context.channel, waiting.attempt)
     waiting.watch(fetch, answers)

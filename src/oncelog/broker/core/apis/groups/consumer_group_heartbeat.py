@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
 
-In version 0 the coordinator assigns the member id; from 1 on the member chooses it (KIP-1082) and may subscribe by a
-regular expression. At ``group.version`` 0 there is no such protocol: UNSUPPORTED_VERSION.
+In version 0 the coordinator assigns an id to a member that sends none; from 1 on the member chooses its id (KIP-1082)
+and may subscribe by a regular expression. At ``group.version`` 0 there is no such protocol: UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def assert_exact(result: dict[str, Any], prefix: str = "") -> None:
 
 def assert_crashes_counted(result: dict[str, Any], **expected: int) -> None:
     assert Counter(crash["what"] for crash in result["crashes"]) == expected
-    inside = [crash for crash in result["crashes"] if "in the commit of" in crash["where"]]
+    inside = [crash for crash in result["crashes"] if "'s commit: " in crash["where"]]
     assert len(inside) == 2
     assert result["batches_skipped_on_replay"] >= 1
     enriched = next(topic for topic in result["topics"] if topic["topic"].endswith("flights-enriched"))

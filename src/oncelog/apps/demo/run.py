@@ -284,7 +284,7 @@ class Demo:
             return any(entry.paused for entry in journal.read()[before:])
 
         self._wait(f"a commit of {ENRICHED}, to kill the driver in it", paused)
-        self._crashed("driver", f"in the commit of {ENRICHED}: {where}")
+        self._crashed("driver", f"during {ENRICHED}'s commit: {where}")
         self._running_driver.kill()
         self._driver_kills_left -= 1
         journal.cancel_stop()
@@ -301,7 +301,7 @@ class Demo:
         def paused() -> list[CommitStep]:
             return [entry for entry in journal.read()[before:] if entry.paused]
 
-        self._wait(f"a writer of {ENRICHED} to be halfway through", lambda: bool(paused()))
+        self._wait(f"a writer of {ENRICHED} to be halfway through its records", lambda: bool(paused()))
         self._crashed("writer", f"a Python worker of an executor, in {ENRICHED}, halfway through its records")
         kill_process(paused()[0].pid)
         journal.cancel_stop()
@@ -313,7 +313,7 @@ class Demo:
         self._running_replay.order(f"stop-in {self._allowed + 1}")
         self._running_replay.order(f"until {self._allowed + 1}")
         self._allowed += 1
-        self._wait("a transaction to be halfway through", lambda: self._last_event("stopped"))
+        self._wait("the producer to be halfway through a transaction", lambda: self._last_event("stopped"))
         self._crashed("producer", f"halfway through transaction {self._allowed}")
         self._running_replay.kill()
         self._start_replay()

@@ -683,7 +683,7 @@ def _position(given: _Given, which: str, default: int) -> OffsetsOption:
     return OffsetsOption(offsets=offsets, option=name, beside=beside)
 
 
-BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")
+BESIDE_PARTITIONS = ("id", "from", "epochs", "marks", "missing")
 """The entries of a topic, other than its partitions, in a checkpoint, a progress report or a marker."""
 
 

@@ -20,7 +20,7 @@ from oncelog.types import TopicPartition
 
 Json: TypeAlias = dict[str, dict[str, Any]]
 Offsets: TypeAlias = Mapping[TopicPartition, int]
-_ID, _FROM, _EPOCHS, _MARKS = BESIDE_PARTITIONS
+_ID, _FROM, _EPOCHS, _MARKS, _MISSING = BESIDE_PARTITIONS
 _SHOWN_CHARACTERS = 60
 
 
@@ -78,6 +78,8 @@ class Place(NamedTuple):
     :param epochs: the leader epochs when the offsets were planned: a later leader can tell where its log diverges
         (KIP-320). Checkpoints of Spark's connector have none.
     :param marks: the record batch before each offset, where the cluster gives no topic id.
+    :param missing: partitions that did not exist or were not wanted any more, with the time at which a plan first left
+        them out, in milliseconds since 1970: their loss was accepted, and they continue here if they come back.
     """
 
     offsets: Offsets
@@ -85,6 +87,12 @@ class Place(NamedTuple):
     start: Offsets = MappingProxyType({})
     epochs: Mapping[TopicPartition, int] = MappingProxyType({})
     marks: Mapping[TopicPartition, BatchMark] = MappingProxyType({})
+    missing: Mapping[TopicPartition, int] = MappingProxyType({})
+
+    @property
+    def present(self) -> Offsets:
+        """The offsets without those of missing partitions."""
+        return {name: offset for name, offset in self.offsets.items() if name not in self.missing}
 
     def as_json(self) -> Json:
         """The JSON form in the checkpoint, sorted."""
@@ -102,6 +110,9 @@ class Place(NamedTuple):
         for name, mark in sorted(self.marks.items()):
             if name in self.offsets:
                 by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
+        for name, since_ms in sorted(self.missing.items()):
+            if name in self.offsets:
+                by_topic[name.topic].setdefault(_MISSING, {})[str(name.partition)] = since_ms
         return by_topic
 
     @classmethod
@@ -121,6 +132,7 @@ class Place(NamedTuple):
                     for topic, partitions in _fields(by_topic, _MARKS).items()
                     for partition, mark in partitions.items()
                 },
+                _numbers(_fields(by_topic, _MISSING), "time"),
             )
         except ConfigError:
             raise

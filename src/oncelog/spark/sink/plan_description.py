@@ -39,7 +39,9 @@ def next_start(line: str) -> str:
     """The ``startingOffsets`` that continue at the end of a source's line, in the same topics and logs; the line
     unchanged if it is not the JSON of topics."""
     place = Place.in_line(line)
-    return json.dumps(place._replace(start={}).as_json()) if place is not None and place.offsets else line
+    if place is None or not place.offsets:
+        return line
+    return json.dumps(place._replace(offsets=place.present, start={}).as_json())
 
 
 def offsets_by_source(offsets: str) -> dict[str, str]:
@@ -83,7 +85,7 @@ def _bare(line: str) -> str:
     if named := _NAMED.fullmatch(line):
         return f"{named[1]}:{_bare(named[2])}"
     place = Place.in_line(line)
-    return json.dumps(Place(place.offsets).as_json()) if place is not None and place.offsets else line
+    return json.dumps(Place(place.present).as_json()) if place is not None and place.offsets else line
 
 
 def time_of(at_ms: int) -> str:

@@ -197,8 +197,8 @@ def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
         "recreated, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
-        "failOnDataLoss to false to continue with what is there; if the query (or its SQL table) reads other topics "
-        "now, give it a new checkpoint"
+        "failOnDataLoss to false for one start to continue with what is there, also if the query (or its SQL table) "
+        "reads other topics now"
     )
 
 

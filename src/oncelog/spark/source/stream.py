@@ -57,9 +57,10 @@ logger = logging.getLogger(__name__)
 
 PARTITIONS_KEPT_S = 5.0
 """Seconds for which the list of partitions counts as current. New partitions are read from their beginning."""
-MISSING_TOPIC_KEPT_S = 3600.0
-"""Seconds for which the position in a missing topic is kept: perhaps only the permission to see the topic was revoked
-for a while."""
+MISSING_KEPT_MS = 3_600_000
+"""How long the position in a missing partition is kept: perhaps only the permission to see its topic was revoked for a
+while.
+"""
 
 
 class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -70,10 +71,12 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         options: SourceOptions,
         connect: Callable[[SourceOptions], KafkaAccess] = cluster_for,
         now_s: Callable[[], float] = real_time.monotonic,
+        now_ms: Callable[[], int] = real_time.time_ms,
     ) -> None:
         self._options = options
         self._connect = connect
         self._now_s = now_s
+        self._now_ms = now_ms
         self._partitions: list[TopicPartition] = []
         self._partitions_asked_s = -PARTITIONS_KEPT_S
         self._has_begun = False
@@ -83,7 +86,6 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self._reported: set[str] = set()
         self._last_trigger_s: float | None = None
         self._group_position: Json | None = None
-        self._missing_since_s: dict[str, float] = {}
         self._being_read: list[OffsetRange] = []
         self._being_read_ids: Mapping[str, str] = {}
         self._asked_epochs: dict[TopicPartition, tuple[tuple[int, int, int], int]] = {}
@@ -122,16 +124,16 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         latest = self._target if self._target is not None else self._current_latest(self._read_by(place))
         begin = self._batch_begin(place, latest)
         ends = self._ends(begin, latest.offsets)
-        self._report(describe_loss(begin, begin, ends))
+        self._report_lost(begin, ends, place)
         self._report_deleted_while_read(latest)
         # If a log is shorter than at the last batch (it lost records), every record from its new end on counts as new
         end = {
             partition: max(offset, min(begin[partition], ends[partition]))
             for partition, offset in latest.offsets.items()
         }
-        absent = self._positions_in_missing_topics(begin, latest, place.ids)
-        end |= absent
-        ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in absent}}
+        missing = self._missing_since(begin, latest, place)
+        end |= {partition: begin[partition] for partition in missing}
+        ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in missing}}
         moved = any(begin[partition] < offset for partition, offset in place.offsets.items() if partition in begin)
         if not isinstance(limit, ReadAllAvailable):
             shorter = any(end[partition] < begin[partition] for partition in end)
@@ -139,11 +141,11 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
                 return start
             if isinstance(limit, ReadMaxRows):
                 end = limit_offsets(begin, end, limit.max_rows)
-        if (end, ids) == (place.offsets, place.ids) and not moved:
+        if (end, ids, missing) == (place.offsets, place.ids, place.missing) and not moved:
             return start
         first = begin if start == self._initial else {}
         epochs, marks = self._epochs(end, place, latest), self._marks(end, begin, place, latest)
-        return Place(end, ids, first, epochs, marks).as_json()
+        return Place(end, ids, first, epochs, marks, missing).as_json()
 
     def _read_by(self, place: Place) -> Offsets:
         """The position up to which the query has read, as ``settled_ends`` takes it; empty if the answer must include
@@ -201,17 +203,24 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ends = offsets_of_ends(self._bounds(beyond)[1])
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
-    def _positions_in_missing_topics(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """The positions in topics that are currently missing: if a topic returns with the same id, reading continues
-        there instead of starting over."""
-        now_s = self._now_s()
-        absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
-        self._missing_since_s = {
-            topic: self._missing_since_s.get(topic, now_s)
-            for topic in sorted({partition.topic for partition in absent})
+    def _missing_since(self, begin: Offsets, latest: Place, place: Place) -> dict[TopicPartition, int]:
+        """The partitions that are missing now and keep their positions, with the time of the first plan without them:
+        if a topic returns with the same id, reading continues instead of starting over.
+
+        In the plan, so that the next run knows that their loss was accepted.
+        """
+        now_ms = self._now_ms()
+        found = {
+            partition: place.missing.get(partition, now_ms)
+            for partition in begin
+            if partition not in latest.offsets and partition.topic in place.ids
         }
-        kept = {topic for topic, at_s in self._missing_since_s.items() if now_s - at_s < MISSING_TOPIC_KEPT_S}
-        return {partition: begin[partition] for partition in absent if partition.topic in kept}
+        return {partition: since_ms for partition, since_ms in found.items() if now_ms - since_ms < MISSING_KEPT_MS}
+
+    def _report_lost(self, begin: Offsets, ends: Offsets, place: Place) -> None:
+        """Report lost records between the two positions, except in partitions that an earlier plan left out."""
+        known = {name: offset for name, offset in begin.items() if name in ends or name not in place.missing}
+        self._report(describe_loss(known, known, ends))
 
     def _report_deleted_while_read(self, latest: Place) -> None:
         """Report records of the last batch that were deleted while it was read; a task can report them only to its
@@ -223,7 +232,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self._being_read = []
         if not read:
             return
-        first, _ = self._bounds([item.partition for item in read])
+        first, _ = self._bounds(self._existing([item.partition for item in read]))
         self._report(
             [
                 f"records {item.start} to {min(first[item.partition], item.end) - 1} of {item.partition} were deleted "
@@ -237,7 +246,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         """The offsets at which a batch begins: the end of the last batch, or the first record of a new or recreated
         topic."""
         remade = remade_topics(place.ids, end.ids)
-        self._report(describe_remade(remade, place.ids, end.ids))
+        self._report_remade(remade, place, end.ids)
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
         kept = self._divergences(begin, place, end.epochs)
         self._report(describe_cut(place, kept))
@@ -248,6 +257,11 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
         self._report(self._lost_before_first_read(first, {partition.topic for partition in begin}))
         return begin | first
+
+    def _report_remade(self, topics: Iterable[str], place: Place, ids: Mapping[str, str]) -> None:
+        """Report recreated topics, except those whose loss was accepted while they were missing."""
+        present = {partition.topic for partition in place.present}
+        self._report(describe_remade([topic for topic in topics if topic in present], place.ids, ids))
 
     def _divergences(
         self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]
@@ -428,7 +442,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         begin = self._batch_begin(place, until)
         ids = self._topic_ids(until.offsets)
         gone = remade_topics(until.ids, ids)
-        self._report(describe_remade(gone, until.ids, ids))
+        self._report_remade(gone, until, ids)
         wanted = [
             partition
             for partition in sorted(until.offsets)
@@ -438,7 +452,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
             return []
         # Tasks wait for records that an open transaction holds back: a range that ended before these records would skip
         # them
-        earliest, ends = self._bounds(wanted)
+        seem_gone = any(name.topic in until.ids and name.topic not in ids for name in wanted)
+        earliest, ends = self._bounds(self._existing(wanted) if seem_gone else wanted)
         latest = offsets_of_ends(ends)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
         wanted = [partition for partition in wanted if partition in latest]

@@ -22,7 +22,6 @@ from pyspark.sql.datasource import InputPartition
 
 from oncelog.spark.kafka.place import Json, Offsets, Place
 from oncelog.spark.source.limits import ReadAllAvailable
-from oncelog.spark.source.planned_offsets import describe_loss
 from oncelog.spark.source.stream import StreamReader
 from oncelog.spark.versions import PYSPARK
 
@@ -74,7 +73,7 @@ class UnlimitedReader(StreamReader):
     def _check_position(self, place: Place, end: Place) -> None:
         """Report what :meth:`latestOffset` would have reported if it had known the start of the batch."""
         begin = self._batch_begin(place, end)
-        self._report(describe_loss(begin, begin, self._ends(begin, end.offsets)))
+        self._report_lost(begin, self._ends(begin, end.offsets), place)
 
     def stop(self) -> None:
         """Warn if the query ends after a repeated batch without having looked for new records."""

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from pyspark.sql.datasource import InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
@@ -74,6 +74,71 @@ def test_task_reads_nothing_of_a_recreated_topic_after_its_plan(broker: RunningB
     eventually(lambda: int(stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0", -1)), 15)
     tasks = stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))
     assert values(lenient, tasks) == [b"%d:new" % n for n in range(15)]
+
+
+def delete(broker: RunningBroker, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.delete_topics([topic])[topic].result(120)
+    eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
+
+
+def read_all(options: SourceOptions, start: Json | None) -> tuple[list[bytes], Json]:
+    """The values of a run with Trigger.AvailableNow, and where it ends."""
+    stream = StreamReader(options)
+    stream.prepareForTriggerAvailableNow()
+    begin = stream.initialOffset() if start is None else start
+    found: list[bytes] = []
+    while (end := stream.latestOffset(begin, ReadMaxRows(4))) != begin:
+        found += values(options, stream.partitions(begin, end))
+        begin = end
+    return sorted(found), begin
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_topic_that_is_deleted_or_no_longer_wanted_takes_one_tolerant_start(
+    broker: RunningBroker, unique_name: str, is_deleted: bool
+) -> None:
+    """apache/flink-connector-kafka#77 and apache/spark#15820: a topic that is gone was read on, or ended each start."""
+    stays, goes = f"{unique_name}-a", f"{unique_name}-b"
+    for topic in (stays, goes):
+        create_topic(broker.bootstrap_servers, topic)
+        produce(broker.bootstrap_servers, topic, [b"0:v"])
+    both = f"{stays},{goes}"
+    found, place = read_all(source(broker, both), None)
+    assert found == [b"0:v", b"0:v"]
+    if is_deleted:
+        delete(broker, goes)
+    with pytest.raises(DataLoss, match=f"{goes}-0 does not exist any more, .* to false for one start"):
+        read_all(source(broker, stays), place)
+    assert read_all(source(broker, stays, failOnDataLoss="false"), place)[0] == []
+    _, place = read_all(source(broker, stays, failOnDataLoss="false"), place)
+    produce(broker.bootstrap_servers, stays, [b"1:v"])
+    found, place = read_all(source(broker, stays), place)
+    assert found == [b"1:v"]
+    if is_deleted:
+        create_topic(broker.bootstrap_servers, goes)
+    produce(broker.bootstrap_servers, goes, [b"2:new"])
+    found, place = read_all(source(broker, both), place)
+    assert found == [b"2:new"], "also the topic that stayed goes on at its position"
+    assert read_all(source(broker, both), place) == ([], place)
+
+
+def test_topic_deleted_between_two_batches_does_not_hold_up_the_others(broker: RunningBroker, unique_name: str) -> None:
+    """Trigger.AvailableNow has its end from its start, so each batch plans the deleted topic, too."""
+    stays, goes = f"{unique_name}-a", f"{unique_name}-b"
+    for topic in (stays, goes):
+        create_topic(broker.bootstrap_servers, topic)
+        produce(broker.bootstrap_servers, topic, [b"%d:v" % n for n in range(10)])
+    wanted = source(broker, f"{stays},{goes}", failOnDataLoss="false", **{"kafka.default.api.timeout.ms": "1000000"})
+    stream = StreamReader(wanted)
+    stream.prepareForTriggerAvailableNow()
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadMaxRows(4))
+    found = values(wanted, stream.partitions(start, end))
+    delete(broker, goes)
+    while (start := end) != (end := stream.latestOffset(start, ReadMaxRows(4))):
+        found += values(wanted, stream.partitions(start, end))
+    assert sorted(found) == sorted([*(b"%d:v" % n for n in range(10)), b"0:v", b"1:v"])
 
 
 class WithoutIds(KafkaCluster):

@@ -32,3 +32,12 @@ def test_a_line_of_another_source_is_refused_and_stays_unchanged(line: str) -> N
         Place.of(json.loads(line))
     assert (bare_offsets(line), next_start(line), is_ours(line)) == (line, line, False)
     assert not continues('{"t":{"0":5}}', line)
+
+
+def test_offsets_to_start_at_leave_missing_partitions_out() -> None:
+    """``startingOffsets`` names the partitions that exist; a missing one would be refused there."""
+    line = '{"a": {"0": 5, "1": 6, "id": "x", "missing": {"1": 17}}, "b": {"0": 7, "missing": {"0": 18}}}'
+    place = Place.of(json.loads(line))
+    assert json.dumps(place.as_json()) == line
+    assert bare_offsets(line) == '{"a": {"0": 5}}'
+    assert json.loads(next_start(line)) == {"a": {"0": 5, "id": "x"}}

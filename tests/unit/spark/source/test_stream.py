@@ -15,7 +15,7 @@ from oncelog.spark.kafka.interface import ClusterFacts, LogEnd, OffsetRange, Par
 from oncelog.spark.kafka.place import Json, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.source.planned_offsets import DataLoss
-from oncelog.spark.source.stream import MISSING_TOPIC_KEPT_S, PARTITIONS_KEPT_S, StreamReader
+from oncelog.spark.source.stream import MISSING_KEPT_MS, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -136,6 +136,9 @@ class Clock:
     def __call__(self) -> float:
         return self.s
 
+    def ms(self) -> int:
+        return int(self.s * 1000)
+
     def pass_caches(self) -> None:
         self.s += PARTITIONS_KEPT_S + 1
 
@@ -145,7 +148,8 @@ def reader(cluster: FakeCluster, **options: str) -> tuple[StreamReader, Clock]:
     if "subscribePattern" in options:
         del base["subscribe"]
     clock = Clock()
-    return StreamReader(parse_source_options(base | options, streaming=True), lambda _: cluster, clock), clock
+    parsed = parse_source_options(base | options, streaming=True)
+    return StreamReader(parsed, lambda _: cluster, clock, clock.ms), clock
 
 
 def ranges(parts: Sequence[InputPartition]) -> list[tuple[int, int, int]]:
@@ -348,34 +352,80 @@ def test_a_temporarily_invisible_topic_is_continued_and_not_reread() -> None:
     stream, clock = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
     start: Json = {"a": {"0": 10, "id": "x"}, "b": {"0": 5, "id": "y"}}
     assert stream.latestOffset(start, ReadAllAvailable()) == start
-    del cluster.end[TopicPartition("a", 0)]
+    del cluster.end[A0]
     clock.pass_caches()
-    assert stream.latestOffset(start, ReadAllAvailable()) == start
-    cluster.end |= {TopicPartition("a", 0): 12, TopicPartition("b", 0): 6}
+    left_out = stream.latestOffset(start, ReadAllAvailable())
+    assert left_out == {"a": {"0": 10, "id": "x", "missing": {"0": clock.ms()}}, "b": {"0": 5, "id": "y"}}
     clock.pass_caches()
-    end = stream.latestOffset(start, ReadAllAvailable())
-    assert sorted(ranges(stream.partitions(start, end))) == [(0, 5, 6), (0, 10, 12)]
+    assert stream.latestOffset(left_out, ReadAllAvailable()) == left_out
+    cluster.end |= {A0: 12, TopicPartition("b", 0): 6}
+    clock.pass_caches()
+    end = stream.latestOffset(left_out, ReadAllAvailable())
+    assert "missing" not in end["a"]
+    assert sorted(ranges(stream.partitions(left_out, end))) == [(0, 5, 6), (0, 10, 12)]
 
 
 def test_topic_that_is_gone_for_long_is_forgotten() -> None:
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
     stream, clock = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
+    del cluster.end[A0]
     start: Json = {"a": {"0": 10, "id": "x"}, "b": {"0": 5, "id": "y"}}
-    del cluster.end[TopicPartition("a", 0)]
-    assert stream.latestOffset(start, ReadAllAvailable()) == start
-    clock.s += MISSING_TOPIC_KEPT_S + 1
-    assert stream.latestOffset(start, ReadAllAvailable()) == {"b": {"0": 5, "id": "y"}}
+    left_out = stream.latestOffset(start, ReadAllAvailable())
+    later, clock = reader(cluster, subscribePattern="a|b")
+    clock.s += MISSING_KEPT_MS / 1000 + 1
+    assert later.latestOffset(left_out, ReadAllAvailable()) == {"b": {"0": 5, "id": "y"}}
+
+
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_topic_that_one_run_left_out_is_no_loss_for_later_runs(is_made_again: bool) -> None:
+    """Also if the run had nothing else to do, and if another topic has its name by then."""
+    cluster = FakeCluster(a=[10], b=[5])
+    cluster.ids = {"a": "x", "b": "y"}
+    start: Json = {"a": {"0": 10, "id": "x"}, "b": {"0": 5, "id": "y"}}
+    del cluster.end[A0]
+    with pytest.raises(DataLoss, match=r"a-0 does not exist any more, .* false for one start"):
+        reader(cluster, subscribePattern="a|b")[0].latestOffset(start, ReadAllAvailable())
+    lenient, _ = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
+    left_out = lenient.latestOffset(start, ReadAllAvailable())
+    assert lenient.partitions(start, left_out) == []
+    strict, _ = reader(cluster, subscribePattern="a|b")
+    assert strict.latestOffset(left_out, ReadAllAvailable()) == left_out
+    if is_made_again:
+        cluster.make_again("a", "z", 3)
+        assert strict.partitions(start, left_out) == []
+    strict, _ = reader(cluster, subscribePattern="a|b")
+    cluster.end[TopicPartition("b", 0)] = 6
+    end = strict.latestOffset(left_out, ReadAllAvailable())
+    assert ranges(strict.partitions(left_out, end)) == [*([(0, 0, 3)] if is_made_again else []), (0, 5, 6)]
+    del cluster.end[TopicPartition("b", 0)]
+    with pytest.raises(DataLoss, match="b-0 does not exist any more"):
+        reader(cluster, subscribePattern="a|b")[0].latestOffset(end, ReadAllAvailable())
 
 
 def test_a_partition_that_is_no_longer_assigned_does_not_delay_the_others_of_its_topic() -> None:
     cluster = FakeCluster(a=[10, 10])
     cluster.ids = {"a": "x"}
-    stream, _ = reader(cluster, subscribe="", assign='{"a": [0]}', failOnDataLoss="false")
+    stream, clock = reader(cluster, subscribe="", assign='{"a": [0]}', failOnDataLoss="false")
     start: Json = {"a": {"0": 5, "1": 7, "id": "x"}}
     end = stream.latestOffset(start, ReadAllAvailable())
-    assert end == {"a": {"0": 10, "1": 7, "id": "x"}}
+    assert end == {"a": {"0": 10, "1": 7, "id": "x", "missing": {"1": clock.ms()}}}
     assert ranges(stream.partitions(start, end)) == [(0, 5, 10)]
+    strict, _ = reader(cluster, subscribe="", assign='{"a": [0]}')
+    assert strict.latestOffset(end, ReadAllAvailable()) == end
+
+
+def test_plan_with_a_deleted_topic_does_not_wait_for_it() -> None:
+    """Offsets of an unknown topic are asked for a minute, since it may be new; this one had an id."""
+    cluster = FakeCluster(a=[10], b=[5])
+    cluster.ids = {"a": "x", "b": "y"}
+    stream, _ = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
+    start: Json = {"a": {"0": 0, "id": "x"}, "b": {"0": 0, "id": "y"}}
+    end = stream.latestOffset(start, ReadAllAvailable())
+    del cluster.end[A0]
+    asked = cluster.questions
+    assert ranges(stream.partitions(start, end)) == [(0, 0, 5)]
+    assert cluster.questions == asked + 2, "where the other topic begins and ends"
 
 
 def test_records_deleted_while_a_batch_read_them_are_reported_on_the_driver(caplog: pytest.LogCaptureFixture) -> None:

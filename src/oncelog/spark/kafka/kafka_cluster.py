@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
-from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
 from oncelog.client.aio.settled_ends import SettledEnds
 from oncelog.client.background import background
@@ -206,6 +206,10 @@ class KafkaCluster:
             return MetadataRequest(topics=names, allow_auto_topic_creation=version < 4)
 
         found: list[MetadataResponseTopic] = (await self.aio.ask_any(METADATA, build)).topics
+        known = {topic.topic_id: self.aio.metadata.topic_id(topic.name or "") for topic in found}
+        if any(ZERO_UUID not in (now, before) and now != before for now, before in known.items()):
+            # A topic was recreated: otherwise the next marker would be addressed to the deleted one, and refused
+            await settled(self.aio.metadata.refresh())
         return found
 
     def facts(self, group: str) -> ClusterFacts:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import Error, KafkaError
@@ -17,7 +18,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused, ignore
 from oncelog.spark.sink.marker import BatchPlan, LastWrite, OffsetLogEntry, PreviousBatch
 from oncelog.spark.sink.planning import now_ms
 from oncelog.types import TopicPartition
@@ -93,6 +94,24 @@ def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatc
     """The window is so small that half of a batch is with the broker when half of it has been handed over."""
     monkeypatch.setattr("oncelog.spark.kafka.lanes.WINDOW", 4)
     return Sink(broker, unique_name)
+
+
+def test_recreated_topic_is_written_by_the_client_that_knew_the_deleted_one(sink: Sink) -> None:
+    """A driver keeps its client over queries. Each batch looks its topic up first, as :func:`destinations` does."""
+    cluster = sink.cluster()
+
+    def write(batch_id: int) -> BatchOutcome:
+        assert cluster.partition_counts([sink.name]) == {sink.name: 3}
+        engine = cluster.transaction(f"{sink.name}-id", 60_000)
+        return commit_batch(sink.write_of(batch_id), engine, ignore, sink.warnings.append, now_ms, lambda memory: None)
+
+    assert write(0) is BatchOutcome.WRITTEN
+    admin = AdminClient({"bootstrap.servers": sink.address})
+    admin.delete_topics([sink.name])[sink.name].result(120)
+    eventually(lambda: sink.name in admin.list_topics(timeout=120).topics, False)
+    create_topic(sink.address, sink.name, 3)
+    assert write(1) is BatchOutcome.WRITTEN
+    eventually(sink.visible, sorted(batch(1)))
 
 
 def test_a_half_written_batch_is_in_the_log_but_invisible(sink: Sink) -> None:

@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.sink.engine import BatchOutcome, SinkRefused
 from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import WrittenPart
@@ -309,6 +310,33 @@ def test_delta_tables_of_many_kinds_contain_the_written_rows(engine: LakeEngine,
     rows = [(1, "one"), (3, "three"), (4, "four")]
     kept = {Mode.APPEND: [(0, "old"), (1, "old")], Mode.UPSERT: [(0, "old")], Mode.COMPLETE: []}[mode]
     assert sorted(engine.sql(f"SELECT * FROM {table}")) == sorted([*kept, *rows])
+
+
+@pytest.mark.parametrize("name", ["plain", "vectors", "checkpoints"])
+@pytest.mark.parametrize("to", ["VERSION AS OF 3", "TIMESTAMP AS OF '{}'"])
+def test_restore_takes_back_the_batches_after_it(engine: LakeEngine, name: str, to: str) -> None:
+    """delta-io/delta#1813: the library's and Delta-Spark's application transactions stay."""
+    path = str(engine.folder / f"restored-{name}-{to[:1]}")
+    table = f"delta.`{path}`"
+    engine.sql(f"CREATE TABLE {table} (id BIGINT, s STRING) USING delta {DELTA_WRITABLE[name]}")
+    query = Query(engine.folder / f"checkpoint-{name}-{to[:1]}", TableOptions(TableFormat.DELTA, path))
+    row = pa.table({"id": pa.array([7], pa.int64()), "s": ["new"]})
+
+    def write(number: int) -> BatchOutcome:
+        return query.run(number, [], schema=DELTA_SCHEMA, made=lambda: made(row)).outcome
+
+    for number in range(3):
+        write(number)
+    ((at,),) = engine.sql("SELECT cast(current_timestamp() AS string)")
+    engine.sql(f"DELETE FROM {table} WHERE id = 7", f"RESTORE TABLE {table} TO {to.format(at)}")
+    assert write(3) is BatchOutcome.WRITTEN
+    engine.sql(f"OPTIMIZE {table}", f"RESTORE TABLE {table} TO {to.format(at)}")
+    with pytest.raises(SinkRefused, match="batch 3 is not in this table, whose last is batch 2"):
+        write(4)
+    query.forget(3)
+    query.forget(4)
+    assert (write(3), write(4)) == (BatchOutcome.WRITTEN, BatchOutcome.WRITTEN)
+    assert engine.sql(f"SELECT count(*) FROM {table}") == [(5,)]
 
 
 MADE_BY = {

@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import BatchOutcome, SinkRefused
-from tests.integration.tables.worlds import Query, World
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
+from oncelog.spark.tables.options import TableFormat
+from tests.integration.tables.worlds import NOW_MS, DeltaWorld, Query, World, world_of
 
 SKIPPED, WRITTEN = BatchOutcome.SKIPPED, BatchOutcome.WRITTEN
 
@@ -70,3 +72,85 @@ def test_checkpoint_that_was_moved_continues(world: World) -> None:
     assert Query(link, world.options).run(1, [(1, "a")]).outcome is SKIPPED
     assert Query(moved, world.options).run(2, [(2, "a")]).outcome is WRITTEN
     assert world.read() == [(number, "a") for number in range(3)]
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> tuple[DeltaWorld, Query]:
+    """A Delta table with batches 0 to 3, of which RESTORE has taken 2 and 3 back, and their query."""
+    world = world_of(TableFormat.DELTA, tmp_path, str)
+    assert isinstance(world, DeltaWorld)
+    query = Query(tmp_path / "checkpoint", world.options)
+    for number in range(4):
+        query.run(number, [(number, "a")])
+    world.table().restore(2)  # its version 0 made the table
+    assert world.read() == [(0, "a"), (1, "a")]
+    return world, query
+
+
+def test_batches_that_a_restored_delta_table_lost_are_named_and_can_be_written_again(
+    restored: tuple[DeltaWorld, Query],
+) -> None:
+    """delta-io/delta#1813: RESTORE does not take application transactions back, so the rows were skipped in silence."""
+    world, query = restored
+    for again in (query, Query(query.root, world.options)):
+        with pytest.raises(SinkRefused, match=r"batches 2 to 3 are not in this table, whose last is batch 1 \(1 rows"):
+            again.write(4, [(4, "a")])
+    for number in (2, 3, 4):
+        query.forget(number)
+    for number in (2, 3, 4):
+        assert query.run(number, [(number, "a")], at_ms=NOW_MS + 1).outcome is WRITTEN
+        assert query.write(number, [(number, "a")]).outcome is SKIPPED
+    assert world.read() == [(number, "a") for number in range(5)]
+
+
+def test_last_batch_that_a_restore_took_back_is_written_again(restored: tuple[DeltaWorld, Query]) -> None:
+    """delta-io/delta#1813, as reported: the last batch was taken out of checkpoint and table, to be run again."""
+    world, query = restored
+    query.forget(3)
+    world.append_as_another((9, "another's"))
+    assert query.write(2, [(2, "a")]).outcome is WRITTEN
+    assert query.write(2, [(2, "a")]).outcome is SKIPPED
+    world.maintain()
+    assert Query(query.root, world.options).run(2, [(2, "a")]).outcome is SKIPPED
+    assert query.run(3, [(3, "b")], at_ms=NOW_MS + 1).outcome is WRITTEN
+    assert world.read() == [(0, "a"), (1, "a"), (2, "a"), (3, "b"), (9, "another's")]
+
+
+def test_restore_while_a_batch_is_written_refuses_the_batch(restored: tuple[DeltaWorld, Query]) -> None:
+    world, query = restored
+    query.forget(3)
+    query.run(2, [(2, "a")])
+
+    def take_back(step: BatchStep, batch_id: int | None) -> None:
+        if step is BatchStep.MARKER_ADDED:
+            world.table().restore(2)
+
+    with pytest.raises(SinkRefused, match="batch 2 is not in this table, whose last is batch 1"):
+        query.write(3, [(3, "a")], observe=take_back)
+    assert world.read() == [(0, "a"), (1, "a")]
+
+
+def test_restore_of_what_another_program_did_changes_nothing(tmp_path: Path) -> None:
+    world = world_of(TableFormat.DELTA, tmp_path, str)
+    assert isinstance(world, DeltaWorld)
+    query = Query(tmp_path / "checkpoint", world.options)
+    query.run(0, [(0, "a")])
+    query.run(1, [])
+    world.table().delete()
+    world.table().restore(2)
+    query.run(2, [])
+    world.append_as_another((9, "another's"))
+    world.table().restore(world.table().version() - 1)
+    assert query.write(2, []).outcome is SKIPPED
+    assert query.run(3, [(3, "a")]).outcome is WRITTEN
+    assert world.read() == [(0, "a"), (3, "a")]
+
+
+def test_table_restored_to_before_its_first_batch_leaves_the_choice(restored: tuple[DeltaWorld, Query]) -> None:
+    world, query = restored
+    world.table().restore(0)
+    with pytest.raises(SinkRefused, match=r"the table lost it .* set onMissingMarker to write"):
+        query.write(4, [(4, "a")])
+    assert query.run(4, [(4, "a")], on_missing=OnMissingMarker.WRITE).outcome is WRITTEN
+    assert query.run(5, [(5, "a")]).outcome is WRITTEN
+    assert world.read() == [(4, "a"), (5, "a")]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
@@ -32,6 +32,7 @@ from oncelog.spark.tables.lake.delta_demands import (
     demands_of,
     required,
 )
+from oncelog.spark.tables.lake.delta_log import INFO, CommitHistory
 from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, check_partition_texts, file_schema
 from oncelog.spark.tables.lake.row_conditions import widened
 from oncelog.spark.tables.lake.struct_fields import rearranged
@@ -67,14 +68,29 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-INFO = "oncelog"
-"""The entry of a commit's information that contains the batch's identity."""
 _PLAN = ":plan"
 _HISTORY = 100
 _OF_PARQUET = re.compile(r"\.parquet$|^[^._=][^=]*=")
 """Matches the names of files and partition folders in a table of Parquet files."""
 _RETENTION = "delta.setTransactionRetentionDuration"
 _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+
+
+LastBatch: TypeAlias = tuple[int | None, dict[str, Any]]
+"""A batch's number, None if there is none, and the details that oncelog stored in its commit; no details if the log no
+longer has it.
+"""
+
+
+class _Seen(NamedTuple):
+    """The last batch of a group when the table was last looked at, so that each commit of the log is read once.
+
+    :param state: the table's id, and the group's application transaction.
+    """
+
+    state: tuple[object, int]
+    version: int
+    found: LastBatch
 
 
 class DeltaTableStore:
@@ -85,6 +101,7 @@ class DeltaTableStore:
         self._prepared: DeltaTable | None = None
         self._schema: StructType | None = None
         self._kept = Demands()
+        self._seen: dict[str, _Seen] = {}
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
@@ -226,7 +243,7 @@ class DeltaTableStore:
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
-        if table is None or not _same(table, commit):
+        if table is None or not self._same(table, commit):
             raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
         self._check_partitions(table)
         if self._schema is not None and self._missing(table, self._schema).fields:
@@ -302,58 +319,61 @@ class DeltaTableStore:
         return TableLook(str(table.metadata().id), retention, marker, others, _layout(table))
 
     def _others(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
-        """The last batches of the query's other groups: of the known groups, and of those in the log."""
-        named = {str(info.get("sink")) for info in self._infos(table) if info.get("queryId") == query_of(group)}
+        """The last batches of the query's other groups: of known groups, and of those that the log still names."""
+        named = {str(info.get("sink")) for info in self._history(table) if info.get("queryId") == query_of(group)}
         groups = sorted({*known, *named} - {group})
         found = {other: self._marker(table, other, plans) for other in groups}
         return {other: marker for other, marker in found.items() if marker is not None}
 
     def _marker(self, table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | None:
         """The last batch of a group, from its application transactions and the information in its commit."""
-        number = table.transaction_version(group)
+        number, details = self._last_batch(table, group)
         if number is None:
             return None
         plan = table.transaction_version(group + _PLAN)
-        known = next((one for one in plans if plan_number(one) == plan), None)
-        if known is None or known == plans[0]:
-            details = self._details(table, group, number)
-            known = known or str(details.get("fingerprint", f"{plan:016x}..."))
-        else:
-            details = {}  # details of batches before the previous one are not read: no caller needs them
+        known = details.get("fingerprint") or next((one for one in plans if plan_number(one) == plan), None)
         return Marker(
             query_id=str(details.get("queryId", query_of(group))),
             batch_id=number,
             rows=int(details.get("rows", 0)),
-            fingerprint=known,
+            fingerprint=str(known or f"{plan:016x}..."),
             planned_at_ms=int(details.get("plannedAtMs", 0)),
             offsets=str(details.get("offsets", "")),
         )
 
-    def _details(self, table: DeltaTable, group: str, number: int) -> dict[str, Any]:
-        """The details that oncelog stored in the batch's commit; empty if the log no longer has it."""
-        for info in self._infos(table):
-            if info.get("sink") == group and info.get("batchId") == number:
-                return info
-        return {}
+    def _last_batch(self, table: DeltaTable, group: str) -> LastBatch:
+        """The last batch of a group whose commit still counts."""
+        number = table.transaction_version(group)
+        if number is None:
+            return None, {}
+        state = table.metadata().id, number
+        seen = self._seen.get(group)
+        after, before = (seen.version, seen.found) if seen is not None and seen.state == state else (-1, (number, {}))
+        history = self._history(table, after)
+        found = _newest_of(history, group, before)
+        if history.restored and after >= 0:  # perhaps to a commit before those
+            found = _newest_of(self._history(table), group, (number, {}))
+        self._seen[group] = _Seen(state, table.version(), found)
+        return found
 
-    def _infos(self, table: DeltaTable) -> Iterator[dict[str, Any]]:
-        """The information that oncelog's sinks stored in the newest commits, the newest first.
+    def _same(self, table: DeltaTable, commit: Commit) -> bool:
+        """Whether the table's last batch of the group is still the one that was observed."""
+        before = None if commit.seen.marker is None else commit.seen.marker.batch_id
+        return (str(table.metadata().id), self._last_batch(table, commit.group)[0]) == (commit.seen.table_id, before)
 
-        The log is read here, because the library's ``history`` fails as a whole at a commit that it does not
-        understand: CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
-        """
+    def _history(self, table: DeltaTable, after: int = -1) -> CommitHistory:
+        """:param after: the version up to which the history is known."""
+        return CommitHistory(self._newest_commits(table.version(), after))
+
+    def _newest_commits(self, newest: int, after: int) -> Iterator[str]:
+        """The texts of the newest commits, the newest first, as far as the log has them."""
         files = file_system(self._options)
-        newest = table.version()
-        for version in range(newest, max(newest - _HISTORY, -1), -1):
+        for version in range(newest, max(newest - _HISTORY, after), -1):
             try:
                 with files.open_input_stream(f"_delta_log/{version:020}.json") as log:
-                    actions = [_json(line) for line in log.read().decode().splitlines() if '"commitInfo"' in line]
+                    yield log.read().decode()
             except FileNotFoundError:  # the log begins after this version
                 return
-            for action in actions:
-                info = action.get("commitInfo", {}).get(INFO)
-                if isinstance(info, dict):
-                    yield info
 
     def _load(self) -> DeltaTable | None:
         try:
@@ -429,10 +449,12 @@ def _layout(table: DeltaTable) -> TableLayout:
     return TableLayout([field.name for field in table.schema().fields], tuple(table.metadata().partition_columns))
 
 
-def _same(table: DeltaTable, commit: Commit) -> bool:
-    """Whether the table and its last batch of the group are still those that were observed."""
-    before = None if commit.seen.marker is None else commit.seen.marker.batch_id
-    return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
+def _newest_of(history: CommitHistory, group: str, otherwise: LastBatch) -> LastBatch:
+    """The group's last batch in a history; ``otherwise``, if it has none and nothing was restored."""
+    for info in history:
+        if info.get("sink") == group:
+            return int(info["batchId"]), info
+    return (None, {}) if history.restored else otherwise
 
 
 def _properties(commit: Commit) -> CommitProperties:

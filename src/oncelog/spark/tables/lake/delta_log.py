@@ -1,0 +1,71 @@
+"""Reads the newest commits of a Delta table's log: what oncelog's sinks stored in those that still count.
+
+Called by :mod:`oncelog.spark.tables.lake.delta`. RESTORE takes back files and leaves application transactions as they
+are (delta-io/delta#1813), so they alone would count batches whose rows are gone. Pure: the caller reads the files.
+
+The files are read here, since the library's ``history`` fails as a whole at a commit that it does not understand:
+CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+INFO = "oncelog"
+"""The entry of a commit's information that holds the identity of a batch."""
+
+
+class CommitHistory:
+    """Batches in the newest commits of a log, the newest first, without those that RESTORE took back.
+
+    :param commits: the texts of the newest commits, the newest first.
+    """
+
+    def __init__(self, commits: Iterable[str]) -> None:
+        self._commits = commits
+        self.restored = False
+        """Whether a RESTORE has been passed."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """What sinks stored about their batches."""
+        gone: dict[str, bool] = {}
+        for text in self._commits:
+            if gone:
+                _undo(text, gone)
+                continue
+            for info in _commit_infos(text):
+                fields = info.get(INFO)
+                if isinstance(fields, dict):
+                    yield fields
+                if info.get("operation") == "RESTORE":
+                    self.restored = True
+                    _undo(text, gone)
+
+
+def _commit_infos(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line).get("commitInfo", {}) for line in text.splitlines() if '"commitInfo"' in line]
+
+
+def _undo(text: str, differs: dict[str, bool]) -> None:
+    """Go back over a commit.
+
+    :param differs: the files by which the state after the commit differs from a later one, and whether they are in the
+        former; afterwards the same for the state before the commit.
+    """
+    actions = [json.loads(line) for line in text.splitlines() if '"add"' in line or '"remove"' in line]
+    for kind, before in (("add", False), ("remove", True)):
+        for action in actions:
+            if kind not in action:
+                continue
+            name = _file_name(action[kind])
+            if name in differs:
+                del differs[name]
+            else:
+                differs[name] = before
+
+
+def _file_name(action: dict[str, Any]) -> str:
+    """The name of a file with its deletion vector, which together are one version of its rows."""
+    return json.dumps([action["path"], action.get("deletionVector")], sort_keys=True)

@@ -275,7 +275,7 @@ def test_tls_is_named_in_the_refusal() -> None:
         simulate(main, settings={"ssl.keystore.location": "x"})
 
 
-def test_a_fault_for_several_nodes_is_refused_with_one_node() -> None:
+def test_a_fault_for_several_nodes_is_refused_if_there_is_one_node() -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 

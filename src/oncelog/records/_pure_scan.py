@@ -17,7 +17,7 @@ from oncelog.records.record_errors import CorruptBatch
 from oncelog.types import NO_TIMESTAMP
 
 BATCHES_KEPT = 5
-"""How many batches of each producer the log caches; a scan must report so many at the end of a run."""
+"""The number of batches of each producer that the log caches; a scan must report as many at the end of a run."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _MIN_BATCH_LENGTH = _HEADER.size - 12

@@ -112,7 +112,7 @@ def test_names_that_do_not_exist_are_reported(served: Served) -> None:
     assert "-1" not in refused and "cleanup.policy=compact,delete" in refused
 
 
-def test_acls_of_a_broker_without_an_authorizer_are_refused_with_the_setting_it_needs(served: Served) -> None:
+def test_acls_of_a_broker_without_an_authorizer_are_refused_and_the_error_names_the_setting(served: Served) -> None:
     assert "authorizer.class.name=org.apache.kafka" in served.run("acls", "list").sentence()
 
 

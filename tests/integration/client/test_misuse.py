@@ -247,7 +247,9 @@ WHICH_NAMES = (
 
 @pytest.mark.parametrize("topic", NO_TOPICS)
 @on_loop
-async def test_an_illegal_topic_name_is_refused_with_the_allowed_characters(servers: str, topic: str) -> None:
+async def test_an_illegal_topic_name_is_refused_and_the_error_lists_the_allowed_characters(
+    servers: str, topic: str
+) -> None:
     async with Producer(bootstrap_servers=servers) as producer:
         with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
             await producer.send(topic, b"v")

@@ -284,7 +284,7 @@ def test_an_expected_error_is_reported_by_its_name() -> None:
         eventually(lambda: None, 0)
 
 
-def test_unknown_areas_and_checks_are_refused_with_the_nearest() -> None:
+def test_unknown_areas_and_checks_are_refused_and_the_nearest_name_suggested() -> None:
     assert "did you mean isolation?" in call("conformance", "--area", "isolations").sentence()
     assert "did you mean producers_are_counted_apart?" in call("conformance", "--check", "producers_counted").sentence()
 

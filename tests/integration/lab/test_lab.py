@@ -225,7 +225,7 @@ def test_the_lab_command_lists_its_flows(page: Path) -> None:
     assert [row["flow"] for row in json.loads(call("lab", "--json").done().out)] == list(FLOWS)
 
 
-def test_a_flow_that_does_not_exist_is_refused_with_the_nearest(page: Path) -> None:
+def test_a_flow_that_does_not_exist_is_refused_and_the_nearest_name_suggested(page: Path) -> None:
     assert "did you mean zombie?" in call("lab", "zombi", "--html", page).sentence()
     assert not page.exists()
 

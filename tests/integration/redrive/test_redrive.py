@@ -289,7 +289,7 @@ def test_wrong_options_are_refused_before_a_broker_is_asked(options: list[str], 
     assert message in run("redrive", "dead", *options).sentence()
 
 
-def test_topic_that_does_not_exist_is_refused_with_nothing_sent(world: World) -> None:
+def test_a_topic_that_does_not_exist_is_refused_and_nothing_is_sent(world: World) -> None:
     assert "UNKNOWN_TOPIC" in world.redrive("--to", f"{world.dead}-none").sentence()
 
     async def topics() -> list[str]:

@@ -226,7 +226,9 @@ def test_csv_export_has_a_column_for_each_field(exporter: Exporter) -> None:
     )
 
 
-def test_a_value_that_does_not_match_the_schema_is_refused_with_its_place_or_becomes_null(exporter: Exporter) -> None:
+def test_a_value_that_does_not_match_the_schema_is_refused_and_its_offset_named_or_becomes_null(
+    exporter: Exporter,
+) -> None:
     exporter.send(avro(exporter)(VALUE), b"plain", b"\0\0\0\0\1cut")
     printed = exporter.run("out.parquet").sentence()
     assert f"The value of record {exporter.topic}-0:1 cannot be read: no schema id" in printed

@@ -111,7 +111,9 @@ def test_refusal_of_a_write_is_the_last_error(spark: SparkSession, tmp_path: Pat
         lambda writer: writer.start(None, "oncelog", "Update"),
     ],
 )
-def test_update_mode_is_refused_with_the_alternative_named(spark: SparkSession, start: Callable[[Any], object]) -> None:
+def test_update_mode_is_refused_and_an_alternative_suggested(
+    spark: SparkSession, start: Callable[[Any], object]
+) -> None:
     stream = spark.readStream.format("rate").load()
     with pytest.raises(ConfigError, match=r'write with outputMode\("update"\)\.foreachBatch\(for_each_batch\(options'):
         start(stream.writeStream)

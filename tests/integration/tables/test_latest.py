@@ -147,7 +147,7 @@ def test_two_rows_of_a_key_without_an_order_column_are_refused_with_advice_that_
     assert read(world.options, "id", "text") == [(1, "b")]
 
 
-def test_null_in_the_key_is_refused_with_an_order_column_too(spark: SparkSession, world: World) -> None:
+def test_null_in_the_key_is_refused_even_if_there_is_an_order_column(spark: SparkSession, world: World) -> None:
     with pytest.raises(Py4JJavaError, match="has NULL in its key id: leave such rows out"):
         query_of(world, "n").write_frame(0, spark.sql("SELECT cast(null as long) as id, 1 as n"))
 

@@ -48,7 +48,7 @@ def test_a_partial_unique_index_is_refused_as_key_with_advice_that_works(existin
     assert existing.run("SELECT id, nullable_column FROM o ORDER BY 1") == [("1", "b"), ("2", None)]
 
 
-def test_key_whose_constraint_is_deferrable_is_refused_with_statements_that_work(existing: Existing) -> None:
+def test_a_key_whose_constraint_is_deferrable_is_refused_and_the_suggested_statements_work(existing: Existing) -> None:
     """nucleuscloud/neosync#3469: "does not support deferrable unique constraints as arbiters"."""
     existing.run(
         'CREATE TABLE o (id bigint, "User Id" bigint, n bigint, '
@@ -112,7 +112,7 @@ def test_existing_keys_are_refused_by_append_and_replaced_by_upsert(existing: Ex
     assert existing.run("SELECT * FROM o ORDER BY 1") == [(1, 1), (2, 1)]
 
 
-def test_a_key_without_the_partition_column_is_refused_with_the_columns_to_name(existing: Existing) -> None:
+def test_a_key_without_the_partition_column_is_refused_and_the_error_lists_the_columns(existing: Existing) -> None:
     """apache/seatunnel#9022: the key of the source, (id), is no unique index of the partitioned table."""
     existing.run(
         "CREATE TABLE o (id bigint, partkey text, creation_date date) PARTITION BY LIST (partkey);"
@@ -130,7 +130,7 @@ def test_a_key_without_the_partition_column_is_refused_with_the_columns_to_name(
     ]
 
 
-def test_rows_that_violate_an_exclusion_constraint_are_refused_with_its_name(existing: Existing) -> None:
+def test_rows_that_violate_an_exclusion_constraint_are_refused_and_the_error_names_it(existing: Existing) -> None:
     """supabase/postgrest-js#403's other half: PostgreSQL takes no exclusion constraint for the key of an upsert."""
     existing.run("CREATE TABLE o (room int4range, n bigint, EXCLUDE USING gist (room WITH &&))")
     rows = {"room": texts("[1,3)", "[3,5)"), "n": numbers(1, 2)}

@@ -111,7 +111,7 @@ def test_characters_outside_the_databases_encoding_are_refused(
             existing.start({lost: LongType()}, evolve=True)
 
 
-def test_default_transaction_read_only_is_refused_with_the_statement_that_ends_it(existing: Existing) -> None:
+def test_default_transaction_read_only_is_refused_and_the_statement_that_ends_it_suggested(existing: Existing) -> None:
     existing.run("CREATE TABLE o (id bigint)")
     existing.write({"id": numbers(1)})
     (database,) = existing.run("SELECT current_database()")[0]

@@ -25,7 +25,7 @@ def test_a_connection_is_known_by_its_class_or_a_base_of_it() -> None:
     assert isinstance(async_database(connection), Sqlite)
 
 
-def test_an_unsupported_connection_is_refused_with_the_supported_ones() -> None:
+def test_an_unsupported_connection_is_refused_and_the_error_lists_the_supported_ones() -> None:
     with pytest.raises(TypeError, match=r"takes a connection of sqlite3\.Connection, psycopg\.Connection, not str"):
         blocking_database("shop.db")
 

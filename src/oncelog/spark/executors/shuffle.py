@@ -141,7 +141,7 @@ class Volume:
         self._before = [int(counter.value) for counter in self._counters]
 
     def add(self, size: BatchSize) -> None:
-        """Add what a task has encoded to the counts, in the task."""
+        """Add the size of the batch part that a task has encoded to the counters; called in the task."""
         for counter, more in zip(self._counters, size, strict=True):
             counter.add(more)
 

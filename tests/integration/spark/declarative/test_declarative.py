@@ -54,7 +54,9 @@ dp.create_auto_cdc_flow(target="customers", source="changes", keys=["id"], seque
     ],
     ids=["topic", "parquet"],
 )
-def test_auto_cdc_from_a_topic_is_refused_with_its_target_named(project: Project, target: str, says: str) -> None:
+def test_auto_cdc_from_a_topic_is_refused_and_the_error_names_the_target(
+    project: Project, target: str, says: str
+) -> None:
     text = CHANGES.replace("{target}", target)
     given = {"address": project.address, "source": project.web, "sink": project.sales}
     project.replace({EXAMPLE / "transformations" / "changes.py": text.format(**given)})

@@ -279,7 +279,7 @@ def test_a_running_query_idle_longer_than_its_marker_lives_continues(job: Job) -
 
 
 @pytest.mark.soak  # the decision's unit tests have each case of it
-def test_a_batch_possibly_written_a_month_ago_is_refused_with_two_ways_out(job: Job) -> None:
+def test_a_batch_possibly_written_a_month_ago_is_refused_unless_the_user_decides(job: Job) -> None:
     """The driver died between EndTxn and the commit log, also of the first batch, and the marker is gone."""
     job.send()
     job.run()

@@ -132,7 +132,7 @@ def failing(dead_letter: DeadLetter) -> DeadLetter:
         (Plan(transform=lambda dead_letter: dead_letter.value), ORIGIN, "returned bytes for"),  # type: ignore[arg-type,return-value]
     ],
 )
-def test_a_dead_letter_that_cannot_be_sent_back_is_refused_with_its_place(
+def test_a_dead_letter_that_cannot_be_sent_back_is_refused_and_the_error_says_why(
     plan: Plan, headers: Headers, printed: str
 ) -> None:
     with pytest.raises(RedriveError) as caught:

@@ -76,7 +76,7 @@ def test_every_text_option_is_checked() -> None:
     assert not [parameter for parameter in found if parameter.type is click.STRING]
 
 
-def test_an_incomplete_command_is_refused_with_existing_commands() -> None:
+def test_an_incomplete_command_is_refused_and_existing_commands_suggested() -> None:
     for name, words in SUBCOMMANDS.items():
         group = command.get_command(click.Context(command), name)
         assert isinstance(group, click.Group)

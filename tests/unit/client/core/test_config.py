@@ -120,6 +120,6 @@ def test_settings_of_other_clients_are_ignored(caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.parametrize("kind", [AdminConfig, ConsumerConfig, ProducerConfig])
-def test_a_misspelt_setting_is_refused_with_the_nearest_name(kind: type[ClientConfig]) -> None:
+def test_a_misspelt_setting_is_refused_and_the_nearest_name_suggested(kind: type[ClientConfig]) -> None:
     with pytest.raises(ConfigError, match=r"client\.idd.*client\.id"):
         kind.from_properties({"client.idd": "x"})

@@ -138,7 +138,7 @@ def test_a_lagging_clean_leader_truncates_records_that_only_the_old_leader_had(c
     assert logs.leaders == [(2, 7)]
 
 
-def test_acks_all_is_refused_with_too_few_in_sync_replicas() -> None:
+def test_acks_all_is_refused_if_too_few_replicas_are_in_sync() -> None:
     assert Replicas([1, 2, 3], [1]).is_short(2)
     assert not Replicas([1, 2, 3], [1, 2]).is_short(2)
     assert not Replicas([1], [1]).is_short(2)  # never more than there are

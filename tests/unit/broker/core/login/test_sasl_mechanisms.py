@@ -100,7 +100,7 @@ def test_a_name_with_comma_and_equals_sign_is_unescaped_from_the_token() -> None
     assert server.outcome == LoggedIn("a,b=c")
 
 
-def test_a_token_of_another_principal_is_refused_with_both_names() -> None:
+def test_a_token_of_another_principal_is_refused_and_the_error_names_both() -> None:
     server = bearer(LoggedIn("alice"))
     with pytest.raises(LoginRefused) as refused:
         server.respond(b"n,a=bob,\x01auth=Bearer a.b.c\x01\x01", NOW_MS)

@@ -60,7 +60,7 @@ def test_a_denied_produce_without_acks_gets_no_answer() -> None:
     assert refusal(ApiKey.PRODUCE, 9, produce.ProduceRequest(None, 0, 1000, []), ERROR) is None
 
 
-def test_a_batch_is_refused_with_no_offset() -> None:
+def test_the_answer_for_a_refused_batch_has_no_base_offset() -> None:
     topics = [produce.TopicProduceData("orders", partition_data=[produce.PartitionProduceData(3, b"")])]
     (topic,) = refused(produce.ProduceRequest(None, -1, 1000, topics), 9).responses
     (partition,) = topic.partition_responses
@@ -77,7 +77,7 @@ def test_a_fetch_by_id_is_refused_as_a_whole(version: int, whole: int, partition
     assert found == [(3, ERROR, -1)] * partitions
 
 
-def test_topics_requested_by_id_are_refused_with_an_empty_name() -> None:
+def test_the_answer_for_a_refused_topic_id_has_an_empty_name() -> None:
     asked = [metadata.MetadataRequestTopic(name="orders"), metadata.MetadataRequestTopic(TOPIC_ID, None)]
     answer = refused(metadata.MetadataRequest(asked), 13)
     assert answer.error_code == ERROR

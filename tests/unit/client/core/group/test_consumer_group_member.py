@@ -299,7 +299,7 @@ def test_a_refused_member_loses_what_it_owns_and_joins_again(state: ClientMember
     rejoin(group)
 
 
-def test_a_member_that_is_refused_with_nothing_left_to_lose_joins_again_at_once() -> None:
+def test_a_fenced_member_that_owns_nothing_joins_again_at_once() -> None:
     """Everything was revoked, and the listener is still being told that nothing is assigned instead."""
     group = stable()
     group.program.slow = True

@@ -104,15 +104,13 @@ class Place(NamedTuple):
                 by_topic[topic][_ID] = id_
         for (topic, partition), offset in sorted(self.start.items()):
             by_topic.setdefault(topic, {}).setdefault(_FROM, {})[str(partition)] = offset
-        for name, epoch in sorted(self.epochs.items()):
-            if name in self.offsets and epoch >= 0:
-                by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
-        for name, mark in sorted(self.marks.items()):
-            if name in self.offsets:
-                by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
-        for name, since_ms in sorted(self.missing.items()):
-            if name in self.offsets:
-                by_topic[name.topic].setdefault(_MISSING, {})[str(name.partition)] = since_ms
+        epochs = {name: epoch for name, epoch in self.epochs.items() if epoch >= 0}
+        marks = {name: list(mark) for name, mark in self.marks.items()}
+        beside: tuple[tuple[str, Mapping[TopicPartition, Any]], ...]
+        beside = (_EPOCHS, epochs), (_MARKS, marks), (_MISSING, self.missing)
+        for field, values in beside:
+            for name in sorted(values.keys() & self.offsets.keys()):
+                by_topic[name.topic].setdefault(field, {})[str(name.partition)] = values[name]
         return by_topic
 
     @classmethod

@@ -10,6 +10,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", ["spark-pipeline.yml", "transformations/sales.py"])
-def test_page_shows_the_example(name: str) -> None:
+def test_the_page_about_declarative_pipelines_shows_the_example(name: str) -> None:
     page = (ROOT / "docs" / "how-to" / "declarative.md").read_text()
     assert f"\n{(ROOT / 'examples' / 'declarative' / name).read_text()}```\n" in page

@@ -181,7 +181,7 @@ def test_yaml_files_can_be_read(example: Example) -> None:
 
 
 @pytest.mark.parametrize("example", _of("ini"))
-def test_services_start_commands_that_exist(example: Example, tmp_path: Path) -> None:
+def test_each_documented_systemd_unit_starts_an_existing_command(example: Example, tmp_path: Path) -> None:
     unit = ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment, method-assign]
     unit.read_string(example.text)
@@ -288,7 +288,7 @@ def test_no_page_repeats_a_heading() -> None:
         assert sorted(headings) == sorted(set(headings)), page
 
 
-def test_every_fault_in_the_tables_finds_a_planted_bug() -> None:
+def test_every_fault_in_the_tables_has_an_example_that_finds_a_bug() -> None:
     """``docs/how-to/faults.md`` has a test for each fault that ``docs/how-to/testing.md`` names."""
     folder = ROOT / "docs" / "how-to"
     rows = re.findall(r"^\| (`[a-z_]+\(?.*?) \|", (folder / "testing.md").read_text(), re.MULTILINE)

@@ -32,7 +32,9 @@ def quick_spark(spark_class_archive: None) -> None:
     """For all tests here."""
 
 
-def test_windows_of_the_page_are_written_once_despite_a_kill(warm_java: dict[str, str], tmp_path: Path) -> None:
+def test_the_query_on_the_page_writes_each_window_once_despite_a_kill(
+    warm_java: dict[str, str], tmp_path: Path
+) -> None:
     with oncelog.Broker(tmp_path / "data") as broker:
         folder = _Folder(tmp_path, broker.bootstrap_servers)
         folder.command("topics create events")

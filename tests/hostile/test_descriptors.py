@@ -43,7 +43,7 @@ def test_no_partition_goes_offline_for_lack_of_a_descriptor(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("descriptors", "partitions"), [(256, 300), pytest.param(1024, 1500, marks=pytest.mark.soak)])
-def test_new_clients_are_served_beside_a_produce_to_more_partitions_than_descriptors(
+def test_new_clients_are_served_during_a_produce_to_more_partitions_than_file_descriptors(
     tmp_path: Path, descriptors: int, partitions: int
 ) -> None:
     node = Node(tmp_path, {})

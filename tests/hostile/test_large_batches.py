@@ -24,7 +24,7 @@ def value(client: int, number: int) -> bytes:
     return b"%d %d " % (client, number) + hashlib.sha256(body).digest() + body
 
 
-def test_large_and_small_batches_share_partitions(tmp_path: Path) -> None:
+def test_large_and_small_batches_go_to_the_same_partitions(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path / "data", settings={"auto.create.topics.enable": "false"}) as broker:
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([oncelog.NewTopic("t", PARTITIONS)])

@@ -68,7 +68,7 @@ def harness() -> Iterator[Harness]:
 
 
 @pytest.mark.parametrize("api_key", WITH_TEXT, ids=[ApiKey(key).name for key in WITH_TEXT])
-def test_the_longest_possible_strings_are_answered_or_end_only_their_own_connection(
+def test_requests_with_the_longest_strings_are_answered_or_end_only_their_own_connection(
     harness: Harness, api_key: int
 ) -> None:
     for version in {min(VERSIONS[api_key]), max(VERSIONS[api_key])}:

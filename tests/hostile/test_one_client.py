@@ -101,7 +101,7 @@ def test_unknown_isolation_level_is_an_invalid_request(node: Node) -> None:
     node.check_neighbour()
 
 
-def test_names_too_long_for_the_answer_end_only_their_own_connection(node: Node) -> None:
+def test_a_request_whose_names_are_too_long_for_the_answer_ends_only_its_connection(node: Node) -> None:
     name = "n" * 32_760
     bystander = node.connect()
     bystander.create_topic("long-names")

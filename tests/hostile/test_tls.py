@@ -88,7 +88,7 @@ def test_an_aborted_tls_handshake_leaves_nothing_open(broker: tuple[oncelog.Brok
     assert greeted(running, authority) == "TLSv1.3"
 
 
-def test_a_peer_that_makes_tls_answer_and_does_not_read_is_closed(broker: tuple[oncelog.Broker, Path]) -> None:
+def test_a_peer_that_never_reads_the_answers_of_tls_itself_is_disconnected(broker: tuple[oncelog.Broker, Path]) -> None:
     """Each attempt to renegotiate is refused with 29 bytes, which wait in memory while the socket is full."""
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")

@@ -98,7 +98,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
     "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,
-    "tests/hostile/test_large_batches.py:test_large_and_small_batches_share_partitions": ONE_SCRIPT,
+    "tests/hostile/test_large_batches.py:test_large_and_small_batches_go_to_the_same_partitions": ONE_SCRIPT,
     "tests/compatibility/interop/admin/test_same_answers.py:_found": EACH_FIELD,
     "tests/compatibility/interop/any_request/values.py:likely": EACH_FIELD,
     "tests/property/client/test_producer_sequences.py:test_every_record_is_stored_once_whatever_the_leader_answers": (

@@ -11,7 +11,9 @@ PARTITIONS = 30
 ROUNDS = 50
 
 
-def test_an_acknowledged_commit_lies_before_the_listed_end_offsets(kafka: ApacheKafka, unique_name: str) -> None:
+def test_end_offsets_listed_after_an_acknowledged_commit_include_its_records(
+    kafka: ApacheKafka, unique_name: str
+) -> None:
     names = [TopicPartition(unique_name, number) for number in range(PARTITIONS)]
     missed: list[tuple[int, TopicPartition]] = []
     with (
@@ -33,7 +35,7 @@ def test_an_acknowledged_commit_lies_before_the_listed_end_offsets(kafka: Apache
     assert missed == []
 
 
-def test_an_open_transaction_does_not_delay_end_offsets(kafka: ApacheKafka, unique_name: str) -> None:
+def test_an_open_transaction_does_not_delay_the_listing_of_end_offsets(kafka: ApacheKafka, unique_name: str) -> None:
     name = TopicPartition(unique_name, 0)
     with (
         oncelog.Admin(bootstrap_servers=kafka.bootstrap_servers) as admin,

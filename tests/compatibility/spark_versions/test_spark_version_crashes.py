@@ -124,7 +124,9 @@ def test_killed_executor_loses_and_duplicates_no_record(environment: Environment
 @case("named sources: one more source after a kill", least=(4, 3), steps=2)
 @pytest.mark.parametrize("step", [DECISIVE, BatchStep.COMMITTED], ids=lambda step: step.value)
 @pytest.mark.soak
-def test_named_query_takes_one_more_source_after_a_kill(environment: Environment, copy: Copy, step: BatchStep) -> None:
+def test_a_source_can_be_added_to_a_killed_query_with_named_sources(
+    environment: Environment, copy: Copy, step: BatchStep
+) -> None:
     more = f"{copy.source}-more"
     create_topic(copy.address, more, 1)
     produce(copy.address, more, [b"%d" % n for n in range(1000, 1050)])

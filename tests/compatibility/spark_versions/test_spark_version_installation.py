@@ -16,7 +16,7 @@ OF_THE_PLATFORM = {"pyspark", "py4j", "numpy", "pandas", "pyarrow"}
 
 
 @pytest.mark.case("`pip install 'oncelog[spark]'` replaces nothing")
-def test_the_spark_extra_accepts_the_pyspark_of_the_platform(environment: Environment) -> None:
+def test_installing_the_spark_extra_keeps_the_pyspark_of_the_platform(environment: Environment) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["spark"]]
     pip = [sys.executable, "-m", "pip", "--python", environment.python(), "install", "--dry-run"]

@@ -56,7 +56,7 @@ def test_no_private_api_in_use_is_missing(program: Program) -> None:
 
 
 @case("`write`, by the driver and by the executors")
-def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, copy: Copy) -> None:
+def test_a_batch_can_be_written_by_the_driver_or_by_the_executors(program: Program, copy: Copy) -> None:
     write = {"run": "write", "servers": copy.address, "sink": copy.sink}
     found = program.printed(write | {"by": "0", "range": [0, 50]}, write | {"by": "2", "range": [50, 200]})
     assert found == [["driver", 50], ["executors", 150]]
@@ -64,7 +64,7 @@ def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, c
 
 
 @case('`format("oncelog")`: batch read and batch write', least=(4, 0))
-def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
+def test_format_oncelog_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
     copy.add(70)
     found = program.printed(
         {"run": "read", "servers": copy.address, "source": copy.source},
@@ -75,13 +75,15 @@ def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
 
 
 @case('`format("oncelog")`: batch read and batch write', below=(4, 0), holds="refused by name")
-def test_format_is_named_in_the_refusal_on_a_pyspark_without_data_sources(program: Program, copy: Copy) -> None:
+def test_format_oncelog_is_refused_by_name_on_a_pyspark_without_data_sources(program: Program, copy: Copy) -> None:
     text = program.refusal({"run": "read", "servers": copy.address, "source": copy.source})
     assert 'has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka")' in text
 
 
 @case("SQL tables: `CREATE TABLE`, SELECT, INSERT, and what they refuse", least=(4, 0))
-def test_topic_is_a_table_of_sql(environment: Environment, program: Program, copy: Copy, unique_name: str) -> None:
+def test_a_topic_is_written_and_read_as_a_sql_table(
+    environment: Environment, program: Program, copy: Copy, unique_name: str
+) -> None:
     table = unique_name.replace("-", "_")
     at = f"kafka.bootstrap.servers '{copy.address}', topic '{copy.sink}'"
     create = f"CREATE TABLE {{}} USING oncelog OPTIONS ({at}{{}})"
@@ -139,7 +141,9 @@ def check_stream(environment: Environment, program: Program, copy: Copy, by: str
 
 
 @case('`format("oncelog")`: stream read and stream write', least=(4, 0), short=False)
-def test_format_as_sink_copies_each_record_once(environment: Environment, program: Program, copy: Copy) -> None:
+def test_a_stream_written_with_format_oncelog_copies_each_record_once(
+    environment: Environment, program: Program, copy: Copy
+) -> None:
     check_stream(environment, program, copy, "format")
 
 

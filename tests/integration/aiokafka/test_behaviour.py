@@ -218,7 +218,7 @@ async def test_a_topic_with_wrongly_typed_arguments_prevents_creation_of_the_oth
 
 
 @on_loop
-async def test_a_compiled_pattern_and_a_position_without_metadata_are_accepted(servers: str, unique_name: str) -> None:
+async def test_a_compiled_pattern_and_an_offset_without_metadata_are_accepted(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, group_id=unique_name)
     consumer.subscribe(pattern=re.compile(unique_name.upper(), re.IGNORECASE))

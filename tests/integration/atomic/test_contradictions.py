@@ -131,7 +131,7 @@ def test_the_relay_refuses_to_continue_on_another_cluster(shop: Shop) -> None:
             shop.relay()
 
 
-def test_a_relay_with_another_name_is_refused(shop: Shop) -> None:
+def test_a_second_relay_of_an_outbox_under_another_name_is_refused(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     with pytest.raises(atomic.Mismatch, match=f"relayed by '{shop.name}-relay', not by 'another'"):

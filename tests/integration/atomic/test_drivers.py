@@ -319,7 +319,7 @@ def test_outbox_and_inbox_work_on_apache_kafka(apache_kafka: RunningBroker, tmp_
 
 
 @pytest.mark.parametrize("driver", ["asyncpg", "psycopg", "psycopg-autocommit"])
-def test_a_stalled_relay_that_holds_a_lock_does_not_block_the_next_one(
+def test_a_stalled_relay_that_holds_a_lock_does_not_block_the_next_relay(
     address: str, driver: str, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that was stopped (SIGSTOP), or has lost its network, in a transaction of the relay's row."""

@@ -48,7 +48,7 @@ def test_a_wrong_option_is_reported_as_wrong_usage(arguments: tuple[str, ...], w
         assert word in failed.sentence()
 
 
-def test_a_permission_without_a_console_is_refused() -> None:
+def test_the_option_console_allow_changes_is_refused_without_the_option_console() -> None:
     """It had no effect."""
     assert "needs --console HOST:PORT" in call(*SERVE, "--console-allow-changes").sentence()
 
@@ -61,7 +61,7 @@ def test_a_wrong_token_is_refused_before_the_cluster_is_contacted() -> None:
     )
 
 
-def test_a_full_disk_behind_the_output_is_reported_in_one_sentence(served: Served) -> None:
+def test_output_to_a_full_disk_is_reported_in_one_sentence(served: Served) -> None:
     command = [str(ONCELOG), "cluster", "--bootstrap-server", served.bootstrap_servers]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS)
@@ -69,7 +69,7 @@ def test_a_full_disk_behind_the_output_is_reported_in_one_sentence(served: Serve
 
 
 @pytest.mark.parametrize("words", [("--version",), ("--help",), ("topics", "--help")])
-def test_a_full_disk_behind_version_and_help_is_reported_in_one_sentence(words: tuple[str, ...]) -> None:
+def test_the_output_of_version_and_help_to_a_full_disk_is_reported_in_one_sentence(words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [str(ONCELOG), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS
@@ -91,7 +91,7 @@ def test_ctrl_c_during_imports_prints_nothing(tmp_path: Path) -> None:
     assert (importing.returncode, printed) == (-signal.SIGINT, "")
 
 
-def test_names_that_do_not_exist_are_reported(served: Served) -> None:
+def test_missing_transactional_ids_and_partitions_are_reported(served: Served) -> None:
     for words in (("describe", "nope"), ("fence", "nope"), ("complete", "nope", "--token", "1:1")):
         assert "transactional id 'nope' does not exist" in served.run("transactions", *words).sentence(), words
     served.run("topics", "create", "short", "--partitions", "1").done()
@@ -139,7 +139,7 @@ def test_an_unknown_property_of_the_producer_is_named(served: Served) -> None:
     assert "'ack'; did you mean acks?" in failed.sentence()
 
 
-def test_a_missing_java_is_reported_with_how_to_install_it(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_and_an_install_command_suggested(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text("[source]\n")
     failed = run("pipeline", "run", tmp_path / "p.toml", env={"PATH": "/nonexistent", "JAVA_HOME": ""})
     assert "Java 17" in failed.sentence()
@@ -158,7 +158,7 @@ def test_an_empty_name_of_the_data_folder_is_refused() -> None:
     assert refused == "oncelog: the data folder's name is empty; '.' is the current folder"
 
 
-def test_a_file_in_the_way_of_the_data_folder_is_named_and_kept(tmp_path: Path) -> None:
+def test_a_file_at_the_path_of_the_data_folder_is_kept_and_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("precious")
     for path in (tmp_path / "data", tmp_path / "data" / "inside"):
         assert f"{path} cannot be used: a file is in the way" in run(*SERVE, "--data", path).sentence()
@@ -185,7 +185,7 @@ def test_a_folder_of_another_cluster_or_node_is_refused_and_not_changed(serve: S
     assert "belongs to node 1" in refused
 
 
-def test_damaged_metadata_is_named_and_kept(serve: Serve, tmp_path: Path) -> None:
+def test_a_damaged_metadata_file_is_kept_and_named_in_the_error(serve: Serve, tmp_path: Path) -> None:
     serve("--data", tmp_path).stop().done()
     store = tmp_path / "metadata.sqlite"
     store.write_bytes(b"no database" * 1000)
@@ -346,7 +346,7 @@ def test_numbers_that_no_request_can_carry_are_reported(served: Served, unique_n
         assert "out of range" in printed or "there can be no" in printed or "cannot be" in printed, words
 
 
-def test_a_record_for_an_impossible_partition_does_not_change_the_count_of_the_others(
+def test_a_record_for_an_impossible_partition_does_not_change_the_count_of_other_records(
     served: Served, unique_name: str
 ) -> None:
     lines = '{"value": "a"}\n{"value": "b", "partition": 99999999999}\n'

@@ -51,7 +51,7 @@ def doctor(*arguments: object) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_doctor_reports_every_part(tmp_path: Path) -> None:
+def test_doctor_reports_a_finding_for_every_part_of_an_installation(tmp_path: Path) -> None:
     found = doctor("--data", tmp_path, "--listen", "127.0.0.1:0")
     assert list(found) == [
         "oncelog", "python", "record codec", "event loop", "port", "descriptors", "data on disk", "disk", "sync time",
@@ -93,7 +93,7 @@ def test_doctor_reports_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "even oncelog topics delete needs a little room" in reported["todo"]
 
 
-def test_client_properties_need_a_bootstrap_server_and_may_contain_it(broker: RunningBroker) -> None:
+def test_doctor_refuses_client_properties_without_a_bootstrap_server(broker: RunningBroker) -> None:
     refused = call("doctor", "--set", "client.id=x")
     assert refused.code == 2 and "client.id: properties of a client need --bootstrap-server" in refused.sentence()
     assert "1 node," in doctor("--set", f"bootstrap.servers={broker.bootstrap_servers}")["cluster"][0]["found"]
@@ -107,7 +107,7 @@ def test_doctor_reports_a_python_that_spark_cannot_start(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("command", [["--version"], ["doctor"]])
-def test_doctor_names_the_pure_module_that_was_requested(command: list[str]) -> None:
+def test_doctor_reports_that_pure_python_was_requested(command: list[str]) -> None:
     assert "pure Python, slower (ONCELOG_PURE is set)" in run(*command, env={"ONCELOG_PURE": "1"}).out
 
 
@@ -336,7 +336,7 @@ def test_doctor_reports_transactions_of_the_older_protocol() -> None:
     assert reported["status"] == "warn" and "transaction.version=2" in reported["todo"]
 
 
-def test_doctor_reports_which_ways_to_write_rows_with_records_a_cluster_allows(broker: RunningBroker) -> None:
+def test_doctor_reports_how_rows_and_records_can_be_written_atomically_on_a_cluster(broker: RunningBroker) -> None:
     (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
     assert reported["status"] == "ok" and reported["found"].startswith("by an outbox or an inbox")
 

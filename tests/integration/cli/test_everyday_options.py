@@ -81,7 +81,7 @@ def test_a_group_commits_nothing_that_was_not_shown(served: Served, topic: str) 
     assert _values(served, topic, *group) == [15, 16, 17, 18, 19]
 
 
-def test_auto_offset_reset_from_the_file_decides_the_start_without_a_position(
+def test_without_a_committed_offset_auto_offset_reset_of_the_file_decides_the_start(
     served: Served, topic: str, tmp_path: Path
 ) -> None:
     earliest = _group_file(tmp_path, f"g-{topic}", "auto.offset.reset=earliest")
@@ -118,7 +118,7 @@ def test_cluster_shows_nodes_and_partitions(served: Served, topic: str) -> None:
     assert topic not in served.run("cluster").done().out
 
 
-def test_offsets_are_listed_at_the_ends_and_at_a_time(served: Served, topic: str) -> None:
+def test_get_offsets_lists_earliest_and_latest_offsets_and_offsets_by_time(served: Served, topic: str) -> None:
     def offsets(*options: object) -> list[int | None]:
         rows = served.run("get-offsets", "-t", topic, *options, "-J").done().json
         return [row["offset"] for row in rows]

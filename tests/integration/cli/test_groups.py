@@ -62,7 +62,7 @@ def test_a_group_that_does_not_exist_is_named(served: Served, unique_name: str) 
     assert f"group {unique_name!r} does not exist" in served.run("groups", "delete", unique_name).sentence()
 
 
-def test_a_group_with_members_keeps_its_offsets(served: Served, group: str) -> None:
+def test_offsets_of_a_group_with_members_are_not_reset(served: Served, group: str) -> None:
     from confluent_kafka import Consumer
 
     consumer = Consumer({"bootstrap.servers": served.bootstrap_servers, "group.id": group})

@@ -38,7 +38,7 @@ def leave(broker: RunningBroker, group: str, topic: str, marker: Marker) -> None
         admin.alter_consumer_group_offsets(group, {TopicPartition(topic, 0): offset})
 
 
-def test_doctor_says_what_the_next_start_will_do(
+def test_doctor_says_what_the_next_start_of_a_query_will_do(
     broker: RunningBroker, unique_name: str, checkpoint: Checkpoint
 ) -> None:
     address = broker.bootstrap_servers
@@ -65,12 +65,12 @@ def test_doctor_says_what_the_next_start_will_do(
     assert reported["transaction"] == "none known"
 
 
-def test_folder_that_is_not_a_checkpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_checkpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
     reported = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
     assert "holds no file metadata" in reported
 
 
-def test_a_folder_that_is_not_a_checkpoint_is_reported_with_the_checkpoints_in_it(checkpoint: Checkpoint) -> None:
+def test_a_folder_of_checkpoints_is_refused_and_the_error_lists_them(checkpoint: Checkpoint) -> None:
     folder = Path(checkpoint.location)
     above = call("pipeline", "doctor", folder.parent).sentence()
     assert f"{folder.parent} is not a checkpoint but contains some; name one: " in above

@@ -115,7 +115,7 @@ def test_produce_accepts_the_json_that_consume_writes(served: Served, topic: str
     assert first.json_lines[0]["timestamp"] == 1700000000000
 
 
-def test_a_transaction_is_all_of_the_input_or_nothing(served: Served, topic: str) -> None:
+def test_a_transaction_commits_all_of_the_input_or_nothing(served: Served, topic: str) -> None:
     bad = served.run("produce", "--topic", topic, "--json-lines", "--transactional-id", f"{topic}-1", stdin='{"value":"a"}\nnot json\n')  # fmt: skip  # noqa: E501
     assert "line 2" in bad.sentence()
     assert "1 record aborted" in bad.out
@@ -124,9 +124,7 @@ def test_a_transaction_is_all_of_the_input_or_nothing(served: Served, topic: str
     assert [value for _, value, _ in _read(served, topic)] == [b"b", b"c", b"d"]
 
 
-def test_producer_properties_come_from_a_file_and_the_command_line_wins(
-    served: Served, topic: str, tmp_path: Path
-) -> None:
+def test_the_command_line_overrides_producer_properties_of_a_file(served: Served, topic: str, tmp_path: Path) -> None:
     config = tmp_path / "producer.config"
     config.write_text("# as Kafka's tools take it\nacks=1\ncompression.type=zstd\nbootstrap.servers=127.0.0.1:1\n")
     made = served.run("produce", "--topic", topic, "--config", config, "--set", "acks=all",
@@ -154,7 +152,7 @@ def test_a_record_that_is_refused_fails_the_command_and_is_counted(served: Serve
     assert [value for _, value, _ in _read(served, topic)] == [b"fine"]
 
 
-def test_consume_shows_only_committed_records_unless_asked_otherwise(served: Served, topic: str) -> None:
+def test_consume_shows_only_committed_records_by_default(served: Served, topic: str) -> None:
     producer = Producer({"bootstrap.servers": served.bootstrap_servers, "transactional.id": f"{topic}-1"})
     producer.init_transactions()
     producer.begin_transaction()
@@ -170,7 +168,7 @@ def test_consume_shows_only_committed_records_unless_asked_otherwise(served: Ser
     assert every.done().out == "aborted\ncommitted\n"
 
 
-def test_consume_begins_and_ends_where_asked(served: Served, topic: str) -> None:
+def test_consume_begins_and_ends_at_the_given_offsets(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, stdin="".join(f"{n}\n" for n in range(10))).done()
     some = served.run(
         "consume", "--topic", topic, "--partition", 0, "--offset", 4, "--max-messages", 3, "--show", "offset"

@@ -99,7 +99,7 @@ def test_binary_records_are_framed_by_their_length(served: Served, topic: str) -
     assert read.out == expected
 
 
-def test_binary_values_are_written_as_they_are(served: Served, topic: str) -> None:
+def test_binary_values_are_written_unchanged(served: Served, topic: str) -> None:
     """edenhill/kcat#344 and #368: a byte too many at the end, and carriage returns."""
     write(served, topic, (None, b"a\nb\r\n\x00"))
     command = ("consume", "-b", served.bootstrap_servers, "-t", topic, "-o", "beginning", "-e", "-f", "%s")

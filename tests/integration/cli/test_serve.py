@@ -53,7 +53,7 @@ def test_acknowledged_records_survive_a_kill(serve: Serve, tmp_path: Path) -> No
     assert again.run("consume", "--topic", "t", "--from-beginning", "--to-end").done().out == "a\nb\n"
 
 
-def test_properties_come_from_a_file_and_the_command_line_wins(serve: Serve, tmp_path: Path) -> None:
+def test_the_command_line_overrides_broker_properties_of_a_file(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text("num.partitions=5\nauto.create.topics.enable=false\n")
     broker = serve("--config", tmp_path / "server.properties", "--set", "num.partitions=3")
     broker.run("topics", "create", "t").done()
@@ -78,7 +78,7 @@ def test_serve_without_a_folder_keeps_everything_in_memory(served: Served) -> No
         (("--listen", ""), "name a listener"),
     ],
 )
-def test_a_listener_that_lacks_what_it_needs_is_refused(where: tuple[str, str], words: str) -> None:
+def test_a_listener_without_its_required_settings_is_refused(where: tuple[str, str], words: str) -> None:
     assert words in run("serve", *where).sentence()
 
 
@@ -156,7 +156,7 @@ def test_a_console_whose_port_is_taken_is_reported_in_one_sentence() -> None:
     assert printed == f"oncelog: the console cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
-def test_with_json_every_line_of_both_streams_is_json() -> None:
+def test_with_log_format_json_every_line_of_stdout_and_stderr_is_json() -> None:
     command = [str(ONCELOG), "serve", "--log-format", "json", "--log-level", "debug", "--listen"]
     with subprocess.Popen(
         [*command, "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -188,7 +188,7 @@ def test_with_json_every_line_of_both_streams_is_json() -> None:
         (["console", "--listen"], "requires an argument"),
     ],
 )
-def test_with_json_wrong_usage_is_json(wrong: list[str], reported: str) -> None:
+def test_with_log_format_json_wrong_usage_is_reported_as_json(wrong: list[str], reported: str) -> None:
     command = [str(ONCELOG), wrong[0], "--log-format=json", *wrong[1:]]
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (2, "")
@@ -197,7 +197,7 @@ def test_with_json_wrong_usage_is_json(wrong: list[str], reported: str) -> None:
     assert reported in line["message"] and f"see oncelog {wrong[0]} --help" in line["message"].replace("See", "see")
 
 
-def test_with_json_the_lines_of_the_brokers_console_are_json() -> None:
+def test_with_log_format_json_the_console_of_a_broker_logs_json() -> None:
     command = [str(ONCELOG), "serve", "--log-format", "json", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"]
     environment = {name: value for name, value in os.environ.items() if name != "ONCELOG_CONSOLE_TOKEN"}
     with subprocess.Popen(
@@ -212,7 +212,7 @@ def test_with_json_the_lines_of_the_brokers_console_are_json() -> None:
     assert printed == [["oncelog", "console:"], ["oncelog", "listens"], ["pipelines", "report"]]
 
 
-def test_with_json_a_console_whose_port_is_taken_is_reported_in_json() -> None:
+def test_with_log_format_json_a_console_port_in_use_is_reported_as_json() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [str(ONCELOG), "console", "--listen", f"127.0.0.1:{port}", "--log-format", "json"]
@@ -230,7 +230,7 @@ def test_a_file_of_users_that_is_not_text_is_refused(tmp_path: Path) -> None:
     assert refused.err == f"oncelog: --add-scram @{users} cannot be read: it is not UTF-8 text\n"
 
 
-def test_with_json_an_error_that_ends_a_thread_is_json() -> None:
+def test_with_log_format_json_an_error_that_ends_a_thread_is_logged_as_json() -> None:
     program = (
         "import threading; from oncelog.broker.server.process.log_lines import log_to_stderr\n"
         "log_to_stderr('error', as_json=True)\n"
@@ -244,7 +244,7 @@ def test_with_json_an_error_that_ends_a_thread_is_json() -> None:
     assert "at the end" in finalizer["exception"]
 
 
-def test_with_json_an_uncaught_error_and_a_warning_are_json() -> None:
+def test_with_log_format_json_an_uncaught_error_and_a_warning_are_logged_as_json() -> None:
     program = (
         "import warnings; from oncelog.broker.server.process.log_lines import log_to_stderr\n"
         "log_to_stderr('warning', as_json=True)\n"

@@ -36,7 +36,7 @@ def test_describe_shows_a_table_and_the_settings_that_were_set(served: Served, u
     assert lines[3].split() == ["0", "1", "1", "1", "0", "0", "0"]
 
 
-def test_create_accepts_existing_topics_only_when_asked_to(served: Served, unique_name: str) -> None:
+def test_create_accepts_existing_topics_only_with_if_not_exists(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name).done()
     refused = served.run("topics", "create", unique_name)
     assert refused.code == 1

@@ -86,7 +86,7 @@ def test_show_transactions_reports_the_outcome_of_every_stored_record(served: Se
     assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
 
 
-def test_apache_kafka_is_read_the_same_way(apache_kafka: ApacheKafka, unique_name: str) -> None:
+def test_transaction_outcomes_of_records_on_apache_kafka_are_shown(apache_kafka: ApacheKafka, unique_name: str) -> None:
     to_it = ("--bootstrap-server", apache_kafka.bootstrap_servers)
     call("topics", "create", unique_name, "--partitions", 1, *to_it).done()
     _fill(apache_kafka.bootstrap_servers, unique_name)
@@ -285,7 +285,7 @@ def test_consume_names_the_transaction_that_holds_records_back(served: Served, t
     assert beside.err.splitlines() == ["7 records"]
 
 
-def test_find_hanging_names_transactions_open_for_some_seconds(
+def test_find_hanging_also_lists_transactions_that_have_been_open_for_long(
     served: Served, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.cli.shared.held_back.LONG_OPEN_S", -1)

@@ -340,7 +340,7 @@ def test_an_exception_of_a_partitioner_is_the_outcome_of_its_record(broker: Runn
         assert sent.result(60).partition == 1
 
 
-def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: RunningBroker, unique_name: str) -> None:
+def test_reusing_a_buffer_does_not_change_records_that_were_sent(broker: RunningBroker, unique_name: str) -> None:
     buffer = bytearray(4)
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for number in range(500):
@@ -353,7 +353,9 @@ def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: Runni
             assert (record.value, record.key, record.headers) == (sent, sent, (("h", sent),))
 
 
-def test_an_iterable_argument_can_call_a_blocking_client(broker: RunningBroker, unique_name: str) -> None:
+def test_an_iterable_argument_of_a_blocking_client_can_call_that_client(
+    broker: RunningBroker, unique_name: str
+) -> None:
     with (
         Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
         Consumer(bootstrap_servers=broker.bootstrap_servers) as consumer,

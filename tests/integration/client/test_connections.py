@@ -69,7 +69,7 @@ def config(address: str, **settings: Any) -> ClientConfig:
 
 
 @on_loop
-async def test_an_unencodable_request_of_an_opening_connection_is_refused_and_the_rest_is_sent() -> None:
+async def test_an_unencodable_request_is_refused_while_a_connection_opens_and_the_others_are_sent() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         network = Network(config(address))
@@ -109,7 +109,7 @@ async def test_a_call_that_was_cancelled_while_the_connection_opens_is_not_sent(
 
 
 @on_loop
-async def test_an_unanswered_request_fails_with_all_later_ones_and_a_new_connection_is_opened() -> None:
+async def test_an_unanswered_request_and_all_later_requests_fail_and_a_new_connection_is_opened() -> None:
     broker = ScriptedBroker()
     broker.may_answer.set()
     async with listening(broker.serve) as address:

@@ -306,7 +306,7 @@ async def test_a_pattern_finds_topics_created_later(broker: RunningBroker, uniqu
 
 
 @on_loop
-async def test_a_fenced_consumer_reads_nothing_more_and_is_reported_at_every_call(unique_name: str) -> None:
+async def test_a_fenced_consumer_reads_nothing_more_and_every_call_raises_the_error(unique_name: str) -> None:
     with oncelog.Broker() as broker:
         await _fenced_by_another(broker.bootstrap_servers, unique_name)
 
@@ -382,7 +382,9 @@ async def test_a_partition_without_a_start_position_does_not_stop_the_others(
 
 
 @on_loop
-async def test_automatic_commits_keep_what_was_delivered(broker: RunningBroker, unique_name: str) -> None:
+async def test_auto_commit_stores_the_positions_after_the_delivered_records(
+    broker: RunningBroker, unique_name: str
+) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 10)
@@ -408,7 +410,7 @@ async def test_a_commit_of_a_stale_member_is_refused(broker: RunningBroker, uniq
 
 @PROTOCOLS
 @on_loop
-async def test_a_member_whose_commit_fails_as_unknown_rejoins_and_reads_no_lost_partition(
+async def test_a_member_whose_commit_fails_with_unknown_member_id_rejoins_and_reads_no_lost_partition(
     broker: RunningBroker, unique_name: str, protocol: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)

@@ -76,7 +76,7 @@ async def test_a_transactional_producer_stores_a_record_once_after_a_lost_answer
 @pytest.mark.parametrize("lose", ["answer", "request", "silence"])
 @pytest.mark.parametrize("nth", [1, 3])
 @on_loop
-async def test_order_and_count_survive_faults_with_five_in_flight(
+async def test_five_requests_in_flight_keep_order_and_count_despite_faults(
     broker: RunningBroker, unique_name: str, lose: str, nth: int
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)

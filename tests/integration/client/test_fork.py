@@ -96,7 +96,7 @@ admin.close()
 """
 
 
-def test_a_client_of_the_parent_is_reported_at_each_use_and_sends_nothing_twice(
+def test_each_use_of_a_parents_client_in_a_child_is_refused_and_no_record_is_sent_twice(
     broker: RunningBroker, topic: str
 ) -> None:
     arguments = [sys.executable, "-c", USES_THE_PARENTS, broker.bootstrap_servers, topic]
@@ -105,7 +105,7 @@ def test_a_client_of_the_parent_is_reported_at_each_use_and_sends_nothing_twice(
     assert found == [*(b"%d" % number for number in range(20_000)), b"last"]
 
 
-def test_a_client_that_a_child_starts_first_belongs_to_the_child_alone(broker: RunningBroker, topic: str) -> None:
+def test_a_client_that_only_a_forked_child_starts_belongs_to_the_child(broker: RunningBroker, topic: str) -> None:
     """Workers may fork again: a grandchild's record would wait for a loop that does not exist in that process."""
     script = """
 import os, sys

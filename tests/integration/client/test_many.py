@@ -48,7 +48,7 @@ def servers() -> Iterator[str]:
 
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 @on_loop
-async def test_columns_arrive_as_they_were_sent_and_each_run_is_reported(
+async def test_columns_arrive_unchanged_and_the_offsets_of_each_batch_are_reported(
     servers: str, unique_name: str, compression: str
 ) -> None:
     await make_topic(servers, unique_name, 3)
@@ -200,9 +200,7 @@ def test_the_blocking_clients_send_and_read_columns_and_arrow(servers: str, uniq
         assert rows == expected
 
 
-def test_records_fetched_for_iteration_are_returned_only_for_their_own_partition(
-    servers: str, unique_name: str
-) -> None:
+def test_a_read_of_one_partition_leaves_records_fetched_for_another(servers: str, unique_name: str) -> None:
     with oncelog.Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
     zero, one = (TopicPartition(unique_name, number) for number in range(2))
@@ -398,7 +396,7 @@ async def test_a_table_is_encoded_batch_by_batch_as_memory_allows(servers: str, 
 
 
 @on_loop
-async def test_large_rows_in_many_chunks_are_combined_few_at_a_time(
+async def test_a_table_of_many_chunks_is_copied_in_slices_of_limited_size(
     servers: str, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is on the bytes copied at once, not only on rows: 2 GiB would not even fit into a column."""

@@ -61,7 +61,7 @@ async def test_a_record_of_wrong_types_is_refused_at_once_and_leaves_nothing_que
 
 
 @pytest.mark.parametrize(("record", "says"), BAD_RECORDS)
-def test_the_blocking_producer_refuses_the_same_misuse(
+def test_the_blocking_producer_refuses_a_record_of_wrong_types_at_once(
     servers: str, unique_name: str, record: dict[str, Any], says: str
 ) -> None:
     with blocking.Producer(bootstrap_servers=servers) as producer:
@@ -194,7 +194,7 @@ async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_na
 
 
 @on_loop
-async def test_a_consumer_without_a_subscription_reports_it_instead_of_waiting(servers: str, unique_name: str) -> None:
+async def test_a_consumer_without_a_subscription_raises_instead_of_waiting(servers: str, unique_name: str) -> None:
     async with Consumer(bootstrap_servers=servers) as consumer:
         for read in (consumer.getone, consumer.getmany, consumer.getmany_columns, consumer.getmany_arrow):
             with pytest.raises(IllegalStateError, match=r"call subscribe\(\) or assign\(\) first"):
@@ -209,7 +209,7 @@ async def test_a_consumer_without_a_subscription_reports_it_instead_of_waiting(s
             await waiting
 
 
-def test_the_blocking_consumer_reports_the_same_misuse(servers: str) -> None:
+def test_a_blocking_consumer_without_a_subscription_raises_instead_of_waiting(servers: str) -> None:
     with (
         blocking.Consumer(bootstrap_servers=servers) as consumer,
         pytest.raises(IllegalStateError, match="reads nothing"),
@@ -228,7 +228,7 @@ def test_a_record_outside_of_a_transaction_is_refused_by_send_itself(servers: st
 
 @pytest.mark.parametrize("kind", [Producer, AIOKafkaProducer])
 @on_loop
-async def test_the_asyncio_producers_refuse_the_same_misuse(
+async def test_the_asyncio_producers_refuse_a_record_outside_of_a_transaction(
     servers: str, unique_name: str, kind: type[Producer]
 ) -> None:
     async with kind(bootstrap_servers=servers, transactional_id=unique_name) as producer:
@@ -260,9 +260,7 @@ async def test_an_illegal_topic_name_is_refused_and_the_error_lists_the_allowed_
 
 @pytest.mark.parametrize("group", [None, "readers"])
 @on_loop
-async def test_a_consumer_of_an_illegal_topic_name_reports_it_instead_of_waiting(
-    servers: str, group: str | None
-) -> None:
+async def test_a_consumer_of_an_illegal_topic_name_raises_instead_of_waiting(servers: str, group: str | None) -> None:
     async with Consumer("two words", bootstrap_servers=servers, group_id=group) as consumer:
         with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
             await consumer.getone()
@@ -273,7 +271,7 @@ async def test_a_consumer_of_an_illegal_topic_name_reports_it_instead_of_waiting
 
 
 @on_loop
-async def test_a_consumer_without_permission_for_its_topic_reports_it_instead_of_waiting(unique_name: str) -> None:
+async def test_a_consumer_without_permission_for_its_topic_raises_instead_of_waiting(unique_name: str) -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:somebody-else",

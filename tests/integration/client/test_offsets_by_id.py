@@ -140,7 +140,7 @@ async def test_offsets_of_a_deleted_topic_are_not_committed_for_its_recreation(
     [(7, "someone", "UNKNOWN_MEMBER_ID"), (1, None, "STALE_MEMBER_EPOCH"), (-1, "", None)],
 )
 @on_loop
-async def test_a_member_of_the_consumer_protocol_is_refused_by_its_epoch(
+async def test_transactional_offsets_of_a_member_with_a_stale_epoch_are_refused(
     broker: RunningBroker, unique_name: str, epoch: int, member: str | None, why: str | None
 ) -> None:
     servers = broker.bootstrap_servers
@@ -186,7 +186,7 @@ async def test_a_member_of_a_group_that_does_not_exist_is_refused(broker: Runnin
 
 
 @on_loop
-async def test_a_broker_without_topic_ids_in_transactions_gets_names(unique_name: str) -> None:
+async def test_a_broker_that_knows_no_topic_ids_in_transactional_commits_gets_topic_names(unique_name: str) -> None:
     offered = {**KAFKA_2_8, **dict.fromkeys(range(80), 100), ApiKey.TXN_OFFSET_COMMIT: 5}
     with older_broker(offered) as broker:
         await make_topic(broker.bootstrap_servers, unique_name)

@@ -47,7 +47,9 @@ async def test_an_explicit_partition_is_used(broker: RunningBroker, unique_name:
 
 
 @on_loop
-async def test_round_robin_sends_one_record_to_each_partition_in_turn(broker: RunningBroker, unique_name: str) -> None:
+async def test_the_round_robin_partitioner_sends_one_record_to_each_partition_in_turn(
+    broker: RunningBroker, unique_name: str
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 4)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "partitioner_class": "roundrobin"}
     async with Producer(**settings) as producer:
@@ -56,7 +58,9 @@ async def test_round_robin_sends_one_record_to_each_partition_in_turn(broker: Ru
 
 
 @on_loop
-async def test_sticky_fills_a_batch_before_it_moves_on(broker: RunningBroker, unique_name: str) -> None:
+async def test_the_sticky_partitioner_fills_a_batch_before_it_changes_the_partition(
+    broker: RunningBroker, unique_name: str
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 4)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "max_batch_size": 2000, "linger_ms": 5}
     async with Producer(**settings) as producer:

@@ -105,7 +105,7 @@ def oauth(kafka: ApacheKafka, **more: str) -> dict[str, str]:
     } | {name.replace("_", "."): value for name, value in more.items()}
 
 
-def test_client_credentials_are_exchanged_for_a_token_in_both_of_kafkas_spellings(secure_kafka: ApacheKafka) -> None:
+def test_client_credentials_in_jaas_or_in_settings_are_exchanged_for_a_token(secure_kafka: ApacheKafka) -> None:
     with TokenServer({"svc": "s3cr%t"}) as server:
         url = {"sasl.oauthbearer.token.endpoint.url": server.url}
         jaas = (

@@ -27,7 +27,7 @@ def made(admin: Admin, topic: str, partitions: int = PARTITIONS) -> list[TopicPa
     return [TopicPartition(topic, number) for number in range(partitions)]
 
 
-def test_an_acknowledged_commit_lies_before_the_listed_end_offsets(
+def test_end_offsets_listed_after_an_acknowledged_commit_include_its_records(
     broker: RunningBroker, admin: Admin, unique_name: str
 ) -> None:
     names = made(admin, unique_name)
@@ -43,7 +43,7 @@ def test_an_acknowledged_commit_lies_before_the_listed_end_offsets(
     assert missed == []
 
 
-def test_settled_end_offsets_do_not_wait_for_an_open_transaction(
+def test_a_request_for_settled_end_offsets_does_not_wait_for_an_open_transaction(
     broker: RunningBroker, admin: Admin, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settled_ends, "WAIT_FOR_UNKNOWN_S", 3600.0)

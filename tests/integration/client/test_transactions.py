@@ -152,7 +152,7 @@ async def test_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, witho
 @pytest.mark.parametrize("lose", ["answer", "request"])
 @pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN, PRODUCE, ADD_PARTITIONS])
 @on_loop
-async def test_a_lost_request_or_answer_of_any_step_changes_nothing(
+async def test_a_lost_request_or_answer_in_any_step_of_a_transaction_changes_nothing(
     broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)
@@ -217,7 +217,7 @@ async def test_input_offsets_and_outputs_commit_or_abort_together(
 
 @PROTOCOLS
 @on_loop
-async def test_offsets_of_a_member_that_lost_its_place_are_refused(
+async def test_transactional_offsets_of_a_member_that_left_the_generation_are_refused(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
@@ -273,7 +273,9 @@ async def test_stopping_a_producer_aborts_its_open_transaction(broker: RunningBr
 
 
 @on_loop
-async def test_a_transaction_timeout_above_the_brokers_is_reported(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_transaction_timeout_above_the_brokers_maximum_is_reported(
+    broker: RunningBroker, unique_name: str
+) -> None:
     producer = Producer(
         bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, transaction_timeout_ms=2**31 - 1
     )
@@ -330,7 +332,7 @@ async def test_a_transaction_that_ends_during_the_search_is_not_reported_as_hang
 @PROTOCOLS
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 @on_loop
-async def test_a_repeated_end_of_a_transaction_reports_the_outcome(
+async def test_a_repeated_commit_or_abort_reports_the_outcome_of_the_transaction(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
     """A program that called again, as the timeout's message advised, was informed that no transaction was open."""
@@ -359,7 +361,7 @@ async def test_a_repeated_end_of_a_transaction_reports_the_outcome(
 
 
 @on_loop
-async def test_an_end_that_is_in_progress_when_the_producer_is_stopped_is_reported(
+async def test_stopping_a_producer_ends_a_pending_commit_or_abort_with_an_error(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The call waited in vain for ``max.block.ms``."""

@@ -111,7 +111,7 @@ def test_the_producer_that_prepared_cannot_complete_after_another_has_taken_over
     assert values(enabled, unique_name) == [b"v"]
 
 
-def test_a_zombie_that_has_not_prepared_cannot_prepare_more(enabled: Broker, unique_name: str) -> None:
+def test_a_zombie_cannot_prepare_records_for_further_partitions(enabled: Broker, unique_name: str) -> None:
     """The zombie's records to new partitions are refused, so it never gets a token for them."""
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])

@@ -148,7 +148,7 @@ NOT_VERIFIED = (
 """Checks of what brokers do since they verify transactions."""
 
 
-def test_a_broker_without_verification_fails_only_if_its_api_versions_promise_it() -> None:
+def test_a_broker_without_transaction_verification_fails_only_if_its_api_versions_promise_it() -> None:
     settings = {"transaction.partition.verification.enable": "false"}
     with oncelog.Broker(settings=settings) as broker:
         found = run_some(broker.bootstrap_servers, *NOT_VERIFIED)

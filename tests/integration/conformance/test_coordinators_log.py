@@ -26,7 +26,9 @@ def java_hash(text: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["polygenelubricants", "abc", "a-transactional-id-of-some-length"])
-def test_check_28_the_id_lives_on_the_partition_of_its_java_hash(connection: RawConnection, name: str) -> None:
+def test_check_28_a_transactional_id_is_stored_in_the_partition_of_its_java_hash(
+    connection: RawConnection, name: str
+) -> None:
     value = java_hash(name)
     index = (0 if value == -(2**31) else abs(value)) % 50
     if name == "polygenelubricants":

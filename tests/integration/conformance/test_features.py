@@ -109,7 +109,7 @@ NO_SUCH_TYPE = "The controller does not support the given upgrade type."
     ],
 )
 @pytest.mark.parametrize("validate_only", [False, True])
-def test_an_update_that_cannot_be_made_is_refused(
+def test_an_impossible_feature_update_is_refused(
     connection: RawConnection, feature: str, level: int, how: int, reason: str, validate_only: bool
 ) -> None:
     answer = update(connection, (feature, level, how), validate_only=validate_only)
@@ -122,7 +122,7 @@ def test_an_update_that_cannot_be_made_is_refused(
 
 
 @pytest.mark.parametrize("how", [SAFE, UNSAFE])
-def test_a_downgrade_does_not_raise_a_level(connection: RawConnection, how: int) -> None:
+def test_a_downgrade_does_not_raise_a_feature_level(connection: RawConnection, how: int) -> None:
     set_level(connection, TRANSACTION, 0)
     answer = update(connection, (TRANSACTION, 1, how))
     assert answer.error_code == INVALID_UPDATE_VERSION
@@ -134,7 +134,7 @@ def reported(connection: RawConnection, levels: dict[str, int]) -> tuple[int, di
     return eventually(lambda: found if (found := finalized(connection))[1] == levels else None, 60)
 
 
-def test_a_level_is_reported_with_a_higher_epoch_and_level_0_is_not_reported(connection: RawConnection) -> None:
+def test_a_changed_feature_level_raises_the_epoch_and_level_0_is_not_reported(connection: RawConnection) -> None:
     before = finalized(connection)
     assert before[1] == HIGHEST
     assert update(connection, (TRANSACTION, 1, SAFE)).error_code == 0
@@ -159,7 +159,7 @@ def test_one_refused_feature_refuses_the_whole_update(connection: RawConnection)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_versions_0_and_1_answer_for_each_feature(connection: RawConnection, version: int) -> None:
+def test_update_features_0_and_1_return_a_result_for_each_feature(connection: RawConnection, version: int) -> None:
     wanted = (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE)
     answer = update(connection, *wanted, version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
@@ -184,7 +184,7 @@ def test_allow_downgrade_of_version_0_has_no_effect(connection: RawConnection) -
 
 
 @LEVELS
-def test_the_older_protocol_keeps_its_epoch_at_every_level(
+def test_a_producer_of_the_older_protocol_keeps_its_epoch_at_every_transaction_version(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
@@ -199,7 +199,7 @@ def test_the_older_protocol_keeps_its_epoch_at_every_level(
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_the_newer_protocol_is_served_from_level_1_on(
+def test_the_newer_transaction_protocol_is_served_from_transaction_version_1_on(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
@@ -211,7 +211,7 @@ def test_the_newer_protocol_is_served_from_level_1_on(
     assert values_logged(connection, producer_id) == expected
 
 
-def test_at_level_0_a_produce_that_adds_its_partition_is_refused(
+def test_at_transaction_version_0_a_produce_that_adds_its_partition_is_refused(
     connection: RawConnection, topic: str, producer_id: str
 ) -> None:
     set_level(connection, TRANSACTION, 0)
@@ -221,7 +221,7 @@ def test_at_level_0_a_produce_that_adds_its_partition_is_refused(
     assert epochs(connection, topic) == []
 
 
-def test_at_level_0_offsets_that_add_their_group_are_refused(
+def test_at_transaction_version_0_an_offset_commit_that_adds_its_group_is_refused(
     connection: RawConnection, topic: str, producer_id: str
 ) -> None:
     set_level(connection, TRANSACTION, 0)
@@ -232,7 +232,7 @@ def test_at_level_0_offsets_that_add_their_group_are_refused(
 
 
 @pytest.mark.parametrize("open_", [False, True])
-def test_at_level_0_an_end_that_raises_the_epoch_is_refused(
+def test_at_transaction_version_0_an_end_txn_that_raises_the_epoch_is_refused(
     connection: RawConnection, topic: str, producer_id: str, open_: bool
 ) -> None:
     set_level(connection, TRANSACTION, 0)
@@ -245,7 +245,7 @@ def test_at_level_0_an_end_that_raises_the_epoch_is_refused(
 
 
 @LEVELS
-def test_an_unadded_partition_is_refused_at_every_level(
+def test_a_partition_not_added_to_the_transaction_is_refused_at_every_transaction_version(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)

@@ -40,7 +40,7 @@ def producer(connection: RawConnection, unique_name: str) -> RawTransactionalPro
 
 
 @pytest.mark.parametrize(("body", "sent"), [(5, 6), (6, 5)])
-def test_a_body_of_one_version_sent_as_the_other_is_invalid(
+def test_a_txn_offset_commit_body_sent_under_another_version_closes_the_connection(
     broker: RunningBroker,
     connection: RawConnection,
     producer: RawTransactionalProducer,

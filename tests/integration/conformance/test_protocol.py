@@ -63,7 +63,7 @@ def unaware(connection: RawConnection) -> RawConnection:
 
 
 @pytest.mark.kafka
-def test_every_api_that_we_offer_has_kafkas_versions(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
+def test_every_api_that_we_serve_has_kafkas_versions(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
         RawConnection(apache_kafka.bootstrap_servers) as theirs,
@@ -76,7 +76,9 @@ def test_every_api_that_we_offer_has_kafkas_versions(oncelog_broker: Node, apach
 
 
 @pytest.mark.kafka
-def test_the_apis_that_we_do_not_offer_are_known(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
+def test_every_api_of_kafka_that_we_lack_is_listed_as_not_offered(
+    oncelog_broker: Node, apache_kafka: ApacheKafka
+) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
         RawConnection(apache_kafka.bootstrap_servers) as theirs,
@@ -224,7 +226,7 @@ def test_a_null_client_id_is_accepted(connection: RawConnection, shared_topic: s
         assert other.produce(shared_topic, batch(b"x")).error == 0
 
 
-def test_unknown_tags_are_skipped(connection: RawConnection, shared_topic: str) -> None:
+def test_unknown_tagged_fields_of_a_request_are_skipped(connection: RawConnection, shared_topic: str) -> None:
     """A tag that no version knows, in the header and in the body (KIP-482)."""
     tags = b"\x02" + b"\x64\x03abc" + b"\x65\x01z"
     body = fetch_body(12, {(shared_topic, 0): RawFetchPosition(0)})

@@ -218,7 +218,7 @@ def test_check_10_a_timestamp_more_than_an_hour_ahead_is_refused(connection: Raw
     assert [index for index, _ in answer.record_errors] == [1]
 
 
-def test_a_timestamp_of_long_ago_is_accepted_and_limited_by_setting(
+def test_an_old_timestamp_is_accepted_unless_a_setting_limits_its_age(
     connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name)
@@ -444,7 +444,9 @@ def test_produce_without_acks_that_fails_ends_the_connection(
     assert connection.produce(topic, batch(b"b")).error == 0
 
 
-def test_one_refused_partition_leaves_the_others(connection: RawConnection, unique_name: str) -> None:
+def test_one_refused_partition_does_not_prevent_writes_to_the_others(
+    connection: RawConnection, unique_name: str
+) -> None:
     connection.create_topic(unique_name, 3)
     answers = connection.produce_all(
         {(unique_name, 0): batch(b"a"), (unique_name, 1): batch(b"b", crc=0), (unique_name, 2): batch(b"c")}

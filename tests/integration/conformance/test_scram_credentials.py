@@ -86,7 +86,7 @@ def test_users_named_twice_are_refused(connection: RawConnection, unique_name: s
     ],
     ids=repr,
 )
-def test_an_impossible_change_is_refused(
+def test_an_impossible_change_of_scram_credentials_is_refused(
     connection: RawConnection, change: ScramCredentialDeletion | ScramCredentialUpsertion, error: int
 ) -> None:
     assert alter(connection, change) == {change.name: error}

@@ -27,7 +27,7 @@ METADATA = "__cluster_metadata"
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", ""])
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_handshake_is_refused_and_the_connection_stays_open(
+def test_a_sasl_handshake_on_a_plaintext_listener_is_refused_and_the_connection_stays_open(
     connection: RawConnection, version: int, mechanism: str
 ) -> None:
     for _ in range(2):
@@ -36,7 +36,9 @@ def test_a_handshake_is_refused_and_the_connection_stays_open(
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_an_authentication_is_refused_and_the_connection_stays_open(connection: RawConnection, version: int) -> None:
+def test_a_sasl_authenticate_on_a_plaintext_listener_is_refused_and_the_connection_stays_open(
+    connection: RawConnection, version: int
+) -> None:
     for _ in range(2):
         answer = connection.ask(SaslAuthenticateRequest(b"\0user\0password"), version)
         reported = answer.error_code, answer.error_message, answer.auth_bytes, answer.session_lifetime_ms

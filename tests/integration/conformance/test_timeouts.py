@@ -169,7 +169,7 @@ def test_check_35_an_exhausted_epoch_gives_a_new_pid(
     assert connection.read_committed(topic) == [b"at the end", b"v2"]
 
 
-def test_check_35_the_last_end_with_version_2_gives_a_new_pid(
+def test_check_35_an_end_at_the_last_epoch_under_transaction_version_2_gives_a_new_pid(
     connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
     producer = RawTransactionalProducer(connection, exhausted.id, version_2=True)

@@ -126,7 +126,7 @@ def test_invalid_names_show_an_error_page(page: Page, oncelog_console: RunningCo
      "from=offset&offset=-5", "from=time&time=yesterday", "at=0:99999999", "at=;;;&before=::", "before=7:3", "key=0xzz",
      "path=%24..%5B%3F%40%5D", "path=%24%5B", "equals=5", "kd=nonsense&vd=nonsense", "partition=0&offset=%00"],
 )  # fmt: skip
-def test_invalid_queries_are_answered_with_a_page(
+def test_invalid_query_strings_are_answered_by_an_html_page(
     page: Page, oncelog_console: RunningConsole, topic: str, query: str
 ) -> None:
     answer = page.goto(f"{oncelog_console.url}/records?topic={topic}&{query}")

@@ -235,7 +235,7 @@ def test_records_are_searched_by_offset_time_key_text_and_json_path(show: Open, 
     expect(page.get_by_role("alert")).to_contain_text("a JSON path is written like")
 
 
-def test_times_are_in_the_visitors_zone(show: Open, producer: Producer, topic: str) -> None:
+def test_times_are_shown_in_the_time_zone_of_the_visitor(show: Open, producer: Producer, topic: str) -> None:
     producer.begin_transaction()
     producer.send_and_wait(topic, b"x", partition=0, timestamp_ms=1_767_225_600_000)  # 2026-01-01T00:00:00Z
     producer.commit_transaction()

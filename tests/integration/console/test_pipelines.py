@@ -96,7 +96,7 @@ def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
     assert complaints == []
 
 
-def test_the_next_run_reports_a_killed_run_and_its_tables_have_rows_without_a_marker(
+def test_the_row_of_a_run_names_the_killed_run_that_it_follows_and_tables_without_a_marker(
     page: Page, oncelog_console: RunningConsole, unique_name: str
 ) -> None:
     reported = replace(

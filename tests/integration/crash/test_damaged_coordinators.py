@@ -146,7 +146,7 @@ def test_a_damaged_record_stops_only_the_coordinator_of_its_partition(
     assert [path.read_bytes() for path in paths] == left, "what is left is there for whoever mends it"
 
 
-def test_a_deleted_transaction_log_loses_its_ids_and_a_new_log_serves() -> None:
+def test_after_the_transaction_log_is_deleted_a_new_log_without_the_old_ids_is_created() -> None:
     with oncelog.Broker(settings=SETTINGS) as broker, RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         coordinated(client)

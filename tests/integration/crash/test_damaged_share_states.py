@@ -80,7 +80,7 @@ def test_a_damaged_record_resets_only_its_own_share_partitions(
     assert logged == [index in DAMAGES for index in range(PARTITIONS)]
 
 
-def test_share_groups_start_again_if_their_state_topic_is_deleted() -> None:
+def test_share_groups_start_anew_if_their_state_topic_is_deleted() -> None:
     with oncelog.Broker(settings={"group.share.min.heartbeat.interval.ms": 1}) as broker:
         topic = ShareTopic(broker.bootstrap_servers, "t")
         topic.produce(10)

@@ -259,7 +259,7 @@ def test_a_failing_sync_stops_only_its_partition_until_a_restart(
 
 
 @pytest.mark.parametrize("failing", ["bad-0/", "__transaction_state-0/"])
-def test_a_transaction_whose_end_can_not_be_synced_is_whole_after_a_restart(
+def test_a_transaction_whose_end_cannot_be_synced_is_atomic_after_a_restart(
     tmp_path: Path, syncs: FailingSyncs, failing: str
 ) -> None:
     with Broker(tmp_path, settings=SETTINGS) as broker:

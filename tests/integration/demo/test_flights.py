@@ -33,7 +33,7 @@ def test_fields_are_those_of_the_file_and_missing_ones_are_none(flights: list[Fl
         assert {name: shown[name] for name in rows[number - 1]} == rows[number - 1]
 
 
-def test_departure_is_the_local_schedule_in_utc(flights: list[Flight]) -> None:
+def test_the_departure_time_is_the_local_schedule_converted_to_utc(flights: list[Flight]) -> None:
     first = min(flights, key=lambda flight: flight.id)
     assert (first.hour, first.minute) == (5, 15)
     assert datetime.fromtimestamp(first.departure_ms / 1000, UTC) == datetime(2013, 1, 1, 10, 15, tzinfo=UTC)

@@ -102,7 +102,7 @@ def swap_two_of_a_plane(rows: list[Row]) -> None:
         (swap_two_of_a_plane, {"out_of_order": 1}),
     ],
 )
-def test_the_proof_of_flights_finds_each_fault(
+def test_the_check_of_the_written_flights_finds_each_fault(
     oncelog_broker: RunningBroker, unique_name: str, some: ExpectedTopics, tamper: Tamper, counts: dict[str, int]
 ) -> None:
     proof = prove(oncelog_broker, unique_name, some, tamper)
@@ -113,7 +113,7 @@ def test_the_proof_of_flights_finds_each_fault(
 
 
 @pytest.mark.parametrize("kind", ["right", "twice", "missing", "wrong number", "none such"])
-def test_the_proof_of_windows_finds_each_fault(
+def test_the_check_of_the_written_windows_finds_each_fault(
     oncelog_broker: RunningBroker, unique_name: str, some: ExpectedTopics, kind: str
 ) -> None:
     rows = [Row(key, value) for key, value in some.windows.items()]

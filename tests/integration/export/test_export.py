@@ -223,7 +223,7 @@ def test_a_new_file_begins_after_the_given_number_of_bytes(exported: ExportedTop
     assert exported.values() == [value.decode() for value in numbered(0, 120)]
 
 
-def test_bytes_that_are_not_text_are_refused_by_csv_alone(exported: ExportedTopic) -> None:
+def test_only_an_export_as_csv_refuses_bytes_that_are_not_text(exported: ExportedTopic) -> None:
     exported.produce([b"\xff"])
     ended = exported.export()
     if exported.to.suffix == ".csv":

@@ -68,13 +68,13 @@ def test_environment_variables_of_a_container_become_settings() -> None:
         ("CLUSTER_ID", "CLUSTER_ID is for a container"),
     ],
 )  # fmt: skip
-def test_environment_variable_without_effect_is_refused(key: str, message: str) -> None:
+def test_an_environment_variable_that_would_have_no_effect_is_refused(key: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         KafkaContainer().with_env(key, "1")
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_method_that_needs_a_container_says_what_to_do(name: str) -> None:
+def test_a_method_that_needs_a_container_raises_an_error_with_an_alternative(name: str) -> None:
     with pytest.raises(AttributeError, match=f"KafkaBroker has no {name}, because there is no container: .{{10,}}"):
         getattr(KafkaContainer(), name)
 

@@ -188,7 +188,7 @@ def _has_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6 loopback")
-def test_control_listens_on_ipv6_too() -> None:
+def test_the_fault_control_address_can_be_ipv6() -> None:
     running = FaultControl(Faults(), "::1", 0)
     try:
         assert running.address.startswith("[::1]:")
@@ -197,7 +197,7 @@ def test_control_listens_on_ipv6_too() -> None:
         running.stop()
 
 
-def test_control_accepts_only_local_connections() -> None:
+def test_the_fault_control_port_accepts_only_local_connections() -> None:
     with pytest.raises(FaultError, match="not a loopback address"):
         FaultControl(Faults(), "0.0.0.0", 0)
 
@@ -249,7 +249,7 @@ def test_a_wrong_fault_is_refused_before_the_proxy_listens() -> None:
     assert (outcome.code, outcome.err) == (1, "oncelog: there is no API 'Prodcue'; did you mean Produce?\n")
 
 
-def test_a_served_broker_accepts_faults_and_actions(tmp_path: Path) -> None:
+def test_oncelog_serve_accepts_faults_and_actions_over_http(tmp_path: Path) -> None:
     """``oncelog serve --faults``: what tests in any language do, here with Python's HTTP client."""
     command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--nodes", "3", "--json"]
     command += ["--data", str(tmp_path), "--faults", "127.0.0.1:0"]

@@ -219,7 +219,7 @@ def _refused_by(fault: Fault, producer: Producer) -> None:
             producer.send_and_wait("t", b"refused")
 
 
-def test_a_full_disk_refuses_and_a_restart_recovers(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_records_and_a_restart_recovers(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path, settings=QUICK, faults=True) as broker:
         with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
             producer.send_and_wait("t", b"fits")

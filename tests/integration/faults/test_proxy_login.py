@@ -86,7 +86,7 @@ def test_a_proxy_with_a_login_accepts_only_clients_that_know_its_secret(secured:
         assert another.client_properties["sasl.password"] != proxy.client_properties["sasl.password"]
 
 
-def test_a_proxy_to_a_login_is_open_only_on_request(secured: str) -> None:
+def test_a_proxy_that_logs_in_is_open_to_everybody_only_on_request(secured: str) -> None:
     with FaultProxy(secured, upstream=LOGIN, open_to_all=True) as proxy:
         with RawConnection(proxy.bootstrap_servers) as anybody:
             assert anybody.ask(MetadataRequest(topics=[]), 1).brokers
@@ -117,7 +117,9 @@ def test_the_lab_runs_on_a_cluster_with_a_login(secured: str, tmp_path: Path) ->
     assert all("Sasl" not in event.text for event in trace.events)
 
 
-def test_the_command_reports_its_login(secured: str, tmp_path: Path, unique_name: str) -> None:
+def test_the_command_proxy_reports_the_client_properties_for_its_login(
+    secured: str, tmp_path: Path, unique_name: str
+) -> None:
     login = tmp_path / "login.properties"
     login.write_text("".join(f"{name}={value}\n" for name, value in LOGIN.items()))
     command = [sys.executable, "-m", "oncelog", "proxy", "--to", secured, "--config", str(login), "--json"]

@@ -28,7 +28,7 @@ def test_an_address_that_clients_cannot_connect_to_is_refused(listen: str) -> No
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
-def test_clients_get_the_advertised_host_and_the_port_that_was_free(listen: str) -> None:
+def test_clients_get_the_advertised_host_and_the_port_that_the_system_chose(listen: str) -> None:
     with oncelog.Broker(listen=listen, advertised="localhost:0") as broker:
         assert broker.bootstrap_servers == f"localhost:{broker.address.port}"
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:

@@ -277,7 +277,9 @@ def test_an_unmodified_consumer_rejoins_after_its_session_expired(broker: oncelo
     client.close()
 
 
-def test_an_unmodified_producer_continues_after_it_was_forgotten(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_an_unmodified_producer_continues_after_the_broker_has_forgotten_its_producer_id(
+    broker: oncelog.Broker, kind: type[Client]
+) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"0")
     assert len(broker.faults.forget_producer("t")) == 1

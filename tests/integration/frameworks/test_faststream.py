@@ -166,6 +166,6 @@ def test_a_paused_process_that_another_has_replaced_ends_and_duplicates_nothing(
     assert stop(second) == 0
 
 
-def test_the_page_shows_the_example_as_it_is() -> None:
+def test_the_page_shows_the_example_unchanged() -> None:
     page = (ROOT / "docs" / "how-to" / "faststream.md").read_text(encoding="utf-8")
     assert f"```python\n{EXAMPLE.read_text(encoding='utf-8')}```\n" in page

@@ -151,7 +151,7 @@ def test_an_open_transaction_delays_later_records_and_is_mirrored_whole(play: Ca
     play(flow)
 
 
-def test_offsets_in_consumer_offsets_itself_are_not_mirrored(unique_name: str) -> None:
+def test_committed_offsets_of_the_topic_consumer_offsets_are_not_mirrored(unique_name: str) -> None:
     """It has no counterpart on B, which may not even have that topic yet."""
 
     async def flow() -> None:
@@ -320,7 +320,9 @@ def test_a_range_deleted_on_the_source_is_refused_unless_allowed(play: Callable[
     play(flow)
 
 
-def test_recreated_topic_on_the_source_is_stopped_and_others_continue(play: Callable[[Flow], None]) -> None:
+def test_mirroring_of_a_topic_recreated_on_the_source_stops_and_other_topics_continue(
+    play: Callable[[Flow], None],
+) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one")
         mirror = await made.mirrored()
@@ -476,7 +478,7 @@ def test_a_mirror_of_a_cluster_to_itself_is_refused(play: Callable[[Flow], None]
     play(flow)
 
 
-def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: Callable[[Flow], None]) -> None:
+def test_a_second_mirror_or_a_mirror_back_is_refused_even_if_the_topic_is_empty(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         mirror = await made.mirrored()
         backwards = Mirror(
@@ -494,7 +496,9 @@ def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: 
     play(flow)
 
 
-def test_a_later_topic_that_two_mirrors_would_copy_in_circles_is_stopped(play: Callable[[Flow], None]) -> None:
+def test_two_mirrors_in_opposite_directions_do_not_copy_a_topic_that_is_created_later(
+    play: Callable[[Flow], None],
+) -> None:
     async def flow(made: Clusters) -> None:
         later = f"{made.topic}-later"
         back = MirrorSettings(f"{made.topic}-back", Selection((later,)))
@@ -530,7 +534,7 @@ def test_a_topic_selected_later_has_its_group_offsets_mirrored(play: Callable[[F
     play(flow)
 
 
-def test_offsets_that_the_target_has_forgotten_are_set_again(play: Callable[[Flow], None]) -> None:
+def test_group_offsets_that_were_deleted_on_the_target_are_mirrored_again(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         group = f"{made.topic}-group"
         await made.write(b"one", b"two")
@@ -553,7 +557,7 @@ def test_a_target_with_log_append_time_keeps_source_timestamps(play: Callable[[F
     play(flow)
 
 
-def test_a_mirror_that_copies_one_byte_at_a_time_copies_every_record(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_with_fetches_of_one_byte_copies_every_record(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
             await made.transaction(producer, b"one", b"two")
@@ -630,7 +634,7 @@ def test_without_permission_to_read_consumer_offsets_offsets_are_fetched_per_gro
 
 
 @pytest.mark.parametrize("end", ["--once", "--switch-over"])
-def test_a_mirror_until_an_end_is_refused_if_a_chosen_topic_does_not_exist(
+def test_a_mirror_that_ends_by_itself_is_refused_if_a_chosen_topic_does_not_exist(
     brokers: tuple[str, str], unique_name: str, end: str
 ) -> None:
     mirror = "mirror", "--from", brokers[0], "--to", brokers[1], "--name", unique_name, end

@@ -252,7 +252,7 @@ def test_each_node_takes_settings_of_its_own(broker: oncelog.Broker) -> None:
             assert found["num.io.threads"].value == threads
 
 
-def test_a_preferred_leader_leads_again(broker: oncelog.Broker) -> None:
+def test_a_preferred_leader_leads_again_after_an_election(broker: oncelog.Broker) -> None:
     make_topic(broker)
     preferred = broker.leader("t", 0)
     broker.node(preferred).stop()

@@ -34,7 +34,7 @@ def placed(broker: oncelog.Broker) -> list[tuple[int, tuple[int, ...]]]:
 
 
 @pytest.mark.kafka
-def test_kafkas_tool_gives_each_partition_three_replicas_and_each_node_leads(
+def test_kafkas_reassignment_tool_adds_replicas_and_an_election_makes_each_node_a_leader(
     broker: oncelog.Broker, tmp_path: Path
 ) -> None:
     servers, plan = ("--bootstrap-server", broker.bootstrap_servers), tmp_path / "three.json"
@@ -52,7 +52,7 @@ def test_kafkas_tool_gives_each_partition_three_replicas_and_each_node_leads(
     assert values(broker.bootstrap_servers, "t", 3) == [b"before", b"after"]
 
 
-def test_one_partition_is_moved_away(broker: oncelog.Broker) -> None:
+def test_a_reassignment_moves_one_partition_to_another_node(broker: oncelog.Broker) -> None:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.alter_partition_reassignments({TopicPartition("t", 1): [3]})
     assert placed(broker) == [(1, (1,)), (3, (3,)), (1, (1,))]

@@ -131,7 +131,7 @@ sql = "select carrier, delay from source"
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_pipeline_gets_dead_letters_and_one_more_sink_and_continues(
+def test_a_pipeline_continues_after_dead_letters_and_a_sink_are_added(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

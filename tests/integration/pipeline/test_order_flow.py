@@ -63,7 +63,7 @@ def test_page_shows_the_pipeline_of_the_example() -> None:
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_example_runs_as_it_stands_and_prints_what_the_page_shows(tmp_path: Path, warm_java: dict[str, str]) -> None:
+def test_the_example_runs_unchanged_and_prints_what_the_page_shows(tmp_path: Path, warm_java: dict[str, str]) -> None:
     ended = run_example(tmp_path, warm_java)
     assert ended.returncode == 0, ended.stderr
     page = PAGE.read_text().partition("## An example")[2]

@@ -69,7 +69,7 @@ def test_broker_that_does_not_exist_is_reported_by_its_address(
     assert f"{address} does not answer as a Kafka broker" in sentence
 
 
-def test_a_broker_of_2_3_is_refused_as_too_old(cold_pipeline: PipelineCommand) -> None:
+def test_a_broker_of_kafka_2_3_is_refused_as_too_old(cold_pipeline: PipelineCommand) -> None:
     with older_broker(KAFKA_2_3) as broker:
         address = broker.bootstrap_servers
         sentence = cold_pipeline.refused_at_once(

@@ -229,7 +229,7 @@ def assert_refused(
     assert "pipeline bad " in sentence
 
 
-def test_misspelt_sink_topic_is_refused_and_another_one_is_reported(
+def test_a_misspelt_sink_topic_is_refused_and_a_changed_sink_topic_reported(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address, right, wrong = oncelog_broker.bootstrap_servers, f"{unique_name}-flights", f"{unique_name}-fligths"

@@ -343,7 +343,7 @@ def test_a_valid_record_that_the_readers_schema_cannot_hold_is_never_skipped(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_a_record_whose_schema_lookup_changes_is_in_exactly_one_of_both_topics(
+def test_a_record_is_a_row_or_a_dead_letter_and_never_both_if_the_registrys_answer_changes(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     """Rows and dead letters are read by tasks of their own, which may hear different answers."""

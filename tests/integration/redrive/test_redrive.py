@@ -262,7 +262,7 @@ def thirteenth(dead_letter):
 """
 
 
-def test_a_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None:
+def test_a_transform_can_change_or_skip_dead_letters_or_stop_the_redrive(world: World, tmp_path: Path) -> None:
     (tmp_path / "repairs.py").write_text(TRANSFORM)
     message = world.redrive("--transform", "repairs:thirteenth", cwd=tmp_path).sentence()
     assert f"failed at dead letter {world.dead}-0:6: KeyError: '12'" in message
@@ -285,7 +285,7 @@ def test_a_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> No
         (["-b", "127.0.0.1:1", "--parking", "dead", "--max-attempts", "1"], "other topics"),
     ],
 )
-def test_wrong_options_are_refused_before_a_broker_is_asked(options: list[str], message: str) -> None:
+def test_wrong_options_are_refused_before_a_broker_is_contacted(options: list[str], message: str) -> None:
     assert message in run("redrive", "dead", *options).sentence()
 
 

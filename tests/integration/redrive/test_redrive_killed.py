@@ -86,7 +86,7 @@ def test_each_dead_letter_is_sent_back_once_after_all_kills(broker: RunningBroke
     assert world.values(world.origin) == list(range(120))
 
 
-def test_second_run_of_a_name_stops_the_first(broker: RunningBroker, unique_name: str) -> None:
+def test_a_second_redrive_of_the_same_name_stops_the_first(broker: RunningBroker, unique_name: str) -> None:
     """The first waits, in its second transaction, until the other has sent everything."""
     world = World(broker, unique_name)
     asyncio.run(world.fill(20))

@@ -129,7 +129,7 @@ def test_a_build_without_a_compiler_is_tagged_as_pure(distributions: dict[str, P
     assert contents[0] == contents[1]
 
 
-def test_the_source_distribution_has_what_comes_with_the_code(distributions: dict[str, Path]) -> None:
+def test_the_source_distribution_contains_licences_documents_and_cython_sources(distributions: dict[str, Path]) -> None:
     with tarfile.open(distributions["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {"LICENSE", "NOTICE", "CHANGELOG.md", "README.md", "SECURITY.md", "pyproject.toml", "setup.py"}

@@ -84,7 +84,7 @@ def test_the_client_waits_for_a_registry_that_has_answered_before(stand_in: Stan
     assert next(away, None) is None
 
 
-def test_a_registry_that_answers_with_its_own_error_is_not_waited_for(stand_in: StandIn) -> None:
+def test_a_registry_that_answers_with_status_500_is_not_waited_for(stand_in: StandIn) -> None:
     stand_in.misbehave = lambda target: None if target == "/subjects" else (500, {}, b"oops")
     with pytest.raises(SchemaRegistryError, match="answers with status 500"):
         asked_while_away(stand_in.url)
@@ -158,7 +158,7 @@ def test_the_next_address_is_asked_when_one_cannot_be_reached(stand_in: StandIn)
         assert SchemaRegistry(f"{dead},{stand_in.url}").subjects() == []
 
 
-def test_credentials_are_sent_as_asked_and_shown_nowhere(stand_in: StandIn) -> None:
+def test_credentials_are_sent_in_the_configured_way_and_never_shown(stand_in: StandIn) -> None:
     inside = stand_in.url.replace("http://", "http://anna:s%40crit@")
     registries = [
         SchemaRegistry(inside),
@@ -180,7 +180,7 @@ def test_an_invalid_address_is_refused(url: str) -> None:
         SchemaRegistry(url)
 
 
-def test_an_unknown_id_is_requested_only_now_and_then(stand_in: StandIn) -> None:
+def test_an_unknown_schema_id_is_not_requested_again_at_once(stand_in: StandIn) -> None:
     read = AvroDeserializer(SchemaRegistry(stand_in.url))
     for _ in range(3):
         with pytest.raises(SchemaRegistryError, match=r"Schema 9 not found \(error 40403\)"):

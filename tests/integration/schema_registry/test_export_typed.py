@@ -134,7 +134,7 @@ def test_avro_columns_keep_their_types(exporter: Exporter, name: str) -> None:
     assert (kinds["id"], kinds["price"], kinds["day"]) == (pa.int64(), pa.decimal128(9, 2), pa.date32())
 
 
-def test_columns_stay_those_of_the_first_run(exporter: Exporter) -> None:
+def test_exported_columns_stay_those_of_the_first_run(exporter: Exporter) -> None:
     """Avro resolves what was written with a later schema into the one that the export was begun with."""
     old = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
     new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string", "default": "x"}]}

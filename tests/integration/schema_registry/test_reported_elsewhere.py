@@ -70,7 +70,7 @@ def test_a_compatibility_check_against_a_missing_version_is_refused_but_not_agai
     assert call(url, "POST", "/compatibility/subjects/x/versions/5", {"schema": '"string"'}).code == 40402
 
 
-def test_a_returned_version_has_no_settings_of_its_subject(url: str) -> None:
+def test_the_answer_for_a_schema_version_contains_no_settings_of_the_subject(url: str) -> None:
     """Aiven-Open/karapace#435: Java's client fails at a member that it does not know."""
     register(url, "x", '"string"')
     call(url, "PUT", "/config/x", {"compatibility": "FULL"})
@@ -229,7 +229,7 @@ def test_a_union_may_reference_records_that_share_a_referenced_type(url: str) ->
     assert TheirAvroDeserializer(client, return_record_name=True)(written, HERE) == ("budget.Updated", value)
 
 
-def test_a_union_of_records_that_both_define_a_type_is_refused_or_read(url: str) -> None:
+def test_a_union_of_records_that_define_the_same_type_is_refused_or_readable(url: str) -> None:
     """The same reports, with the type written out in both records: Java's parser refuses the union of them."""
     names = ("budget.Decreased", "budget.Updated")
     for name in names:

@@ -406,7 +406,9 @@ def test_sparks_own_connector_logs_in(secured: Secured, unique_name: str, tmp_pa
     assert seen["copied"] == sorted(str(number * number) for number in range(200))
 
 
-def test_a_refused_topic_is_requested_again(secured: Secured, unique_name: str) -> None:
+def test_a_client_with_a_new_permission_requests_the_refused_topic_again_at_once(
+    secured: Secured, unique_name: str
+) -> None:
     """A client that was refused stayed so for ``metadata.max.age.ms``, although it had been given the right
     meanwhile.
     """

@@ -77,7 +77,7 @@ def values(side: Side, topic: str) -> list[bytes | None]:
     return [found.value for item in side.admin.fetch(topic).batches for found in item.records()]
 
 
-def test_a_revoked_permission_is_revoked_from_connections_that_used_it(side: Side) -> None:
+def test_a_revoked_permission_no_longer_applies_to_connections_that_used_it(side: Side) -> None:
     with writer(side, "taken") as connection:
         side.set_rules()
         assert errors_of(connection, "taken", batch(b"may not")) == {TOPIC_AUTHORIZATION_FAILED}

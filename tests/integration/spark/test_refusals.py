@@ -65,7 +65,9 @@ def test_unknown_read_options_are_refused_by_load(spark: SparkSession, options: 
         ({}, r"connecting did not succeed within kafka\.default\.api\.timeout\.ms=1.*"),
     ],
 )
-def test_refusal_of_a_stream_is_the_last_error(spark: SparkSession, options: Mapping[str, str], says: str) -> None:
+def test_the_last_line_of_a_refused_streams_error_is_ours(
+    spark: SparkSession, options: Mapping[str, str], says: str
+) -> None:
     """PySpark's own ``UnboundLocalError`` followed it."""
     rows = spark.readStream.format("oncelog").options(**AWAY, subscribe="t", **options).load()
     with pytest.raises(PySparkException) as refused:
@@ -74,7 +76,7 @@ def test_refusal_of_a_stream_is_the_last_error(spark: SparkSession, options: Map
     assert "UnboundLocalError" not in str(refused.value)
 
 
-def test_topic_that_does_not_exist_is_the_last_error(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
+def test_the_last_line_of_the_error_names_the_missing_topic(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
     at = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "subscribe": "nowhere"}
     with pytest.raises(PySparkException) as refused:
         spark.read.format("oncelog").options(**at).load().collect()
@@ -85,7 +87,7 @@ def test_topic_that_does_not_exist_is_the_last_error(spark: SparkSession, oncelo
     assert "nowhere" in last_line(refused)
 
 
-def test_refusal_of_a_write_is_the_last_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_last_line_of_a_refused_writes_error_is_ours(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql("SELECT X'00' AS value")
     stream = spark.readStream.format("rate").load().selectExpr("CAST(CAST(value AS STRING) AS BINARY) AS value")
     for options, says in {

@@ -44,7 +44,7 @@ def before(text: str, sentence: str) -> int:
     ],
     ids=["driver", "task", "condition"],
 )
-def test_to_table_refuses_in_one_sentence(
+def test_a_refusal_by_to_table_is_logged_in_one_sentence(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, columns: str, options: Any, sentence: str
 ) -> None:
     table = str(tmp_path / "lake")
@@ -59,7 +59,7 @@ def test_to_table_refuses_in_one_sentence(
     assert before(text, sentence) <= 12
 
 
-def test_for_each_batch_refuses_in_one_sentence(
+def test_a_refusal_by_for_each_batch_is_logged_in_one_sentence(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, oncelog_broker: Any
 ) -> None:
     topic = create_topic(oncelog_broker.bootstrap_servers, f"refusals-{tmp_path.name}", 1)

@@ -115,7 +115,7 @@ def test_a_table_can_refuse_a_batch_that_a_topic_and_a_table_already_have(sinks:
     assert [sinks.in_topic(), sinks.in_lake(), sinks.in_rows()] == [[1, 2, 3, 4, 5]] * 3
 
 
-def test_a_dropped_table_can_be_written_again_from_the_batch_that_another_table_has(sinks: Sinks) -> None:
+def test_if_one_of_two_tables_was_dropped_the_query_can_continue_in_both(sinks: Sinks) -> None:
     """Nothing is guessed about the batches that were in it; with the user's choice all go on."""
     sinks.give(1)
     sinks.run(sinks.lake(), sinks.rows())

@@ -189,7 +189,7 @@ def test_dropped_table_leaves_its_topic_and_is_created_again(tables: Tables) -> 
     assert tables.run("SELECT count(*) FROM t") == [Row(0)]
 
 
-def test_table_is_read_as_a_stream_and_a_stream_into_it_needs_options_of_its_own(
+def test_a_stream_read_from_a_table_uses_its_options_but_a_stream_into_a_table_does_not(
     tables: Tables, tmp_path: Path
 ) -> None:
     topic = tables.table("t", ", maxOffsetsPerTrigger 2")
@@ -230,7 +230,7 @@ def test_a_table_created_with_a_column_list_or_select_is_refused(tables: Tables)
     assert len(tables.records(topic)) == 1
 
 
-def test_insert_creates_the_topic_if_the_table_says_how(tables: Tables) -> None:
+def test_insert_creates_the_topic_if_the_table_has_the_option_create_topics(tables: Tables) -> None:
     create = f"CREATE TABLE {{}} USING oncelog OPTIONS ({tables.at}, topic '{tables.database}-{{}}'{{}})"
     tables.run(create.format("plain", "new", ""))
     assert "createTopics, as in" in tables.refusal("INSERT INTO plain (value) VALUES (X'01')")

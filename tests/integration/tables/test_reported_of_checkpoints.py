@@ -21,7 +21,7 @@ SKIPPED, WRITTEN = BatchOutcome.SKIPPED, BatchOutcome.WRITTEN
 
 @pytest.mark.parametrize("choice", list(OnMissingMarker), ids=lambda one: str(one.value))
 @pytest.mark.parametrize("batch", [1, 2])
-def test_checkpoint_that_has_lost_the_query_id_writes_nothing_twice(
+def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(
     world: World, batch: int, choice: OnMissingMarker
 ) -> None:
     """apache/spark#53844 (SPARK-55058): without its file metadata the checkpoint gets another id, for which no batch

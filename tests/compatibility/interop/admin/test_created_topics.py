@@ -17,7 +17,7 @@ REFUSED = [
 ]
 
 
-def test_refusal_names_the_topic_and_others_are_created(broker: RunningBroker, unique_name: str) -> None:
+def test_an_error_names_its_topic_and_the_other_topics_are_created(broker: RunningBroker, unique_name: str) -> None:
     address, topic = broker.bootstrap_servers, f"{unique_name}-late"
     cluster = KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": address}))
     for creation, why, code in REFUSED:

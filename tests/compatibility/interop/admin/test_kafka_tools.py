@@ -81,7 +81,7 @@ def test_settings_are_changed_and_described(
     assert described in tool(servers, "ConfigCommand", "--describe", *entity)
 
 
-def test_records_are_deleted_from_a_file(servers: str, tmp_path: Path) -> None:
+def test_kafka_delete_records_reads_the_offsets_from_a_file(servers: str, tmp_path: Path) -> None:
     tool(servers, "TopicCommand", "--create", "--topic", "tools-records")
     offsets = tmp_path / "offsets.json"
     partition = {"topic": "tools-records", "partition": 0, "offset": -1}

@@ -353,7 +353,7 @@ class TestMetadata:
             pair.read(mine, 12, kafka_request=other)
 
     @pytest.mark.parametrize("version", [10, 11])
-    def test_topic_ids_are_refused_before_metadata_12(self, pair: Pair, version: int) -> None:
+    def test_topic_ids_are_refused_in_metadata_versions_below_12(self, pair: Pair, version: int) -> None:
         for asked in ((b"\x01" * 16, "md-x"), (NO_ID, None)):
             pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(*asked)], False), version)
 

@@ -236,7 +236,9 @@ def test_features_are_described_lowered_and_raised(tools: Tools, unique_name: st
 
 
 @pytest.mark.parametrize("level", [0, 1])
-def test_below_level_2_a_java_producer_keeps_its_epoch(tools: Tools, unique_name: str, level: int) -> None:
+def test_below_transaction_version_2_a_java_producer_keeps_its_epoch(
+    tools: Tools, unique_name: str, level: int
+) -> None:
     topic = tools.make_topic(unique_name)
     tools.run("FeatureCommand", "downgrade", "--feature", f"transaction.version={level}")
     try:
@@ -251,7 +253,7 @@ def test_below_level_2_a_java_producer_keeps_its_epoch(tools: Tools, unique_name
         tools.run("FeatureCommand", "upgrade", "--feature", "transaction.version=2")
 
 
-def test_quorum_tool_describes_this_node_as_the_quorum(tools: Tools) -> None:
+def test_kafkas_quorum_tool_describes_a_quorum_of_one_node(tools: Tools) -> None:
     status = tools.run("MetadataQuorumCommand", "describe", "--status")
     reported = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
     assert {

@@ -95,7 +95,7 @@ def test_counts_stay_exact_when_the_application_is_killed(tmp_path: Path, kafka_
 
 
 @pytest.mark.soak
-def test_groups_of_the_streams_protocol_are_named_in_the_refusal(tmp_path: Path, kafka_jars: Path) -> None:
+def test_a_streams_group_is_refused_and_the_error_names_the_group(tmp_path: Path, kafka_jars: Path) -> None:
     with Broker(tmp_path / "data") as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic(f"{NAME}-{end}", PARTITIONS, 1) for end in ("in", "out")])

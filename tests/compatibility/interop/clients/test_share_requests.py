@@ -123,7 +123,7 @@ def test_a_share_session_refuses_an_epoch_out_of_order(new_topic: NewTopic) -> N
 
 
 @pytest.mark.parametrize("ends", ["says so", "is cut off"])
-def test_a_member_whose_session_ends_gives_its_records_to_others(new_topic: NewTopic, ends: str) -> None:
+def test_records_of_a_share_member_whose_session_ends_are_delivered_to_others(new_topic: NewTopic, ends: str) -> None:
     topic = new_topic(10)
     member = ShareMember(topic, "m")
     assert member.acquired(5) == [(0, 4, 1)]
@@ -206,7 +206,7 @@ def test_each_record_of_a_batch_has_its_own_outcome(new_topic: NewTopic) -> None
     assert member.acquired() == [(2, 2, 2), (5, 5, 2)]
 
 
-def test_a_lock_renewal_is_announced_and_fetches_no_records(new_topic: NewTopic) -> None:
+def test_a_share_fetch_that_renews_locks_says_so_and_fetches_no_records(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(6), "m")
     assert member.acquired(3) == [(0, 2, 1)]
     assert member.fetch(answers=[(0, 2, [RENEW])], renews=True) is Error.INVALID_REQUEST
@@ -264,7 +264,7 @@ def test_no_more_records_are_in_flight_than_the_group_allows(new_topic: NewTopic
     assert other.acquired(20) == [(100, 119, 1)]
 
 
-def test_records_of_a_fetched_batch_above_the_lock_limit_are_available_to_others(new_topic: NewTopic) -> None:
+def test_records_of_a_batch_beyond_the_lock_limit_are_available_to_other_members(new_topic: NewTopic) -> None:
     """Whatever the limit of locks: it holds back batches that were not read yet."""
     topic = new_topic(150, 5, partition_max_record_locks="100")
     member, other = ShareMember(topic, "m"), ShareMember(topic, "other")
@@ -353,7 +353,7 @@ def test_a_deleted_topic_leaves_nothing_behind(new_topic: NewTopic) -> None:
     assert member.say((0, 4, [ACCEPT])) is Error.UNKNOWN_TOPIC_ID
 
 
-def test_offsets_of_a_consumer_group_are_not_those_of_a_share_group(new_topic: NewTopic) -> None:
+def test_a_share_group_has_no_committed_offsets_of_a_consumer_group(new_topic: NewTopic) -> None:
     topic = new_topic(1)
     ShareMember(topic, "m").leave()
     places = [OffsetCommitRequestTopic(topic.name, partitions=[OffsetCommitRequestPartition(0, 1)])]

@@ -142,7 +142,7 @@ def test_kafkas_tool_decodes_the_committed_offsets(written: Written, kafka_jars:
     assert commits == [("0", str(number + 1)) for number in range(ROUNDS)] + [("1", "77")], shown[-3000:]
 
 
-def test_apache_kafka_serves_our_folders_as_we_did(written: Written) -> None:
+def test_apache_kafka_serves_the_same_records_from_our_folders(written: Written) -> None:
     with ApacheKafka() as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(120)

@@ -204,7 +204,7 @@ def test_kafka_starts_with_the_features_of_its_release(kafka: ApacheKafka) -> No
 
 
 @pytest.mark.soak
-def test_an_older_kafka_starts_on_a_folder_made_for_it(before: Before, tmp_path: Path) -> None:
+def test_an_older_kafka_starts_on_a_folder_promoted_for_its_release(before: Before, tmp_path: Path) -> None:
     node = ApacheKafka(tmp_path, version="4.3.1")
     words = ("--listen", node.bootstrap_servers, "--controller", node.controller, "--for", "4.3")
     promote(before.data, tmp_path / "node", *words)
@@ -231,7 +231,9 @@ def test_promoted_kafka_keeps_settings_and_credentials(before: Before, kafka: Ap
     ]
 
 
-def test_producers_continue_and_a_repeated_batch_is_recognised(before: Before, kafka: ApacheKafka) -> None:
+def test_after_a_promotion_producers_continue_and_a_repeated_batch_is_recognised(
+    before: Before, kafka: ApacheKafka
+) -> None:
     connection = RawConnection(kafka.bootstrap_servers)
     pid, last = before.idempotent
     wait_for_leader(connection, "orders", 1)
@@ -247,7 +249,9 @@ def test_producers_continue_and_a_repeated_batch_is_recognised(before: Before, k
 
 
 @pytest.mark.parametrize("name", ["open-1", "open-2"])
-def test_an_open_transaction_is_committed_by_its_own_producer(name: str, before: Before, kafka: ApacheKafka) -> None:
+def test_a_producer_commits_its_open_transaction_after_the_promotion(
+    name: str, before: Before, kafka: ApacheKafka
+) -> None:
     known = before.producers[name]
     producer = RawTransactionalProducer(
         RawConnection(kafka.bootstrap_servers), name, version_2=known.version_2, timeout_ms=NEVER_MS
@@ -281,7 +285,9 @@ def test_an_expired_transaction_is_reported_before_the_promotion(tmp_path: Path)
     assert not (tmp_path / "k").exists()
 
 
-def test_a_prepared_transaction_is_reported_and_kafka_lets_only_its_epoch_end_it(tmp_path: Path) -> None:
+def test_a_prepared_transaction_is_reported_and_only_a_producer_of_its_epoch_can_end_it_in_kafka(
+    tmp_path: Path,
+) -> None:
     """Kafka has no timeout for it, and no later producer can end it; only the holder of its producer id and epoch
     can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
@@ -332,7 +338,7 @@ def _wait_for_files(process: subprocess.Popen[bytes], folder: Path, count: int) 
     eventually(lambda: process.poll() is not None or there() >= count or None)
 
 
-def test_a_promotion_that_is_killed_leaves_the_data_folder_whole(before: Before, tmp_path: Path) -> None:
+def test_a_killed_promotion_leaves_the_data_folder_intact(before: Before, tmp_path: Path) -> None:
     source = tmp_path / "data"
     shutil.copytree(before.data, source)
     whole = digests(source)

@@ -351,7 +351,9 @@ def changed_headers(header: BatchHeader) -> Iterator[BatchHeader]:
 
 @pytest.mark.parametrize("compacted", [False, True])
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.LZ4])
-def test_headers_are_judged_as_kafka_judges_them(oracle: Oracle, codec: Compression, compacted: bool) -> None:
+def test_record_headers_are_accepted_or_refused_as_by_kafka(
+    oracle: Oracle, codec: Compression, compacted: bool
+) -> None:
     batch = encode_batch(random_records(random.Random(13), 12), compression=codec)
     area = batch[61:]
     for header in changed_headers(read_header(batch)):
@@ -360,7 +362,7 @@ def test_headers_are_judged_as_kafka_judges_them(oracle: Oracle, codec: Compress
         assert_same_verdict(ours, theirs, same_bytes=True)
 
 
-def test_envelopes_are_judged_as_kafka_judges_them(oracle: Oracle) -> None:
+def test_batch_headers_are_accepted_or_refused_as_by_kafka(oracle: Oracle) -> None:
     batch = encode_batch(random_records(random.Random(14), 3))
     flipped = bytearray(batch)
     flipped[-1] ^= 1
@@ -390,7 +392,7 @@ def numbered(data: bytes | bytearray | memoryview) -> bool:
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
-def test_changed_record_areas_are_judged_as_kafka_judges_them(oracle: Oracle, codec: Compression) -> None:
+def test_batches_with_changed_records_are_accepted_or_refused_as_by_kafka(oracle: Oracle, codec: Compression) -> None:
     """Random changes inside records, with a correct CRC.
 
     If Kafka's verdict is a failure of its own (UNKNOWN_SERVER_ERROR), ours is INVALID_RECORD. Kafka does not compare

@@ -271,7 +271,7 @@ def test_values_that_java_refuses_are_mismatches_and_not_malformed_records(
         codec_of(writer).decode(data, codec_of(reader), position=0)
 
 
-def test_each_record_has_a_default_of_its_own() -> None:
+def test_decoded_records_do_not_share_a_default_value() -> None:
     reader = codec_of(record(field("id", "int"), field("l", {"type": "array", "items": "int"}, default=[])))
     first, second = (codec_of(OLD).decode(b"\x0e", reader, position=0) for _ in range(2))
     first["l"].append(1)

@@ -83,7 +83,7 @@ def test_a_batch_that_is_larger_than_expected_is_not_collected(spark: SparkSessi
     assert len(records_of(collected(rows, fits))) == 500
 
 
-def test_a_task_returns_no_rows_and_bytes_beyond_its_bound(
+def test_a_task_returns_no_more_rows_or_bytes_than_its_bound(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a row beyond the share, but for the one that shows it, nor more than a byte too many of a large value."""
@@ -107,7 +107,7 @@ def test_an_empty_batch_counts_as_a_small_batch(spark: SparkSession) -> None:
     assert found is not None and found.size == BatchSize(0, 0, 0, 0)
 
 
-def test_rows_after_a_shuffle_keep_odd_names_and_headers(spark: SparkSession) -> None:
+def test_unusual_column_names_and_headers_survive_a_shuffle(spark: SparkSession) -> None:
     rows = spark.range(0, 40, 1, 2).selectExpr("id % 4 as g", "id").groupBy("g").count()
     rows = rows.selectExpr(
         "cast(g as string) as `KEY`",
@@ -147,7 +147,7 @@ def test_a_resolved_bound_is_reused_for_the_next_batch_with_the_same_columns(
 
 
 @KAFKA_IN_SOAK
-def test_a_query_collects_batches_on_the_driver_from_its_second_until_one_is_large(
+def test_a_query_collects_batches_on_the_driver_from_the_second_until_a_batch_is_large(
     spark: SparkSession,
     broker: RunningBroker,
     unique_name: str,

@@ -131,7 +131,7 @@ def test_rows_are_computed_under_the_settings_of_their_session(
     assert spark.sparkContext.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch") == before
 
 
-def test_a_writer_buffers_no_more_batches_than_its_lanes_hold(spark: SparkSession) -> None:
+def test_spark_hands_a_writer_no_more_bytes_at_once_than_its_lanes_can_send(spark: SparkSession) -> None:
     """PySpark 3.5 knows no limit in bytes: it would hand 10,000 batches of half a megabyte at a time."""
     rows = rows_of(spark, 3000, tasks=1)
     encoding = Encoding(SinkColumns.of(rows.schema, "t"), "t", {"t": 3}, "none", 100)
@@ -157,7 +157,7 @@ def test_each_of_several_writers_writes_the_rows_of_several_topics(
 
 
 @KAFKA_IN_SOAK
-def test_batch_write_with_an_id_has_effect_once_on_any_path(
+def test_a_batch_write_with_an_id_takes_effect_once_whichever_way_it_is_written(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
@@ -190,7 +190,7 @@ Each kill repeats a whole stage, so ``make test`` has one: the step at which the
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_writer_killed_at_any_step_is_repeated_with_all_others(
+def test_after_a_kill_of_one_writer_at_any_step_all_writers_are_repeated(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 4)
@@ -218,7 +218,7 @@ def older_broker(request: pytest.FixtureRequest) -> Iterator[Node]:
         yield node
 
 
-def test_older_transaction_protocol_writes_each_batch_once_too(
+def test_each_batch_is_written_once_with_the_older_transaction_protocol_too(
     spark: SparkSession, older_broker: Node, unique_name: str, tmp_path: Path
 ) -> None:
     """Two batches under one id, a writer of the second one killed; and that batch again."""

@@ -75,7 +75,7 @@ def test_without_offset_for_leader_epoch_truncation_is_not_reported() -> None:
             assert cluster.epoch_ends({NOTHING[0]: 0}) == {}
 
 
-def test_a_broker_of_2_3_is_refused_by_one_sentence_before_anything_is_written() -> None:
+def test_a_broker_of_kafka_2_3_is_refused_in_one_sentence_before_anything_is_written() -> None:
     with (
         older_broker(KAFKA_2_3) as broker,
         pytest.raises(UnsupportedVersionError, match=r"is older than Apache Kafka 2\.5") as refused,

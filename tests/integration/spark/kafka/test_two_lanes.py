@@ -84,7 +84,7 @@ def test_lost_answers_and_moved_leaders_neither_duplicate_nor_reorder_records(
 
 
 @pytest.mark.parametrize("partition", range(2))
-def test_last_batch_of_either_lane_that_is_refused_is_raised(three_nodes: oncelog.Broker, partition: int) -> None:
+def test_a_refusal_of_the_last_batch_of_either_lane_is_raised(three_nodes: oncelog.Broker, partition: int) -> None:
     """Each lane has a partition; nothing is reported as written that is not."""
     both = [
         PartitionBatch("t", number % 2, 1, bytes(encode_batch([Record(0, 1, None, b"%d" % number)])))

@@ -137,7 +137,7 @@ DEEDS: tuple[Callable[[Job, Checkpoints, random.Random], Path], ...] = (
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("way", ["format", "driver", "executors"])
-def test_a_query_over_random_checkpoint_faults_has_each_record_once(
+def test_a_query_writes_each_record_once_despite_random_checkpoint_faults(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, way: str, seed: int
 ) -> None:
     chance = random.Random(f"{way} {seed}")

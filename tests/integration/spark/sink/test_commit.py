@@ -150,7 +150,7 @@ def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) 
 @pytest.mark.parametrize(
     "step", [BatchStep.MARKER_READ, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED]
 )
-def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: BatchStep) -> None:
+def test_a_zombie_overtaken_after_it_reads_the_marker_is_fenced_and_writes_nothing(sink: Sink, step: BatchStep) -> None:
     def overtake(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step:
             assert sink.commit(0) is BatchOutcome.WRITTEN
@@ -226,7 +226,7 @@ def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_nam
     eventually(sink.visible, batch(1))
 
 
-def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
+def test_a_replay_with_another_number_of_rows_is_skipped_and_a_warning_logged(sink: Sink) -> None:
     sink.commit(0)
     assert sink.commit(0, rows=10) is BatchOutcome.SKIPPED
     assert "written with 30 rows and has 10 now that it is repeated" in sink.warnings[0]

@@ -227,7 +227,7 @@ def test_a_copied_checkpoint_with_another_topic_never_writes_to_production(job: 
 
 
 @KAFKA_IN_SOAK
-def test_a_first_batch_written_under_another_prefix_is_refused_and_a_second_sink_is_not(
+def test_a_first_batch_written_under_another_prefix_is_refused_but_that_of_a_second_sink_is_written(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The driver died between EndTxn and the commit log of batch 0. Another prefix is another marker, but the
@@ -505,7 +505,7 @@ def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
     assert job.numbers() == list(range(10))
 
 
-def test_a_batch_whose_marker_was_deleted_with_its_topic_is_not_rewritten_because_of_an_older_marker(
+def test_an_older_marker_does_not_cause_a_rewrite_if_the_topic_of_the_newest_marker_is_deleted(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The option was changed in the very batch that is repeated, and the topic that it named was deleted."""

@@ -22,7 +22,7 @@ def job(spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("by_batch", [False, True], ids=["format", "for_each_batch"])
-def test_checkpoint_that_has_lost_the_query_id_writes_nothing_twice(job: Job, by_batch: bool) -> None:
+def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(job: Job, by_batch: bool) -> None:
     """apache/spark#53844 (SPARK-55058): a PySpark that does not notice gives the checkpoint another id."""
     job.by_batch = by_batch
     for _ in range(2):
@@ -43,7 +43,7 @@ def test_checkpoint_that_has_lost_the_query_id_writes_nothing_twice(job: Job, by
     assert job.numbers() == list(range(30))
 
 
-def test_checkpoint_without_metadata_writes_nothing_twice(job: Job) -> None:
+def test_a_query_whose_checkpoint_lost_its_metadata_writes_nothing_twice(job: Job) -> None:
     """apache/spark#53844 (SPARK-55058)."""
     for _ in range(2):
         job.send()
@@ -61,7 +61,7 @@ def test_checkpoint_without_metadata_writes_nothing_twice(job: Job) -> None:
     assert job.numbers() == list(range(20))
 
 
-def test_checkpoint_that_was_moved_continues_under_another_name_of_the_query(job: Job) -> None:
+def test_a_query_whose_checkpoint_was_moved_continues_under_another_query_name(job: Job) -> None:
     """neo4j/neo4j-spark-connector#579, airbnb/chronon#1146 and the page of datachef.co, "Mysterious Spark Checkpoints
     Behaviour": everything was read or written again.
     """

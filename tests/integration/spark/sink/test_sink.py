@@ -88,7 +88,7 @@ def test_batch_write_places_keys_as_java_does_and_keeps_headers(
 
 
 @KAFKA_IN_SOAK
-def test_rows_name_topic_and_partition_themselves(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_rows_can_name_their_topic_and_partition(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
     address = broker.bootstrap_servers
     names = [create_topic(address, f"{unique_name}-{n}", 2) for n in range(2)]
     rows = spark.createDataFrame(
@@ -322,7 +322,7 @@ def test_complete_mode_writes_the_whole_result_each_time(
 
 
 @KAFKA_IN_SOAK
-def test_update_mode_is_written_once_through_for_each_batch(
+def test_for_each_batch_writes_the_rows_of_update_mode_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

@@ -56,7 +56,7 @@ def test_zombie_commit_and_its_successor_write_the_batch_once(
     job.check(2)
 
 
-def test_transaction_that_times_out_before_its_end_is_written_by_the_replay(
+def test_a_replay_writes_the_batch_whose_transaction_timed_out(
     spark: SparkSession, timeout_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     job = Job(spark, timeout_broker, unique_name, tmp_path, 2)

@@ -57,7 +57,9 @@ def make_again(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> No
     produce(broker.bootstrap_servers, topic, values)
 
 
-def test_task_reads_nothing_of_a_recreated_topic_after_its_plan(broker: RunningBroker, unique_name: str) -> None:
+def test_a_task_reads_nothing_of_a_topic_that_was_recreated_after_the_plan(
+    broker: RunningBroker, unique_name: str
+) -> None:
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(10)])
     strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
@@ -95,7 +97,7 @@ def read_all(options: SourceOptions, start: Json | None) -> tuple[list[bytes], J
 
 
 @pytest.mark.parametrize("is_deleted", [True, False])
-def test_topic_that_is_deleted_or_no_longer_wanted_takes_one_tolerant_start(
+def test_after_a_topic_is_deleted_or_unsubscribed_one_start_must_tolerate_data_loss(
     broker: RunningBroker, unique_name: str, is_deleted: bool
 ) -> None:
     """apache/flink-connector-kafka#77 and apache/spark#15820: a topic that is gone was read on, or ended each start."""

@@ -60,12 +60,12 @@ def test_an_upgrade_sets_the_level(level: int) -> None:
         ("nope", -1, -1, NO_SUCH_TYPE),
     ],
 )
-def test_an_update_that_cannot_be_made_is_refused(feature: str, level: int, how: int, reason: str) -> None:
+def test_an_impossible_feature_update_is_refused(feature: str, level: int, how: int, reason: str) -> None:
     assert update(BOTH, feature, level, how) == reason
 
 
 @pytest.mark.parametrize("how", [SAFE, UNSAFE])
-def test_a_downgrade_does_not_raise_a_level(how: int) -> None:
+def test_a_downgrade_does_not_raise_a_feature_level(how: int) -> None:
     assert update({TRANSACTION: 1}, TRANSACTION, 2, how) == "Can't downgrade to a newer version."
     assert update({}, GROUP, 1, how) == "Can't downgrade to a newer version."
 

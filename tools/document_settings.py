@@ -100,7 +100,8 @@ def _of_topics() -> set[str]:
 
 
 def without_effect() -> list[KafkaProperty]:
-    """Properties that are neither settings of brokers or topics here nor of [security](security.md)."""
+    """Kafka's broker properties that oncelog does not use: neither a setting of its brokers, nor the default of a
+    topic's setting, nor on the page [security](security.md)."""
     known = {
         *properties(BrokerConfig),
         *_of_topics(),

@@ -34,7 +34,9 @@ def find_java(environment: Mapping[str, str] = os.environ) -> str:
     if home:
         path = str(Path(home) / "bin" / "java")
         if not Path(path).is_file():
-            raise JavaMissing(f"JAVA_HOME is {home}, but there is no {path}: {ADVICE}")
+            raise JavaMissing(
+                f"JAVA_HOME is {home}, but there is no {path}: unset JAVA_HOME or correct it, or {ADVICE}"
+            )
     else:
         found = shutil.which("java", path=environment.get("PATH"))
         if found is None:

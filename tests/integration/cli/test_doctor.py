@@ -191,6 +191,7 @@ def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Docto
 def test_doctor_reports_java_that_is_missing_or_misnamed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = here(monkeypatch, JAVA_HOME=str(tmp_path))["java"]
     assert found.status is Status.BAD and str(tmp_path) in found.todo and "openjdk" in found.todo
+    assert "unset JAVA_HOME" in found.todo
 
 
 def test_doctor_reports_a_spark_home_of_another_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -203,6 +204,11 @@ def test_doctor_reports_a_spark_home_of_another_version(monkeypatch: pytest.Monk
         tmp_path / "jars" / f"spark-core_2.13-{version('pyspark')}.jar"
     )
     assert here(monkeypatch)["spark's environment"].status is Status.OK
+
+
+def test_doctor_reports_an_empty_spark_home_in_which_pyspark_looks_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = here(monkeypatch, SPARK_HOME="")["spark's environment"]
+    assert found.status is Status.BAD and "SPARK_HOME is set, but empty" in found.found
 
 
 def test_doctor_accepts_a_platforms_own_build_of_the_same_spark(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -242,7 +243,7 @@ async def speaks_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
             r"the TLS handshake failed \(.+\); if this is a plaintext listener, set security.protocol to PLAINTEXT",
         ),
         (speaks_http, "SSL", r"the TLS handshake failed \(.+\); if this is a plaintext listener"),
-        (says_nothing, "SSL", "did not finish the TLS handshake within socket.connection.setup.timeout.ms=300"),
+        (says_nothing, "SSL", r"did not finish the TLS handshake within 300 ms \(socket.connection.setup.timeout.ms"),
         (alerts, "PLAINTEXT", "uses TLS; set security.protocol to SSL or SASL_SSL"),
         (closes, "PLAINTEXT", "closed the connection before it answered; if this is an SSL listener, set"),
         (speaks_http, "PLAINTEXT", "sent a frame of 1213486160 bytes, which no Kafka broker sends; check the port"),
@@ -255,4 +256,20 @@ async def test_the_wrong_security_protocol_is_reported_in_one_sentence(
     settings = {"security_protocol": protocol, "socket_connection_setup_timeout_ms": 300}
     async with listening(server) as address:
         with pytest.raises(KafkaConnectionError, match=says):
+            await Admin(bootstrap_servers=address, **settings).start()
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+@on_loop
+async def test_a_server_that_accepts_nobody_is_not_blamed_for_its_tls(protocol: str) -> None:
+    settings = {"security_protocol": protocol, "socket_connection_setup_timeout_ms": 300}
+    with socket.socket() as full, ExitStack() as queued:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            waiting = queued.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        address = f"127.0.0.1:{full.getsockname()[1]}"
+        with pytest.raises(KafkaConnectionError, match=r"did not accept the connection within \d+ ms"):
             await Admin(bootstrap_servers=address, **settings).start()

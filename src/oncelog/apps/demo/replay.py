@@ -42,7 +42,7 @@ class ReplayEvent(NamedTuple):
 
 
 class ReplayControl:
-    """How far the replay may go, and the transaction in which it must stop, as standard input orders."""
+    """How far the replay may go, and in which transaction it must stop; both are read from standard input."""
 
     def __init__(self) -> None:
         self.until = 0

@@ -32,8 +32,8 @@ _RETENTION_MINUTES = 10_080
 
 
 def group_of(topic: str, name: str) -> str:
-    """The name of a redrive's consumer group, which is also its transactional id."""
-    return f"oncelog-redrive-{topic}-{name}"
+    """The name of a redrive's consumer group, which is also its transactional id; no topic's name contains a colon."""
+    return f"oncelog-redrive-{topic}:{name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -345,8 +345,8 @@ class _Run:
         if not open_before:
             return
         known = {} if listed is None else await self._described(listed, {producer for _, producer, _ in open_before})
-        # A coordinator also does not know a transaction that ended after the first reading: read the log again, and
-        # report as hanging only transactions that are still open.
+        # Coordinators know no hanging transaction, and none that ended after the first reading either: read the log
+        # again, and report as hanging only transactions that are still open.
         known_to_end = []
         for check in self._undecided:
             with self._reported(check.where, [check]):

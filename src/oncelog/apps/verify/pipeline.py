@@ -113,11 +113,8 @@ def judge(
         if batch > newest and not markers.is_whole:
             continue  # the marker of this batch may be in the transaction that is still open
         if batch > newest:
-            report.add(
-                "batch-missing",
-                None,
-                f"batch {batch} has ended according to the checkpoint, and the log's newest batch is {newest}",
-            )
+            has = f"the newest batch in the log is {newest}" if seen else "the log has no batch of this query"
+            report.add("batch-missing", None, f"batch {batch} has ended according to the checkpoint, but {has}")
         elif batch not in seen:
             report.add("batch-unknown", None, f"batch {batch}: its marker is no longer in the log")
     last = max(planned, default=-1)

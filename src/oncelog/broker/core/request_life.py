@@ -246,7 +246,7 @@ class RequestLife:
         if self._ports.request_metrics is not None:
             self._ports.request_metrics.failed(context.api_key)
         name = ApiKey(context.api_key).name
-        logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
+        logger.error("%s version %d from %s failed", name, context.api_version, context.client_host, exc_info=error)
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
 
 

@@ -58,7 +58,9 @@ def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:
 def _remedy(error: OncelogError) -> str:
     if _not_offered(error):
         return "upgrade the brokers"
-    return "use a principal that may describe it"
+    if isinstance(error, KafkaError) and error.error.name.endswith("AUTHORIZATION_FAILED"):
+        return "use a principal that may describe it"
+    return "run the command again when the brokers answer"
 
 
 def _not_offered(error: OncelogError) -> bool:

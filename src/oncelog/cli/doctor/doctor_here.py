@@ -23,7 +23,6 @@ from oncelog.broker.server.disk.os_disk import lacking, sync_call
 from oncelog.broker.server.listener_settings import Address
 from oncelog.broker.server.opening import ListenError, bind
 from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
-from oncelog.errors import OncelogError
 from oncelog.records import native
 from oncelog.runtime import real_time
 
@@ -222,7 +221,13 @@ def _spark_home(installed: str) -> DoctorFinding:
             "end it with pyspark-shell, or unset it",
         )
     home = os.environ.get("SPARK_HOME")
-    if not home:
+    if home == "":
+        return bad(
+            "spark's environment",
+            "SPARK_HOME is set, but empty: PySpark looks for bin/spark-submit in the working directory",
+            "unset SPARK_HOME to use pyspark's own jars",
+        )
+    if home is None:
         return DoctorFinding(
             "spark's environment", f"Spark starts with the jars of pyspark {installed}; SPARK_HOME is not set"
         )
@@ -249,6 +254,4 @@ def _java() -> DoctorFinding:
     try:
         return DoctorFinding("java", find_java())
     except JavaMissing as error:
-        return bad("java", "Spark cannot use any Java of this machine", str(error))
-    except OncelogError as error:
-        return bad("java", str(error), "install Java 17 or newer")
+        return bad("java", "Spark finds no Java that it can use", str(error))

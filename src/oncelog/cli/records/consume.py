@@ -60,7 +60,10 @@ this. Without a new record, ``consume`` prints what open transactions hold back.
     help="Where to start in each partition: N, -N for the last N records, beginning, end.",
 )
 @click.option(
-    "--since", metavar="TIME", help="Start at the first record at or after this time: 2026-01-31T12:00 (UTC), ms, 15m."
+    "--since",
+    metavar="TIME",
+    help="Start at the first record at or after this time: 2026-01-31T12:00 (UTC), milliseconds since 1970, or 15m for "
+    "15 minutes ago.",
 )
 @click.option(
     "--until",

@@ -320,8 +320,8 @@ class ProducerConfig(ClientConfig):
             )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
-        """Refuse settings that contradict idempotence if it was requested; if it is only the default, turn it off, as
-        Kafka does."""
+        """Refuse settings that contradict idempotence. If idempotence is only the default, ``acks`` and ``retries``
+        turn it off instead; too many requests in flight are always refused, as by Kafka from 4.0 on."""
         asked = ("enable.idempotence" in explicit and self.enable_idempotence) or self.transactional_id is not None
         if self.transactional_id is not None and not self.enable_idempotence:
             raise ConfigError(

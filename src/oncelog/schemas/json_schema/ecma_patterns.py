@@ -68,7 +68,8 @@ def compiled(pattern: str) -> regex.Pattern[str]:
             inside = inside or not found["open"].endswith("]")
         elif found["close"] is not None:
             inside = False
-    # ``regex`` has syntax of its own: ``re`` refuses it, and knows no properties of characters.
+    # ``regex`` accepts syntax that neither JavaScript nor Java has, so ``re``, which refuses it, checks the expression
+    # first, with ``\w`` in place of each ``\p{...}``, which it does not know.
     re.compile("".join([*known, pattern[at:]]))
     try:
         return regex.compile("".join([*made, pattern[at:]]))

@@ -25,8 +25,8 @@ WINDOW_BYTES = 32 << 20
 """The maximum number of bytes read from the source since the oldest batch held: each batch keeps its source buffer
 alive."""
 SMALL_BYTES = 1 << 20
-"""If all batches together have at most this size, one lane sends them: a transaction adds the partitions of one request
-at a time."""
+"""If all batches together have at most this size and are fewer than :data:`WINDOW`, one lane sends them: a transaction
+adds the partitions of one request at a time."""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""

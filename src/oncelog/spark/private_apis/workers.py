@@ -38,7 +38,7 @@ def _no_connection() -> socket.socket | None:
 
 @private_api(
     "pyspark.worker.main",
-    buys="86 ms instead of 124 for a small batch of format: see oncelog.spark.python_worker",
+    buys="a small batch of format('oncelog') takes 86 ms instead of 124: see oncelog.spark.python_worker",
     instead=_no_connection,
     loses="the input of small tasks waits for delayed acknowledgements",
 )

@@ -83,7 +83,7 @@ class OptionsOfTable:
         return _merged(own, with_options)
 
     def of_write(self, with_options: Mapping[str, str]) -> dict[str, str]:
-        """The options of a batch write; those of its statement take precedence."""
+        """The options of a batch write: the table's, overridden by those of the statement."""
         return _merged(self.writing, with_options)
 
 

@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from oncelog.cli.doctor import doctor_cluster
 from oncelog.cli.doctor.findings import Status
 from oncelog.client.core.admin.admin_types import PartitionDescription, ProducerState, TopicDescription
-from oncelog.client.core.client_errors import UnsupportedVersionError
-from oncelog.errors import Error
+from oncelog.client.core.client_errors import KafkaTimeoutError, UnsupportedVersionError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 OFFSETS = TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)
@@ -69,3 +71,18 @@ def test_a_retention_of_offsets_that_is_not_reported_is_a_warning() -> None:
     assert found.status is Status.WARN and "offsets.retention.minutes cannot be read" in found.found
     assert "offsetsRetentionMinutes" in found.todo
     assert list(doctor_cluster._of_broker("broker 1", {"offsets.retention.minutes": "10080"}, 60)) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (
+            KafkaTimeoutError(Error.REQUEST_TIMED_OUT, "no answer within 30 s"),
+            "run the command again when the brokers answer",
+        ),
+        (KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "denied"), "use a principal that may describe it"),
+        (UnsupportedVersionError(Error.UNSUPPORTED_VERSION, "not offered"), "upgrade the brokers"),
+    ],
+)
+def test_the_advice_fits_the_reason_for_which_a_check_fails(error: OncelogError, advice: str) -> None:
+    assert doctor_cluster._remedy(error) == advice

@@ -212,21 +212,23 @@ class BrokerConnection(asyncio.BufferedProtocol):
     async def _connect(self, timeout_ms: int) -> None:
         loop = asyncio.get_running_loop()
         context = self._ssl_context
+        under: asyncio.Transport | None = None
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 if context is None:
                     await loop.create_connection(lambda: self, self._host, self._port)
                 else:
-                    await self._connect_tls(context)
+                    under, _ = await loop.create_connection(asyncio.Protocol, self._host, self._port)
+                    await self._start_tls(under, context)
         except TimeoutError:
-            did = "accept the connection" if context is None else "finish the TLS handshake"
-            raise TimeoutError(f"did not {did} within socket.connection.setup.timeout.ms={timeout_ms}") from None
+            did = "accept the connection" if under is None else "finish the TLS handshake"
+            raise TimeoutError(
+                f"did not {did} within {timeout_ms} ms (socket.connection.setup.timeout.ms, doubled with each failure)"
+            ) from None
 
-    async def _connect_tls(self, context: Any) -> None:
-        """Like ``create_connection``, but keep the transport under TLS, whose write buffer is not accessible
-        otherwise."""
+    async def _start_tls(self, under: asyncio.Transport, context: Any) -> None:
+        """Keep the transport under TLS, whose write buffer is not accessible if ``create_connection`` starts TLS."""
         loop = asyncio.get_running_loop()
-        under, _ = await loop.create_connection(asyncio.Protocol, self._host, self._port)
         try:
             upper = await loop.start_tls(under, self, context, server_hostname=self._host)
         except BaseException:

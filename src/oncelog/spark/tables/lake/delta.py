@@ -351,7 +351,7 @@ class DeltaTableStore:
         after, before = (seen.version, seen.found) if seen is not None and seen.state == state else (-1, (number, {}))
         history = self._history(table, after)
         found = _newest_of(history, group, before)
-        if history.restored and after >= 0:  # perhaps to a commit before those
+        if history.restored and after >= 0:  # the restored state may be older than ``after``: read everything
             found = _newest_of(self._history(table), group, (number, {}))
         self._seen[group] = _Seen(state, table.version(), found)
         return found

@@ -43,8 +43,8 @@ class ClassicMembership:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
-    """A member of the group. It may read the partitions in ``assigned``; those in ``revoking`` it must give up, which
-    it has not confirmed yet."""
+    """A member of the group. It may read the partitions in ``assigned``. It must give up those in ``revoking``, and has
+    not yet confirmed that it has."""
 
     member_id: str
     epoch: int = 0

@@ -123,7 +123,7 @@ class World:
 
 @given(st.integers(0, 2**48), st.booleans())
 @settings(max_examples=150)
-def test_cut_splits_no_transaction_and_reaches_the_end(seed: int, bounded: bool) -> None:
+def test_the_cut_of_a_mirror_splits_no_transaction_and_reaches_the_end(seed: int, bounded: bool) -> None:
     random = Random(seed)
     world = World(random)
     views = {name: PartitionView(name, 0) for name in world.names}

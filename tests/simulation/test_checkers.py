@@ -28,7 +28,7 @@ def _history(*forgotten: tuple[TopicPartition, int, int], transaction: int | Non
 
 
 @pytest.mark.parametrize("end_offset", [STORED_AT + 1, AGAIN_AT])
-def test_a_record_may_be_stored_twice_if_its_producer_was_forgotten_between(end_offset: int) -> None:
+def test_a_record_may_be_stored_twice_if_its_producer_was_forgotten_in_between(end_offset: int) -> None:
     assert list(clients.breaches(_history((WHERE, PRODUCER_ID, end_offset)))) == []
 
 

@@ -106,7 +106,9 @@ async def _program(world: Simulation) -> None:
     ("main", "what"),
     [(_thread, "a thread"), (_sleep, "time.sleep"), (_connection, "a socket"), (_program, "processes")],
 )
-def test_real_resources_are_named_in_the_refusal(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
+def test_a_simulation_refuses_real_resources_and_the_error_names_them(
+    main: Callable[[Simulation], Awaitable[None]], what: str
+) -> None:
     with pytest.raises(NotSimulated, match=what):
         simulate(main)
 
@@ -138,7 +140,7 @@ def test_a_busy_loop_is_reported() -> None:
         simulate(main)
 
 
-def test_a_killed_program_does_nothing_more_and_begins_again() -> None:
+def test_a_simulated_program_that_is_killed_does_nothing_more_until_it_begins_again() -> None:
     printed: list[str] = []
 
     async def main(world: Simulation) -> None:
@@ -264,7 +266,7 @@ def test_a_full_disk_fault_ends_even_after_a_power_failure() -> None:
     assert simulate(main) == 0
 
 
-def test_tls_is_named_in_the_refusal() -> None:
+def test_a_simulation_refuses_tls_and_the_error_names_it() -> None:
     async def main(world: Simulation) -> None:
         async with Producer(bootstrap_servers=world.bootstrap_servers, security_protocol="SSL"):
             """Not reached."""
@@ -329,7 +331,7 @@ def test_a_partitioned_network_delivers_nothing_until_it_is_healed() -> None:
     assert 20 <= simulate(main) < 25
 
 
-def test_a_caller_that_reads_the_real_clock_is_named() -> None:
+def test_the_error_names_the_function_that_reads_the_real_clock() -> None:
     """Functions that hold on to the real clock from before the simulation replaced it."""
     real = time.time
 
@@ -426,7 +428,7 @@ def test_an_operator_does_not_stop_a_broker_that_died_in_the_same_moment(other: 
     assert simulate(main, faults=faults, calm_s=20) == (2, [])
 
 
-def test_an_unknown_fault_is_named_in_the_refusal() -> None:
+def test_an_unknown_fault_is_refused_and_the_error_names_it() -> None:
     async def main(world: Simulation) -> None:
         """Nothing."""
 
@@ -452,7 +454,7 @@ def test_an_unknown_fault_is_named_in_the_refusal() -> None:
     ],
     ids=str,
 )
-def test_an_unsupported_call_is_named_in_the_refusal(given: dict[str, Any], reported: str) -> None:
+def test_a_simulation_refuses_an_unsupported_call_and_the_error_names_it(given: dict[str, Any], reported: str) -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 

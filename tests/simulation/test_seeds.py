@@ -59,12 +59,12 @@ def test_a_seed_always_produces_the_same_run(scene: str) -> None:
 
 
 @pytest.mark.parametrize("mutant", CATALOGUE, ids=str)
-def test_every_mutant_applies(mutant: Mutant) -> None:
+def test_the_code_that_each_mutant_replaces_exists(mutant: Mutant) -> None:
     for part in parts(mutant):
         changed_code(part)
 
 
-def test_every_mutant_lists_scenes_that_find_it_often_enough() -> None:
+def test_every_mutant_lists_existing_scenes_and_how_often_they_find_it() -> None:
     names = [mutant.name for mutant in CATALOGUE]
     assert len(names) == len(set(names)) >= 75
     for mutant in CATALOGUE:
@@ -73,7 +73,7 @@ def test_every_mutant_lists_scenes_that_find_it_often_enough() -> None:
 
 
 @pytest.mark.parametrize("mutant", HUNTED)
-def test_every_mutant_is_found(mutant: Mutant) -> None:
+def test_every_mutant_is_found_by_its_scenes(mutant: Mutant) -> None:
     """No seed is noted for a mutant, because any change elsewhere may give seeds another course. Of so many seeds of
     its scenes none finds it once in 400 times if it is found half as often as was measured.
     """
@@ -83,7 +83,7 @@ def test_every_mutant_is_found(mutant: Mutant) -> None:
     assert came.found, f"{came.tried} seeds of {', '.join(mutant.scenes)} do not find it, {mutant.one_in} should"
 
 
-def test_a_mutant_whose_code_has_changed_is_named() -> None:
+def test_the_error_names_a_mutant_whose_code_has_changed() -> None:
     stale = Mutant(
         "stale", "broker.log.producers.producer_rules:_out_of_sequence", "what was there once", "", scenes=(), one_in=0
     )

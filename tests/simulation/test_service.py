@@ -33,7 +33,7 @@ def _broken(service: str) -> str:
     return f"{before}{textwrap.indent(BUG, 16 * ' ')}{service[ends:]}"
 
 
-def test_the_service_bills_each_order_once_with_the_pages_command() -> None:
+def test_the_documented_command_finds_that_the_service_bills_each_order_once() -> None:
     """In the checkout, whose own settings of pytest do not put the service's folder in the path."""
     assert "    cd examples/billing\n    pytest test_billing.py\n" in PAGE
     command = [str(Path(sys.executable).with_name("pytest")), "test_billing.py"]

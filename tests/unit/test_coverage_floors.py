@@ -35,7 +35,9 @@ def test_full_coverage_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("package", FLOORS)
-def test_a_package_below_its_floor_is_named(package: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_names_a_package_below_its_coverage_floor(
+    package: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([report(tmp_path, {**ALL, package: 0})]) == 1
     assert f"{package}: 51.2 % of lines and branches" in capsys.readouterr().err
 

@@ -107,7 +107,7 @@ COMPLEX_FUNCTIONS = {
     "tests/support/random_avro.py:_plain": EACH_FIELD,
     "tests/support/random_avro.py:written": EACH_FIELD,
     "tests/unit/broker/coordinator/group/consumer/test_consumer_protocol.py:"
-    "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
+    "test_no_partition_ever_has_two_owners_and_in_the_end_all_partitions_are_assigned": ONE_SCRIPT,
     "tests/unit/broker/coordinator/group/test_group_crash.py:test_a_loaded_group_equals_the_stored_group": ONE_SCRIPT,
     "tests/unit/broker/server/disk/test_os_disk.py:"
     "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,

@@ -117,7 +117,7 @@ def test_users_are_created_listed_and_removed(guarded: Served) -> None:
     assert users(guarded) == []
 
 
-def test_a_user_that_does_not_exist_is_named(guarded: Served) -> None:
+def test_the_error_names_a_user_that_does_not_exist(guarded: Served) -> None:
     refused = guarded.run("users", "remove", "nobody").sentence()
     assert "RESOURCE_NOT_FOUND" in refused and "see oncelog users list" in refused
 

@@ -122,19 +122,19 @@ def test_a_wrong_option_ends_the_process_with_status_2() -> None:
     assert "no such option '--lissen'" in failed.sentence()
 
 
-def test_an_unknown_property_of_the_broker_is_named_with_the_nearest() -> None:
+def test_an_unknown_broker_property_is_refused_and_the_nearest_name_suggested() -> None:
     failed = run(*SERVE, "--set", "num.partition=3")
     assert failed.code == 1
     assert "'num.partition'; did you mean num.partitions?" in failed.sentence()
     assert "num.partitions" in call(*SERVE, "--set", "num.partitions=none").sentence()
 
 
-def test_an_unknown_property_in_a_file_is_named(tmp_path: Path) -> None:
+def test_the_error_names_an_unknown_property_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text("num.partitions=3\nlog.dir.s=x\n")
     assert "log.dir.s" in call(*SERVE, "--config", tmp_path / "server.properties").sentence()
 
 
-def test_an_unknown_property_of_the_producer_is_named(served: Served) -> None:
+def test_the_error_names_an_unknown_producer_property(served: Served) -> None:
     failed = served.run("produce", "--topic", "t", "--set", "ack=all", stdin="v\n")
     assert "'ack'; did you mean acks?" in failed.sentence()
 
@@ -146,7 +146,7 @@ def test_a_missing_java_is_reported_and_an_install_command_suggested(tmp_path: P
     assert "install" in failed.sentence()
 
 
-def test_a_port_in_use_is_named(served: Served) -> None:
+def test_the_error_names_a_port_that_is_in_use(served: Served) -> None:
     failed = run("serve", "--listen", served.bootstrap_servers)
     assert f"{served.bootstrap_servers} is in use" in failed.sentence()
     assert "0 for a free one" in failed.sentence()
@@ -221,7 +221,7 @@ def test_a_corrupt_segment_is_reported_and_other_topics_are_not_harmed(serve: Se
     assert broker.stop().code == 0
 
 
-def test_a_topic_that_does_not_exist_is_named(served: Served, unique_name: str, serve: Serve) -> None:
+def test_the_error_names_a_topic_that_does_not_exist(served: Served, unique_name: str, serve: Serve) -> None:
     sayings = [
         served.run("consume", "--topic", unique_name),
         served.run("consume", "--topic", unique_name, "--show-transactions"),
@@ -236,7 +236,7 @@ def test_a_topic_that_does_not_exist_is_named(served: Served, unique_name: str, 
         assert "oncelog topics create" in printed.sentence()
 
 
-def test_a_broker_that_does_not_exist_is_named(served: Served) -> None:
+def test_the_error_names_a_broker_id_that_does_not_exist(served: Served) -> None:
     for words in (("describe", "broker", "77"), ("alter", "broker", "77", "--set-config", "log.retention.ms=1")):
         assert "the cluster has no broker 77" in served.run("configs", *words).sentence()
 
@@ -245,7 +245,7 @@ def test_an_empty_key_separator_is_refused(served: Served) -> None:
     assert "--key-separator" in served.run("produce", "--topic", "t", "-K", "", stdin="v\n").sentence()
 
 
-def test_a_partition_that_does_not_exist_is_named(served: Served, unique_name: str) -> None:
+def test_the_error_names_a_partition_that_does_not_exist(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name, "--partitions", 2).done()
     for command in ("produce", "consume"):
         failed = served.run(command, "--topic", unique_name, "--partition", 2)
@@ -260,7 +260,7 @@ def nobody() -> Iterator[str]:
         yield f"127.0.0.1:{unused.getsockname()[1]}"
 
 
-def test_an_unreachable_broker_is_named(nobody: str) -> None:
+def test_the_error_names_an_unreachable_broker(nobody: str) -> None:
     failed = run("topics", "list", "--bootstrap-server", nobody)
     assert failed.code == 1
     assert f"cannot connect to {nobody}" in failed.sentence()

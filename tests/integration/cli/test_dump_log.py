@@ -87,7 +87,7 @@ def test_coordinator_topics_are_decoded_by_the_name_of_their_folder(data: Path) 
     assert commits[-1] >= 1
 
 
-def test_a_file_that_belongs_to_no_log_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_file_that_belongs_to_no_log(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("x")
     assert f"no such file: {tmp_path / 'y'}" in call("dump-log", tmp_path / "y").sentence()
     assert f"the folder {tmp_path} holds no log files" in call("dump-log", tmp_path).sentence()

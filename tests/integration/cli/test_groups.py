@@ -57,7 +57,7 @@ def test_offsets_and_groups_are_deleted(served: Served, group: str) -> None:
     assert group not in {row["group"] for row in served.run("groups", "list", "--json").done().json}
 
 
-def test_a_group_that_does_not_exist_is_named(served: Served, unique_name: str) -> None:
+def test_the_error_names_a_group_that_does_not_exist(served: Served, unique_name: str) -> None:
     assert f"group {unique_name!r} does not exist" in served.run("groups", "describe", unique_name).sentence()
     assert f"group {unique_name!r} does not exist" in served.run("groups", "delete", unique_name).sentence()
 

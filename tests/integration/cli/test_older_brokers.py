@@ -53,7 +53,7 @@ def findings(servers: str, check: str) -> list[dict[str, Any]]:
     ids=lambda words: words[0],
 )
 @pytest.mark.parametrize("highest", [KAFKA_2_3, KAFKA_2_4], ids=["2.3", "2.4"])
-def test_a_broker_before_2_5_is_named_and_refused_and_nothing_is_created(
+def test_a_broker_older_than_kafka_2_5_is_refused_by_name_and_nothing_is_created(
     highest: Mapping[int, int], command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -65,7 +65,7 @@ def test_a_broker_before_2_5_is_named_and_refused_and_nothing_is_created(
     assert f"{servers} is older than Apache Kafka 2.5" in refused
 
 
-def test_doctor_advises_to_upgrade_a_broker_before_2_5() -> None:
+def test_doctor_advises_to_upgrade_a_broker_older_than_kafka_2_5() -> None:
     with older_broker(KAFKA_2_3) as broker:
         (found,) = findings(broker.bootstrap_servers, "cluster")
     assert (found["status"], found["todo"]) == ("bad", "upgrade it")
@@ -74,7 +74,7 @@ def test_doctor_advises_to_upgrade_a_broker_before_2_5() -> None:
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_apache_kafka_2_4_is_named_and_refused() -> None:
+def test_a_broker_of_apache_kafka_2_4_is_refused_by_name() -> None:
     with ApacheKafka(version="2.4.1") as kafka:
         refused = call("topics", "list", "--bootstrap-server", kafka.bootstrap_servers).sentence()
     assert "is older than Apache Kafka 2.5" in refused

@@ -80,7 +80,7 @@ def test_a_null_marker_with_json_is_refused(served: Served, topic: str) -> None:
     assert "drop it" in served.run("consume", "-t", topic, "--json", "--null-marker", "N", "-e").sentence()
 
 
-def test_a_line_without_the_separator_is_named_and_earlier_records_are_kept(served: Served, topic: str) -> None:
+def test_the_error_names_a_line_without_the_separator_and_earlier_records_are_kept(served: Served, topic: str) -> None:
     made = served.run("produce", "--topic", topic, "--key-separator", ":", stdin="k:v\nodd\nk:w\n")
     assert "line 2" in made.sentence()
     assert made.out == f"1 record acknowledged in {topic}\n"

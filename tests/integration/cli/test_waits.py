@@ -33,7 +33,7 @@ def silent() -> Iterator[str]:
 @pytest.mark.parametrize(
     "words", [("topics", "list"), ("groups", "describe", "g"), ("produce", "-t", "t"), ("consume", "-t", "t")]
 )
-def test_a_listener_that_never_answers_is_named(silent: str, words: tuple[str, ...]) -> None:
+def test_a_waiting_command_names_the_listener_that_never_answers(silent: str, words: tuple[str, ...]) -> None:
     ended = call(*words, "-b", silent, "-X", "request.timeout.ms=2500", "-X", "default.api.timeout.ms=2500")
     first, last = ended.err.splitlines()
     assert ended.code == 1

@@ -42,7 +42,7 @@ def test_cluster_shows_a_partition_without_a_leader(ask: Ask) -> None:
     assert {row["partition"]: row["leader"] for row in rows if row["topic"] == "t"} == {0: 1, 1: None}
 
 
-def test_offsets_of_other_partitions_are_shown_and_the_leaderless_one_is_named(ask: Ask) -> None:
+def test_offsets_of_other_partitions_are_shown_and_the_leaderless_partition_reported(ask: Ask) -> None:
     shown = ask("get-offsets", "-t", "t", "--json")
     assert shown.json == [{"topic": "t", "partition": 0, "offset": 0}]
     assert shown.sentence() == LONE

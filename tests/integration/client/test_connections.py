@@ -204,7 +204,7 @@ async def test_a_silent_bootstrap_server_does_not_prevent_trying_the_others() ->
 
 
 @on_loop
-async def test_each_silent_bootstrap_server_is_named() -> None:
+async def test_the_error_names_each_bootstrap_server_that_does_not_answer() -> None:
     async with listening(says_nothing) as one, listening(says_nothing) as other:
         with pytest.raises(KafkaConnectionError) as reported:
             await Network(config(f"{one},{other}", request_timeout_ms=2000)).start()

@@ -448,7 +448,7 @@ async def test_a_consumer_loses_nothing_over_a_cut_connection(broker: RunningBro
 
 
 @on_loop
-async def test_a_record_that_cannot_be_deserialized_is_named_and_may_be_skipped(
+async def test_the_error_names_a_record_that_cannot_be_deserialized_and_it_can_be_skipped(
     broker: RunningBroker, unique_name: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)

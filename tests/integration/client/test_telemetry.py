@@ -178,6 +178,6 @@ except oncelog.OncelogError as error:
 """
 
 
-def test_programs_without_tracing_import_nothing_and_a_missing_package_is_named() -> None:
+def test_a_program_without_tracing_imports_nothing_and_tracing_names_a_missing_package() -> None:
     ended = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
     assert ended.stdout == "tracing needs OpenTelemetry: install it with pip install 'oncelog[otel]'", ended.stderr

@@ -51,7 +51,7 @@ def test_the_page_of_a_topic_shows_a_partition_without_a_leader(console: Running
     assert "2 partitions, 1 offset." in get(console, "/topic?name=t").text
 
 
-def test_records_of_other_partitions_are_shown_and_the_leaderless_one_is_named(console: RunningConsole) -> None:
+def test_records_of_other_partitions_are_shown_and_the_leaderless_partition_reported(console: RunningConsole) -> None:
     page = get(console, "/records?topic=t")
     assert page.status == 200
     assert "still here" in page.text

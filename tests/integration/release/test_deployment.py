@@ -131,7 +131,7 @@ def test_the_topics_are_those_of_the_pipeline() -> None:
     assert topics <= set(COMPOSE["services"]["topics"]["command"])
 
 
-def test_services_and_volumes_that_are_named_exist() -> None:
+def test_services_and_volumes_to_which_the_manifests_refer_exist() -> None:
     services, volumes = COMPOSE["services"], COMPOSE["volumes"]
     for service in services.values():
         assert set(service.get("depends_on", ())) <= services.keys()

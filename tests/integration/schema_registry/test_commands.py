@@ -161,7 +161,7 @@ def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, o
         ('{"id": 1, "more": 2}', "line 2 of the input: the value does not fit the Avro schema Order"),
     ],
 )
-def test_a_line_that_does_not_match_the_schema_is_named(
+def test_the_error_names_a_line_that_does_not_match_the_schema(
     oncelog_command: Commands, orders: str, line: str, printed: str
 ) -> None:
     file = oncelog_command.file("order.avsc", ORDER)

@@ -301,7 +301,7 @@ def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
     ]
 
 
-def test_columns_are_those_of_the_protobuf_message_that_is_named(two_messages: Exporter) -> None:
+def test_exported_columns_are_those_of_the_given_protobuf_message(two_messages: Exporter) -> None:
     rows = two_messages.table("other.parquet", "--message", "Other", "--malformed", "null")
     assert rows.to_pylist() == [None, {"number": 1}]
     printed = two_messages.run("unknown.parquet", "--message", "Nothing").sentence()

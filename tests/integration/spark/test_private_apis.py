@@ -53,7 +53,7 @@ def test_a_batch_is_written_without_private_apis(
 
 
 @pytest.mark.usefixtures("bare")
-def test_a_query_writes_without_private_apis_if_its_checkpoint_is_named(
+def test_a_query_writes_without_private_apis_if_its_checkpoint_is_given_as_option(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

@@ -238,7 +238,7 @@ def test_text_that_postgresql_cannot_hold_is_refused(world: World, query: Query)
 
 
 @pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
-def test_folder_that_does_not_exist_is_named(world: World) -> None:
+def test_the_error_says_that_the_folder_of_a_database_file_is_missing(world: World) -> None:
     options = replace(world.options, url=str(world.folder / "missing" / "tables.db"))
     with pytest.raises(OncelogError, match="which cannot be opened as a file: make its folder"):
         Query(world.folder / "checkpoint", options).write(0, [(0, "a")])

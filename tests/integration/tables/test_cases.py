@@ -77,7 +77,7 @@ def test_restored_checkpoint_is_refused(world: World, query: Query) -> None:
     assert world.read() == BEFORE
 
 
-def test_checkpoint_restored_by_two_batches_is_refused(world: World, query: Query) -> None:
+def test_a_checkpoint_that_lost_its_last_two_batches_is_refused(world: World, query: Query) -> None:
     query.run(2, [(3, "d")])
     for batch_id in (1, 2):
         query.forget(batch_id)
@@ -113,7 +113,7 @@ def test_checkpoint_copied_for_another_table_is_refused(world: World, query: Que
     assert copy.write(2, [(3, "d")], on_missing=OnMissingMarker.WRITE).outcome is WRITTEN
 
 
-def test_two_sinks_of_a_query_that_write_one_table_need_names(world: World) -> None:
+def test_two_sinks_of_one_query_that_write_to_the_same_table_need_names(world: World) -> None:
     first = Query(world.folder / "checkpoint", world.options)
     second = Query(world.folder / "checkpoint", world.options, name="second")
     first.write(0, [(0, "first")])
@@ -155,7 +155,7 @@ def test_table_that_somebody_has_recreated_is_refused(world: World, query: Query
         query.write(2, [(3, "d")])
 
 
-def test_a_batch_record_that_was_cleaned_up_is_refused(world: World, query: Query) -> None:
+def test_a_batch_is_refused_if_the_record_of_the_last_batch_was_cleaned_up(world: World, query: Query) -> None:
     world.clean_identities()
     with pytest.raises(SinkRefused, match=r"no marker in .*the table lost it .*so it cannot be known"):
         query.write(2, [(3, "d")])

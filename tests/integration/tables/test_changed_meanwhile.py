@@ -51,7 +51,7 @@ def written(query: Query) -> Callable[[], Sequence[WrittenPart]]:
     ],
     ids=["partitions", "type", "constraint"],
 )
-def test_a_batch_of_a_delta_table_changed_meanwhile_is_refused(
+def test_a_batch_is_refused_if_its_delta_table_was_changed_meanwhile(
     world: World, query: Query, change: dict[str, object] | None, why: str
 ) -> None:
     def act() -> None:
@@ -67,7 +67,7 @@ def test_a_batch_of_a_delta_table_changed_meanwhile_is_refused(
 
 @pytest.mark.parametrize("form", [TableFormat.ICEBERG], indirect=True)
 @pytest.mark.parametrize("change", ["column", "partitions"])
-def test_a_batch_of_an_iceberg_table_changed_meanwhile_is_refused_or_written(
+def test_a_batch_is_refused_or_written_depending_on_a_concurrent_change_of_its_iceberg_table(
     world: World, query: Query, change: str
 ) -> None:
     """A column that was dropped and added again has another id, so that what a file has of it would be NULL."""
@@ -92,7 +92,7 @@ def test_a_batch_of_an_iceberg_table_changed_meanwhile_is_refused_or_written(
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_postgresql_does_not_round_to_a_type_changed_during_the_batch(world: World) -> None:
+def test_postgresql_rounds_no_value_if_a_column_type_is_changed_during_the_batch(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     schema = StructType([StructField("price", DecimalType(10, 2))])
     made = [inline_part(pa.table({"price": pa.array([Decimal("1.25")], pa.decimal128(10, 2))}).to_batches())]

@@ -207,7 +207,7 @@ def test_rows_get_the_generated_values_of_the_table(
     assert DeltaTable(world.options.table).to_pyarrow_table().to_pylist() == [stored]
 
 
-def test_partitions_of_a_generated_column_need_no_column_in_the_rows(spark: SparkSession, world: World) -> None:
+def test_a_generated_partition_column_need_not_be_in_the_rows(spark: SparkSession, world: World) -> None:
     """As Delta's pages make tables: partitioned by the date of a time that the rows have."""
     generated = {"delta.generationExpression": "CAST(at AS DATE)"}
     columns = [column("id"), column("at", "timestamp"), column("day", "date", generated)]
@@ -218,7 +218,9 @@ def test_partitions_of_a_generated_column_need_no_column_in_the_rows(spark: Spar
     assert file["partition"] == {"day": datetime.date(2024, 2, 29)}
 
 
-def test_upserts_are_checked_by_spark_and_by_the_library(spark: SparkSession, world: World) -> None:
+def test_the_delta_constraints_of_an_upsert_are_checked_by_spark_or_by_the_library(
+    spark: SparkSession, world: World
+) -> None:
     """A constraint of a column that the rows do not have holds for what the table has there."""
     configured(world.options, [column("id"), column("x"), column("y")], **{"delta.constraints.c": "x > y"})
     options = replace(world.options, mode=Mode.UPSERT, key=("id",))
@@ -287,7 +289,7 @@ def test_upsert_into_partitions_of_a_timestamp_is_refused(world: World) -> None:
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "existing-tables.md"
 
 
-def test_page_names_the_features_that_the_library_writes(tmp_path: Path) -> None:
+def test_the_page_lists_the_delta_features_that_the_library_writes(tmp_path: Path) -> None:
     """Features of tables that are there are read off its table, and the library is asked."""
     rows = re.findall(r"^\| ((?:`[\w-]+`(?:, )?)+) \| (written|refused)(.*) \|$", PAGE.read_text(), re.MULTILINE)
     reported = {name: (what, more) for names, what, more in rows for name in re.findall("`([^`]+)`", names)}

@@ -91,7 +91,9 @@ DOES_NOT_FIT = {("byte", "year (a domain of integer)")}
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_values_equal_those_that_postgresql_assigns(existing: Existing, taken: dict[str, list[str]], name: str) -> None:
+def test_stored_values_equal_those_that_an_assignment_in_postgresql_stores(
+    existing: Existing, taken: dict[str, list[str]], name: str
+) -> None:
     """Into every type of column that takes them: the same as an INSERT of PostgreSQL's own stores."""
     given = GIVEN[name]
     values = {column: _values(name, column) for column in taken[name]}

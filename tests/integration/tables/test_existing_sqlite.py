@@ -219,7 +219,7 @@ VIOLATED = [
 
 
 @pytest.mark.parametrize(("made", "values", "why"), VIOLATED)
-def test_constraint_that_a_row_violates_is_named_with_the_row(
+def test_the_error_names_a_violated_constraint_and_the_row(
     sqlite: ExistingSqlite, made: str, values: tuple[int | None, ...], why: str
 ) -> None:
     sqlite.run(made)
@@ -267,7 +267,7 @@ def test_keys_that_are_equal_for_sqlite_are_refused(
     assert sqlite.run("SELECT n FROM o") == [(2,)]
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_missing_folder(tmp_path: Path) -> None:
     sqlite = ExistingSqlite(str(tmp_path / "none" / "tables.db"), tmp_path, "driver")
     with pytest.raises(TableRefused, match=r"none/tables\.db, which cannot be opened as a file: make its folder"):
         sqlite.write({"k": texts("a")})

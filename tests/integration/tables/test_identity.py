@@ -122,7 +122,7 @@ def test_table_that_was_moved_or_renamed_with_its_data_continues(world: World, q
 
 
 @pytest.mark.parametrize("names", [("", "late"), ("late", ""), ("late", "later")])
-def test_renamed_sink_does_not_duplicate_existing_rows(world: World, names: tuple[str, str]) -> None:
+def test_a_renamed_sink_does_not_duplicate_existing_rows(world: World, names: tuple[str, str]) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in names)
     old.run(0, [(0, "a")])
     old.write(1, [(1, "b")])
@@ -136,7 +136,7 @@ def test_renamed_sink_does_not_duplicate_existing_rows(world: World, names: tupl
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_renamed_sink_says_how_to_continue_with_the_next_batch(world: World) -> None:
+def test_the_refusal_of_a_renamed_sink_says_how_to_continue_with_the_next_batch(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("late", "later"))
     old.run(0, [(0, "a")])
     old.run(1, [(1, "b")])
@@ -163,7 +163,7 @@ def test_older_checkpoint_with_a_renamed_sink_is_refused_whatever_the_options_ar
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_a_lost_memory_file_does_not_let_a_renamed_sink_write_twice(world: World) -> None:
+def test_a_renamed_sink_writes_nothing_twice_even_if_the_file_of_its_last_write_is_lost(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("", "late"))
     old.write(0, [(0, "a")])
     shutil.rmtree(old.root / "oncelog")
@@ -189,7 +189,7 @@ def test_two_sinks_without_names_may_write_to_two_tables(world: World, query: Qu
 # --- copies: what is in a copy decides about the copy
 
 
-def test_a_copied_delta_folder_decides_by_its_own_batches(tmp_path: Path) -> None:
+def test_a_copied_delta_table_skips_only_batches_that_the_copy_contains(tmp_path: Path) -> None:
     world = DeltaWorld(tmp_path, TableOptions(TableFormat.DELTA, str(tmp_path / "t")))
     query = Query(tmp_path / "checkpoint", world.options)
     query.run(0, [(0, "a")])

@@ -288,7 +288,7 @@ VIOLATED = [
 
 
 @pytest.mark.parametrize(("made", "values", "why"), VIOLATED)
-def test_constraint_that_a_row_violates_is_named_with_the_value(
+def test_the_error_names_a_violated_constraint_and_the_value(
     existing: Existing, made: str, values: tuple[Any, ...], why: str
 ) -> None:
     """Once: what is checked at COMMIT is no conflict that another attempt would solve."""

@@ -314,7 +314,9 @@ def test_delta_tables_of_many_kinds_contain_the_written_rows(engine: LakeEngine,
 
 @pytest.mark.parametrize("name", ["plain", "vectors", "checkpoints"])
 @pytest.mark.parametrize("to", ["VERSION AS OF 3", "TIMESTAMP AS OF '{}'"])
-def test_restore_takes_back_the_batches_after_it(engine: LakeEngine, name: str, to: str) -> None:
+def test_restore_of_a_delta_table_undoes_the_batches_after_the_restored_version(
+    engine: LakeEngine, name: str, to: str
+) -> None:
     """delta-io/delta#1813: the library's and Delta-Spark's application transactions stay."""
     path = str(engine.folder / f"restored-{name}-{to[:1]}")
     table = f"delta.`{path}`"

@@ -71,7 +71,7 @@ def test_the_latest_row_of_a_batch_is_written_and_an_older_batch_replaces_nothin
     assert read(query.options, "id", "text") == [(1, "b"), (2, "same"), (3, "second"), (4, "new")]
 
 
-def test_several_columns_decide_in_their_order(spark: SparkSession, world: World) -> None:
+def test_several_order_columns_are_compared_in_the_given_order(spark: SparkSession, world: World) -> None:
     query = query_of(world, "at", "n")
     write(spark, query, 0, (1, 2, 1, "a"), (1, 2, 3, "c"), (1, 1, 9, "z"), (2, None, 2, "b"))
     assert read(query.options, "id", "text") == [(1, "c"), (2, "b")]
@@ -90,7 +90,7 @@ def test_texts_are_compared_by_their_bytes(spark: SparkSession, world: World) ->
     assert read(query.options, "n") == [(4,)]
 
 
-def test_rows_that_tie_must_be_identical(spark: SparkSession, world: World) -> None:
+def test_rows_with_equal_order_columns_must_be_identical(spark: SparkSession, world: World) -> None:
     query = query_of(world, "at")
     write(spark, query, 0, (1, 2, 0, "a"), (1, 2, 0, "a"), (1, 1, 7, "older"), (1, 1, 8, "older"))
     assert read(query.options, "id", "text") == [(1, "a")]
@@ -104,7 +104,9 @@ def test_rows_that_tie_must_be_identical(spark: SparkSession, world: World) -> N
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "array<timestamp>", "struct<at: timestamp>"])
-def test_rows_that_differ_by_a_microsecond_are_no_tie(spark: SparkSession, world: World, kind: str) -> None:
+def test_rows_whose_order_columns_differ_by_a_microsecond_do_not_tie(
+    spark: SparkSession, world: World, kind: str
+) -> None:
     query = query_of(world, "n")
     times = [f"timestamp'2024-01-01 00:00:00.00000{digit}Z'" for digit in (1, 2)]
     made = {"array": "array({})", "struct": "named_struct('at', {})"}.get(kind.partition("<")[0], "cast({} AS KIND)")
@@ -201,7 +203,7 @@ def test_the_sql_condition_compares_like_tuples_with_null_first() -> None:
         assert found == int(order(ours) > order(theirs)), (ours, theirs)
 
 
-def test_table_that_was_written_by_another_query_is_compared(spark: SparkSession, world: World, tmp_path: Path) -> None:
+def test_rows_that_another_query_wrote_are_compared_too(spark: SparkSession, world: World, tmp_path: Path) -> None:
     """As when a topic is read again from its beginning, into a table that has the newest rows."""
     write(spark, query_of(world, "at"), 0, (1, 5, 0, "newest"))
     again = Query(tmp_path / "another", query_of(world, "at").options, query_id="another-0000")

@@ -160,7 +160,7 @@ def test_a_deleted_record_of_the_last_batch_is_reported(world: World, query: Que
     assert "the identities that it kept were deleted" in found.reason
 
 
-def test_columns_that_differ_are_reported_and_nothing_changes(world: World, query: Query) -> None:
+def test_the_check_of_a_table_reports_differing_columns_and_changes_nothing(world: World, query: Query) -> None:
     other = StructType([StructField("id", LongType()), StructField("text", BinaryType())])
     assert "Column text of " in examined(query, other).columns
     wider = StructType([*SCHEMA.fields, StructField("more", StringType())])

@@ -51,7 +51,7 @@ def test_columns_and_keys_match_the_tables_regardless_of_case(spark: SparkSessio
 
 
 @LAKES
-def test_only_columns_that_match_none_regardless_of_case_are_added(spark: SparkSession, world: World) -> None:
+def test_columns_are_added_only_if_no_column_matches_regardless_of_case(spark: SparkSession, world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, evolve=True))
     query.write_frame(0, spark.sql("SELECT 1L AS id, 'a' AS text, named_struct('City', 'x', 'Zip', 1) AS place"))
     more = "SELECT 2L AS ID, 'b' AS text, named_struct('city', 'y', 'zip', 2) AS Place, 7 AS n"
@@ -120,7 +120,7 @@ def test_tasks_write_files_by_the_tables_own_partition_columns(spark: SparkSessi
 
 @pytest.mark.parametrize("given", [("TEXT",), ()], ids=str)
 @LAKES
-def test_given_partition_columns_are_compared_with_the_tables(world: World, given: tuple[str, ...]) -> None:
+def test_partition_columns_other_than_those_of_the_table_are_refused(world: World, given: tuple[str, ...]) -> None:
     made = Query(world.folder / "first", replace(world.options, partition_by=("text",)), query_id="first")
     made.run(0, [(1, "a")])
     Query(world.folder / "checkpoint", replace(world.options, partition_by=given)).run(0, [(2, "b")])

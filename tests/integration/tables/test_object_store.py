@@ -102,7 +102,7 @@ def test_concurrent_commits_by_others_do_no_harm(world: World, query: Query, ste
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
 
 
-def test_queries_that_commit_at_once_have_each_row_once(world: World) -> None:
+def test_queries_that_commit_concurrently_write_each_row_once(world: World) -> None:
     """Each is another query with a sink of the same table; who comes second looks again and repeats."""
     queries = [Query(world.folder / f"q{number}", world.options, query_id=f"q{number}") for number in range(WRITERS)]
     queries[0].run(0, [(0, "first")])
@@ -125,7 +125,7 @@ def test_queries_that_commit_at_once_have_each_row_once(world: World) -> None:
     assert world.read() == [(0, "first"), *expected[1:]]
 
 
-def test_copies_of_a_checkpoint_that_commit_at_once_leave_one_copy(world: World, query: Query) -> None:
+def test_copies_of_a_checkpoint_that_commit_concurrently_write_the_batch_once(world: World, query: Query) -> None:
     """Both have the same plan of batch 1: one writes it, and both count it as written."""
     query.plan(1)
     copies = [query.copied(world.folder / f"copy{number}") for number in range(3)]

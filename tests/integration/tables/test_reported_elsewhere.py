@@ -282,7 +282,7 @@ def test_iceberg_null_in_a_partition_that_is_required_is_refused(iceberg: Batche
     assert rows_of(iceberg) == []
 
 
-def test_iceberg_column_of_another_type_is_named(iceberg: Batches) -> None:
+def test_the_error_names_an_iceberg_column_of_another_type(iceberg: Batches) -> None:
     """apache/iceberg-python#2017 and #674: "Unexpected physical type", without the column."""
     create(iceberg, ("id", LongType(), False), ("name", StringType(), False))
     with pytest.raises(ConfigError, match=r"Column id of .* is int64, while the rows need string"):
@@ -328,7 +328,7 @@ def test_postgresql_table_from_a_bug_report_about_uuids_is_written(existing: Exi
         existing.write({"id": texts(first.replace("6", "7")), "parentId": texts(first.replace("6", "8"))}, "cnb.Values")
 
 
-def test_postgresql_name_with_its_database_is_refused(existing: Existing) -> None:
+def test_a_postgresql_table_name_that_includes_the_database_is_refused(existing: Existing) -> None:
     """confluentinc/kafka-connect-jdbc#1528: "cross-database references are not implemented"."""
     with pytest.raises(
         ConfigError, match=r"Option table of a postgresql sink is 'shop\.public\.o': write schema\.name"
@@ -336,7 +336,7 @@ def test_postgresql_name_with_its_database_is_refused(existing: Existing) -> Non
         existing.start({"id": spark.LongType()}, "shop.public.o")
 
 
-def test_postgresql_schema_that_differs_only_in_case_is_named(existing: Existing) -> None:
+def test_the_error_names_a_postgresql_schema_that_differs_only_in_case(existing: Existing) -> None:
     """ibm-messaging/kafka-connect-jdbc-sink#59: a table was made beside the one that was meant."""
     existing.run('CREATE SCHEMA "DB2INST1"; CREATE TABLE "DB2INST1"."COMPANY" (id bigint)')
     for name in ("db2inst1.company", "DB2INST1.company", "db2inst1.COMPANY"):

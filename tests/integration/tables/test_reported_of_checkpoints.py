@@ -47,7 +47,7 @@ def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(
     assert world.read() == [*rows, (batch + 1, "a")]
 
 
-def test_batch_whose_entry_in_the_commit_log_is_gone_is_skipped(world: World) -> None:
+def test_a_written_batch_is_skipped_even_if_its_entry_in_the_commit_log_is_gone(world: World) -> None:
     """apache/paimon#9667, apache/hudi#6098, apache/iceberg#8809 and delta-io/delta#1141: the batch was there twice."""
     query = Query(world.folder / "checkpoint", world.options)
     for number in range(3):
@@ -87,7 +87,7 @@ def restored(tmp_path: Path) -> tuple[DeltaWorld, Query]:
     return world, query
 
 
-def test_batches_that_a_restored_delta_table_lost_are_named_and_can_be_written_again(
+def test_the_error_lists_the_batches_that_a_restored_delta_table_lost_and_they_can_be_written_again(
     restored: tuple[DeltaWorld, Query],
 ) -> None:
     """delta-io/delta#1813: RESTORE does not take application transactions back, so the rows were skipped in silence."""
@@ -116,7 +116,9 @@ def test_last_batch_that_a_restore_took_back_is_written_again(restored: tuple[De
     assert world.read() == [(0, "a"), (1, "a"), (2, "a"), (3, "b"), (9, "another's")]
 
 
-def test_restore_while_a_batch_is_written_refuses_the_batch(restored: tuple[DeltaWorld, Query]) -> None:
+def test_a_batch_is_refused_if_its_table_is_restored_while_the_batch_is_written(
+    restored: tuple[DeltaWorld, Query],
+) -> None:
     world, query = restored
     query.forget(3)
     query.run(2, [(2, "a")])
@@ -130,7 +132,7 @@ def test_restore_while_a_batch_is_written_refuses_the_batch(restored: tuple[Delt
     assert world.read() == [(0, "a"), (1, "a")]
 
 
-def test_restore_of_what_another_program_did_changes_nothing(tmp_path: Path) -> None:
+def test_a_restore_that_undoes_only_changes_of_other_programs_undoes_no_batch(tmp_path: Path) -> None:
     world = world_of(TableFormat.DELTA, tmp_path, str)
     assert isinstance(world, DeltaWorld)
     query = Query(tmp_path / "checkpoint", world.options)
@@ -146,7 +148,9 @@ def test_restore_of_what_another_program_did_changes_nothing(tmp_path: Path) -> 
     assert world.read() == [(0, "a"), (3, "a")]
 
 
-def test_table_restored_to_before_its_first_batch_leaves_the_choice(restored: tuple[DeltaWorld, Query]) -> None:
+def test_the_user_decides_about_a_table_restored_to_a_version_before_its_first_batch(
+    restored: tuple[DeltaWorld, Query],
+) -> None:
     world, query = restored
     world.table().restore(0)
     with pytest.raises(SinkRefused, match=r"the table lost it .* set onMissingMarker to write"):

@@ -190,7 +190,7 @@ def test_internal_topics_have_no_finding(broker: RunningBroker, admin: Admin, un
     assert outcome.json["looked_at"]["transactions"] >= 5
 
 
-def test_an_unreportable_result_has_its_own_exit_status(broker: RunningBroker, unique_name: str) -> None:
+def test_a_log_that_cannot_be_checked_has_its_own_exit_status(broker: RunningBroker, unique_name: str) -> None:
     outcome = verify(broker, unique_name)
     assert outcome.code == 2
     assert outcome.err.startswith(f"oncelog: could not be checked: topic {unique_name!r} does not exist")

@@ -122,7 +122,7 @@ def check(broker: RunningBroker) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_planted_log_is_found_on_our_broker(tmp_path: Path) -> None:
+def test_every_fault_planted_in_a_log_is_found_on_our_broker(tmp_path: Path) -> None:
     with Broker(data=tmp_path) as broker:
         create_topics(broker.bootstrap_servers)
     plant(tmp_path)
@@ -131,7 +131,7 @@ def test_every_planted_log_is_found_on_our_broker(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka
-def test_every_planted_log_is_found_on_apache_kafka(tmp_path: Path) -> None:
+def test_every_fault_planted_in_a_log_is_found_on_apache_kafka(tmp_path: Path) -> None:
     with ApacheKafka(tmp_path) as kafka:
         create_topics(kafka.bootstrap_servers)
         kafka.stop()

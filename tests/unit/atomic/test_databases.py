@@ -19,7 +19,7 @@ class Connection(sqlite3.Connection):
     pass
 
 
-def test_a_connection_is_known_by_its_class_or_a_base_of_it() -> None:
+def test_a_database_connection_is_recognised_by_its_class_or_a_base_class() -> None:
     connection = sqlite3.connect(":memory:", factory=Connection)
     assert isinstance(blocking_database(connection), Sqlite)
     assert isinstance(async_database(connection), Sqlite)
@@ -31,7 +31,7 @@ def test_an_unsupported_connection_is_refused_and_the_error_lists_the_supported_
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sqlite3 has autocommit since 3.12")
-def test_sqlite_that_is_always_in_a_transaction_is_refused() -> None:
+def test_an_sqlite_connection_with_autocommit_false_is_refused() -> None:
     settings: Any = {"autocommit": False}
     connection = sqlite3.connect(":memory:", **settings)
     with pytest.raises(AtomicError, match="autocommit=False"):
@@ -50,7 +50,7 @@ def test_a_block_is_refused_if_a_database_transaction_is_already_open() -> None:
     assert connection.execute("SELECT * FROM t").fetchall() == [(1,)]
 
 
-def test_a_block_that_commits_by_itself_is_reported() -> None:
+def test_a_commit_within_a_transaction_block_is_reported() -> None:
     connection = sqlite3.connect(":memory:")
     outbox = atomic.Outbox(connection)
     outbox.start()
@@ -74,7 +74,7 @@ def test_a_commit_that_postgresql_answers_with_rollback_is_not_a_commit() -> Non
         asyncio.run(Asyncpg(CommitAnsweredByRollback()).commit())
 
 
-def test_a_coroutine_that_waits_cannot_run_without_a_loop() -> None:
+def test_a_coroutine_that_waits_is_refused_without_an_event_loop() -> None:
     async def waits() -> None:
         await asyncio.sleep(0)
 

@@ -21,7 +21,7 @@ NUMBERED = DatabasePosition(7, "t7", "t6", "orders")
         (NUMBERED, LogPosition(6, "t6"), False),
     ],
 )
-def test_the_log_shows_whether_the_last_batch_was_sent(
+def test_the_relay_finds_in_the_log_whether_its_last_batch_was_sent(
     note: DatabasePosition, position: LogPosition | None, sent: bool
 ) -> None:
     assert is_sent(note, position) is sent

@@ -56,7 +56,7 @@ def test_a_record_is_unchanged_after_conversion_to_json_and_back(
         ('{"value": "v", "timestamp": -2}', "timestamp must be ms since 1970"),
     ],
 )
-def test_a_bad_json_line_is_named(line: str, words: str) -> None:
+def test_the_error_names_a_bad_json_line(line: str, words: str) -> None:
     with pytest.raises(InputError, match="line 7 ") as refused:
         json_item(line.encode(), 7)
     assert words in str(refused.value)

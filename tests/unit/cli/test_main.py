@@ -29,7 +29,7 @@ def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept:
 @pytest.mark.parametrize(
     ("error", "printed"), [(NotImplementedError(), "NotImplementedError"), (ValueError("x"), "ValueError: x")]
 )
-def test_an_internal_error_without_a_message_is_named_by_its_type(
+def test_an_internal_error_without_a_message_is_reported_by_its_type(
     error: Exception, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say_bug(["topics", "list"], type(error), error, None)

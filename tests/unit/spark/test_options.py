@@ -227,7 +227,7 @@ def test_a_batch_write_with_an_id_accepts_the_option_that_its_refusal_names() ->
     assert parse_sink_options(named, streaming=False).on_missing_marker is OnMissingMarker.SKIP
 
 
-def test_a_sink_is_named_by_its_name_or_its_topic() -> None:
+def test_a_sink_is_identified_by_its_name_or_else_by_its_topic() -> None:
     of_a_query = SINK | {"checkpointLocation": "/c", "microBatch": "3"}
     named = parse_sink_options(of_a_query | {"sinkName": "late"}, streaming=False)
     assert (named.topic, named.destination, named.sink_name) == (SINK["topic"], "", "late")

@@ -42,7 +42,9 @@ def cluster_of(servers: str) -> Iterator[KafkaCluster]:
         (ApiKey.END_TXN, "EndTxn"),
     ],
 )
-def test_a_broker_without_transactions_shows_nothing_and_the_missing_api_is_named(missing: ApiKey, named: str) -> None:
+def test_a_broker_without_transactions_shows_no_records_and_the_error_names_the_missing_api(
+    missing: ApiKey, named: str
+) -> None:
     with older_broker(newest_but(missing)) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", 1, 1)])

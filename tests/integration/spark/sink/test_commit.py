@@ -218,7 +218,7 @@ def test_executor_that_begins_to_write_after_the_abort_is_refused_and_leaves_not
     assert sink.commit(0) is BatchOutcome.WRITTEN
 
 
-def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_named(sink: Sink) -> None:
+def test_an_empty_batch_leaves_a_marker_and_the_error_lists_batches_missing_from_the_log(sink: Sink) -> None:
     assert sink.commit(0, rows=0) is BatchOutcome.WRITTEN
     assert sink.commit(1) is BatchOutcome.WRITTEN
     with pytest.raises(SinkRefused, match="batches 2 to 4 are not in this log, whose last is batch 1"):

@@ -16,7 +16,7 @@ def shown(known: Pipelines) -> list[tuple[str, list[str]]]:
     return [(one.session, [other.session for other in one.earlier]) for one in known.all()]
 
 
-def test_a_killed_run_has_no_row_beside_its_successor() -> None:
+def test_a_killed_run_of_a_query_is_not_listed_once_its_successor_runs() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     assert shown(known) == [("h:1", [])]
@@ -28,7 +28,7 @@ def test_a_killed_run_has_no_row_beside_its_successor() -> None:
     assert shown(known) == [("h:3", ["h:1", "h:2"])]
 
 
-def test_a_failed_run_has_no_row_beside_a_continued_run() -> None:
+def test_a_failed_run_of_a_query_is_not_listed_once_another_run_continues_it() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     reported(known, "h:1", 2_000, "failed")
@@ -44,7 +44,7 @@ def test_two_runs_at_the_same_time_are_both_shown() -> None:
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
-def test_another_query_of_the_same_name_is_not_a_successor() -> None:
+def test_a_run_of_another_query_of_the_same_name_is_not_a_successor() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     reported(known, "h:2", 2_000, query_id="other")

@@ -24,7 +24,7 @@ def test_a_batch_whose_last_attempt_ends_after_the_marker_counts_as_skipped() ->
     assert [step.batch for step in skipped(steps)] == [7]
 
 
-def test_journal_leaves_out_a_line_that_is_being_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_reading_the_journal_leaves_out_an_incomplete_last_line(tmp_path) -> None:  # type: ignore[no-untyped-def]
     journal = Journal(tmp_path, "p")
     journal.reached(BatchStep.STARTED, 3)
     with journal.path.open("a") as file:

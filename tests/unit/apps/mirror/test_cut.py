@@ -56,19 +56,19 @@ def test_a_transaction_decided_after_the_first_sample_is_left_out() -> None:
     assert cut(here, there, (1, 1)) == (0, 1)
 
 
-def test_lowering_the_cut_for_one_transaction_leaves_out_others_that_it_splits() -> None:
+def test_transactions_that_would_be_split_by_a_lowered_cut_are_left_out_as_well() -> None:
     here = view(P, (PRODUCER, 0), (OTHER, 0), (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     assert cut(here, there, (4, 3)) == (0, 1)
 
 
-def test_the_newer_protocol_needs_no_consistent_moments() -> None:
+def test_transactions_of_the_newer_protocol_need_no_consistent_sample() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 1, "commit"), (PRODUCER, 1), (PRODUCER, 2, "commit"), (PRODUCER, 2))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 1, "commit"), (PRODUCER, 1), (PRODUCER, 2, "commit"))
     assert cut(here, there, (5, 4)) == (4, 4)
 
 
-def test_the_older_protocol_waits_for_a_consistent_moment() -> None:
+def test_transactions_of_the_older_protocol_wait_for_a_consistent_sample() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
     assert cut(here, there, (3, 2)) == (0, 0)
@@ -77,13 +77,13 @@ def test_the_older_protocol_waits_for_a_consistent_moment() -> None:
     assert cut(here, there, (3, 2), [sample((2, 1), (2, 2))]) == (0, 0), "it wrote between the looks"
 
 
-def test_a_transaction_open_on_all_its_partitions_is_a_consistent_moment() -> None:
+def test_a_sample_in_which_a_transaction_is_open_on_all_its_partitions_is_consistent() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     assert cut(here, there, (3, 3), [sample((3, 3))]) == (2, 2)
 
 
-def test_a_sample_without_one_of_the_partitions_gives_no_consistent_moment() -> None:
+def test_a_sample_that_lacks_one_of_the_partitions_is_not_consistent() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), None)
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
     assert cut(here, there, (3, 2), [CutSample({P: 3}, {P: 3})]) == (0, 0)

@@ -45,7 +45,7 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(cluster=Cluster())
 
 
-def test_a_scan_never_goes_back(admin: Any) -> None:
+def test_a_scan_never_lowers_the_scanned_offset(admin: Any) -> None:
     view = PartitionView(NAME, 5)
     asyncio.run(reading.scan(admin, view, 7))
     assert view.scanned == 7
@@ -58,7 +58,9 @@ def test_a_decided_transaction_is_awaited_until_it_is_complete(admin: Any) -> No
     assert asyncio.run(read()) == []
 
 
-def test_retention_that_overtakes_a_copy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_says_that_retention_deleted_records_before_they_were_mirrored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def fetch(*_: Any) -> FetchedRecords:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 

@@ -166,7 +166,7 @@ def test_completed_steps_are_reported(before: Folder, tmp_path: Path) -> None:
     assert [item["transactional_id"] for item in found["open_transactions"]] == ["open"]
 
 
-def test_a_promotion_does_not_leave_a_target_without_a_marker(
+def test_a_promotion_that_cannot_write_all_markers_leaves_no_target_folder(
     before: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(promotion, "complete_decided", lambda *arguments: None)

@@ -49,7 +49,7 @@ def test_a_dead_letter_is_restored_and_its_attempt_counted() -> None:
     )
 
 
-def test_second_attempt_replaces_the_count_of_the_first() -> None:
+def test_a_second_attempt_replaces_the_attempt_count_of_the_dead_letter() -> None:
     dead_letter = sent(Plan(), Stored((("a", b"1"), FIRST, *ORIGIN)))
     assert dead_letter.headers == (("a", b"1"), (ATTEMPTS_HEADER, b"2"))
     assert dead_letter.attempts == 1
@@ -63,7 +63,7 @@ def test_a_dead_letter_of_a_dead_letter_is_sent_back_as_the_original_dead_letter
     assert dead_letter.headers == (*ORIGIN, FIRST)
 
 
-def test_with_another_topic_the_key_chooses_the_partition() -> None:
+def test_a_dead_letter_sent_to_another_topic_gets_its_partition_by_key() -> None:
     dead_letter = sent(Plan(to="repaired"), Stored())
     assert (dead_letter.topic, dead_letter.partition, dead_letter.headers) == ("repaired", None, (FIRST,))
     assert sent(Plan(to="repaired"), Stored(())).topic == "repaired"

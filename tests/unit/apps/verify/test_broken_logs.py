@@ -52,7 +52,7 @@ def test_control_record_that_is_not_a_marker_is_found() -> None:
 # --- two partitions
 
 
-def test_torn_transaction_with_an_epoch_of_its_own_is_found() -> None:
+def test_a_torn_transaction_whose_epoch_no_other_transaction_has_is_found() -> None:
     committed = [TXN, marker(1, pid=1, epoch=1)]
     aborted = [TXN, marker(1, pid=1, epoch=1, commit=False, at=T0 + 60_000)]
     reported = judge(committed, aborted)
@@ -80,7 +80,7 @@ def test_torn_transaction_of_the_older_protocol_is_found_where_both_parts_were_o
     assert stamped_before_the_marker[:3] == ([], [], ["outcomes-differ"])
 
 
-def test_records_of_one_millisecond_are_one_transaction_unless_the_markers_follow_at_once() -> None:
+def test_equal_timestamps_with_different_markers_are_a_torn_transaction_unless_a_marker_follows_at_once() -> None:
     def part(at: int, commit: bool) -> list[bytes]:
         return [data(0, pid=1, seq=0, txn=True), marker(1, pid=1, commit=commit, at=T0 + at)]
 

@@ -51,7 +51,7 @@ def test_aborted_transaction_must_be_in_the_index(tmp_path: Path) -> None:
     assert verify(tmp_path).found == ["aborted-not-indexed"]
 
 
-def test_index_must_hide_the_whole_transaction_and_no_other(tmp_path: Path) -> None:
+def test_the_transaction_index_must_cover_each_aborted_transaction_whole_and_no_committed_one(tmp_path: Path) -> None:
     write_folder(tmp_path, [*TXN, data(1, pid=1, seq=1, txn=True), marker(2, pid=1, commit=False)])
     index(tmp_path, AbortedTxn(1, 1, 2, 3))
     assert verify(tmp_path).found == ["aborted-not-indexed"]
@@ -61,7 +61,7 @@ def test_index_must_hide_the_whole_transaction_and_no_other(tmp_path: Path) -> N
     assert verify(committed).found == ["committed-indexed"]
 
 
-def test_a_start_after_a_kill_writes_the_index_beyond_the_recovery_point_again(tmp_path: Path) -> None:
+def test_an_aborted_transaction_beyond_the_recovery_point_need_not_be_in_the_index(tmp_path: Path) -> None:
     write_folder(tmp_path, ABORTED)
     checkpoint(tmp_path, checkpoints.RECOVERY_POINT_CHECKPOINT, 1)
     assert verify(tmp_path).found == []

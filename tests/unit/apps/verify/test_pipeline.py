@@ -75,13 +75,13 @@ def test_records_are_not_counted_where_some_were_removed() -> None:
     assert report.counts == {}
 
 
-def test_batch_whose_marker_may_be_undecided_is_not_missing() -> None:
+def test_a_batch_whose_marker_may_be_in_an_open_transaction_is_not_reported_missing() -> None:
     report = Report()
     judge(PLANNED, (0, 1, 2), Markers(MARKERS[:2], False), WrittenRecords(WHOLE, True), report)
     assert report.counts == {}
 
 
-def test_checkpoint_that_lost_all_its_plans_is_behind() -> None:
+def test_a_checkpoint_that_lost_all_its_plans_is_reported_as_behind_the_log() -> None:
     report = Report()
     judge({}, (), Markers(MARKERS, True), WrittenRecords(WHOLE, True), report)
     assert report.counts == {"checkpoint-behind": 1}

@@ -46,7 +46,7 @@ def ranges(admin: Any, wait_s: float) -> dict[TopicPartition, StableRange]:
     return asyncio.run(stable_ranges(admin, [OUT, OTHER], wait_s=wait_s, pause_s=0))
 
 
-def test_open_transactions_seen_first_are_awaited() -> None:
+def test_transactions_that_are_open_at_the_first_look_are_awaited() -> None:
     admin = Lagging(4, 6, 8)
     assert ranges(admin, 3600) == dict.fromkeys((OUT, OTHER), StableRange(2, 8, 7))
     assert admin.looks == 3
@@ -59,7 +59,7 @@ def test_transaction_that_does_not_end_is_not_waited_for_forever() -> None:
     assert str(found) == "the last stable offset stays at 4, and the partition ended at 7"
 
 
-def test_batches_behind_an_open_transaction_leave_the_verdict_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_about_batches_behind_an_open_transaction_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: Any) -> Any:
         for batch in list[Any]():
             yield batch

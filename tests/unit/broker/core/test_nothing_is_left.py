@@ -95,7 +95,7 @@ class Loop:
         self.reported.set()
 
 
-def test_failed_work_leaves_nothing_on_its_thread() -> None:
+def test_a_worker_thread_keeps_no_reference_to_the_objects_of_failed_work() -> None:
     loop = Loop()
     worker = Worker(cast(asyncio.AbstractEventLoop, loop), "oncelog-test")
 

@@ -14,7 +14,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 ID = bytes(range(16))
 
 
-def test_offsets_of_a_transaction_concern_the_topic_whose_id_they_name() -> None:
+def test_faults_of_a_topic_apply_to_transactional_commits_that_name_the_topic_by_id() -> None:
     """KIP-1319: version 6 names topics by id only."""
     partitions = [TxnOffsetCommitRequestPartition(3, 5)]
     by_id = TxnOffsetCommitRequest("x", "g", 1, 0, topics=[TxnOffsetCommitRequestTopic("", ID, partitions)])
@@ -24,7 +24,7 @@ def test_offsets_of_a_transaction_concern_the_topic_whose_id_they_name() -> None
         assert list(found.topics) == [("t", 3)]
 
 
-def test_requests_of_share_groups_concern_their_group_and_partitions() -> None:
+def test_faults_of_a_group_or_partition_apply_to_requests_of_share_groups() -> None:
     acknowledged = share_acknowledge_request.AcknowledgePartition(3, [])
     request = share_acknowledge_request.ShareAcknowledgeRequest(
         "g", "m", 1, False, [share_acknowledge_request.AcknowledgeTopic(ID, [acknowledged])]

@@ -12,7 +12,7 @@ from oncelog.errors import Error
 from oncelog.records import validation
 
 
-def test_every_error_that_refuses_a_batch_is_among_those_shown_from_the_start() -> None:
+def test_metrics_show_every_error_that_can_refuse_a_batch_from_the_start() -> None:
     named = {
         name
         for module in (state, trimmer, writer, producer_rules, producer_state, validation)

@@ -72,7 +72,7 @@ def partition(disk: MemoryDisk, folder: str, topic_id: bytes = TOPIC_ID, epochs:
         disk.write_atomic(f"{folder}/leader-epoch-checkpoint", epochs.encode())
 
 
-def test_topics_are_the_partition_folders(disk: MemoryDisk) -> None:
+def test_topics_are_found_by_their_partition_folders(disk: MemoryDisk) -> None:
     partition(disk, "my-topic-0", epochs="0\n2\n0 0\n4 17\n")
     partition(disk, "my-topic-1", epochs="0\n1\n7 0\n")
     partition(disk, "a.b_c-0", OTHER_ID)
@@ -86,7 +86,7 @@ def test_topics_are_the_partition_folders(disk: MemoryDisk) -> None:
     ]
 
 
-def test_topics_are_those_of_the_metadata_log_if_there_is_one(disk: MemoryDisk) -> None:
+def test_topics_are_read_from_the_metadata_log_if_the_folder_has_one(disk: MemoryDisk) -> None:
     partition(disk, "kept-0", epochs="0\n1\n3 0\n")
     partition(disk, "left-by-a-deletion-0", OTHER_ID)
     log = batch(
@@ -113,7 +113,7 @@ def test_a_folder_that_lacks_partitions_is_refused(disk: MemoryDisk) -> None:
         topics_in(disk, 1, None)
 
 
-def test_partitions_of_two_topics_of_one_name_are_refused(disk: MemoryDisk) -> None:
+def test_partitions_with_one_topic_name_and_two_topic_ids_are_refused(disk: MemoryDisk) -> None:
     partition(disk, "t-0")
     partition(disk, "t-1", OTHER_ID)
     with pytest.raises(MetadataError, match="t name 2 different topic ids"):

@@ -6,7 +6,7 @@ from oncelog.broker.metadata.descriptions import BrokerLayers, ConfigSource, bro
 from oncelog.settings.config import parse_broker
 
 
-def test_properties_of_the_authorizer_are_shown_only_where_they_were_given_and_never_their_value() -> None:
+def test_authorizer_properties_are_described_only_if_they_are_set_and_always_without_a_value() -> None:
     given = BrokerLayers(parse_broker({"super.users": "User:admin"}), {}, {})
     shown = {entry.name: entry for entry in broker_entries(given)}
     assert "allow.everyone.if.no.acl.found" not in shown

@@ -294,7 +294,9 @@ def test_a_damaged_file_is_refused(open_store: Open, tmp_path: Path, content: by
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE])
-def test_a_full_disk_is_named(open_store: Open, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_the_error_of_the_metadata_store_says_that_the_disk_is_full(
+    open_store: Open, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     """SQLite says "disk I/O error" of a file beside it that cannot grow."""
 
     def refuse(file: MetadataFile, sync: bool) -> sqlite3.Connection:
@@ -428,7 +430,7 @@ def test_a_change_that_could_not_be_written_does_not_damage_the_next(open_store:
     store.close()
 
 
-def test_names_collide_that_differ_by_dot_and_underscore_alone(open_store: Open) -> None:
+def test_topic_names_that_differ_only_by_dot_and_underscore_collide(open_store: Open) -> None:
     store = open_store()
     for name in ("x", "a_b", "a-b", "a.c", "d.e_f", "h.i"):
         store.create_topic(name, 1, {}, 5)

@@ -9,7 +9,7 @@ import pytest
 import oncelog
 
 
-def test_a_class_that_is_not_loaded_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_error_names_a_java_class_that_is_not_loaded(caplog: pytest.LogCaptureFixture) -> None:
     settings = {
         "create.topic.policy.class.name": "com.example.Policy",
         "principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",

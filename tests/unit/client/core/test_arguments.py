@@ -72,7 +72,7 @@ def test_headers_given_as_an_iterator_are_refused(headers: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, ("a",), ("a", b"1", 2), None])
-def test_an_invalid_header_is_named(wrong: Any) -> None:
+def test_the_error_names_an_invalid_header(wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"not one with {re.escape(repr(wrong))} in it"):
         largest_size(None, b"", [("good", b""), wrong])
 

@@ -32,7 +32,7 @@ from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
         (ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, "2.7, with KRaft since 3.5"),  # KIP-554, KIP-900
     ],
 )
-def test_the_first_release_with_an_api_version_is_named(key: ApiKey, version: int, release: str | None) -> None:
+def test_the_first_kafka_release_with_an_api_version_is_found(key: ApiKey, version: int, release: str | None) -> None:
     assert first_with(key, version) == release
 
 

@@ -60,7 +60,7 @@ def test_source_whose_schema_cannot_be_read_is_refused(registry: StandIn, source
     assert why in str(refused.value)
 
 
-def test_the_latest_schema_version_is_used_unless_one_is_named(registry: StandIn) -> None:
+def test_the_latest_schema_version_is_used_unless_a_version_is_given(registry: StandIn) -> None:
     latest = find_schemas(pipeline_of(Source("orders", format="avro")), registry.url)
     named = find_schemas(pipeline_of(Source("orders", format="avro", schema="orders-value:1")), registry.url)
     assert [one.readers["source"].shown for one in (latest, named)] == ["orders-value:2", "orders-value:1"]

@@ -36,7 +36,7 @@ def test_short_text_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize("name", INTERRUPTIONS)
-def test_an_interruption_is_named_first_in_a_short_text(name: str) -> None:
+def test_a_shortened_error_text_of_java_begins_with_an_interruption(name: str) -> None:
     text = shortened(LONG.replace("java.io.IOException", name))
     assert text.splitlines()[0].endswith(f": {name}")
     assert "Job 7 cancelled" in text

@@ -101,14 +101,14 @@ def test_each_fault_of_a_copy_is_reported_by_name(tmp_path: Path, name: str) -> 
     assert (found.found, found.unknown, found.allowed) == (wanted, [], [])
 
 
-def test_equal_records_are_compared_by_count(tmp_path: Path) -> None:
+def test_equal_records_must_occur_equally_often_in_source_and_copy(tmp_path: Path) -> None:
     twice: Rows = [(0, 0, *A), (0, 1, *A)]
     assert compare(tmp_path, twice, twice).found == []
     assert compare(tmp_path, twice, twice[:1]).found == ["copy-missing"]
     assert compare(tmp_path, twice, [*twice, (0, 2, *A)]).found == ["copy-doubled"]
 
 
-def test_equal_records_are_not_collected(tmp_path: Path) -> None:
+def test_equal_records_are_compared_without_holding_them_all_in_memory(tmp_path: Path) -> None:
     """A topic of heartbeats, all alike, needs no more memory than another."""
     equal = [rows_of(0, ([number], [b"k"], [b"beat"], [()]), BY.source, BY.content)[0] for number in range(1000)]
     taken = [0, 0]
@@ -204,7 +204,7 @@ def test_a_mirror_keeps_headers() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_size_of_runs_changes_nothing(tmp_path: Path, seed: int) -> None:
+def test_the_size_of_sorted_runs_does_not_change_the_result(tmp_path: Path, seed: int) -> None:
     """Compared with a naive model, on random faults."""
     rng = random.Random(seed)
     source: Rows = [
@@ -223,7 +223,9 @@ def test_the_size_of_runs_changes_nothing(tmp_path: Path, seed: int) -> None:
         assert counts["copy-extra"] == 0
 
 
-def test_more_runs_than_may_be_open_are_merged_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sorted_runs_beyond_the_limit_of_open_files_are_merged_in_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sorting, "MAX_FILES", 3)
     rows = [b"%03d" % (number * 7 % 100) for number in range(100)]
     runs = Runs(tmp_path, "some", 3, run_rows=5)

@@ -92,7 +92,7 @@ def test_a_group_whose_first_record_cannot_be_written_does_not_exist(version: in
     assert isinstance(g.host.shard("g").groups["g"], ClassicGroup)
 
 
-def test_the_old_protocol_does_not_take_over_an_empty_group_whose_removal_cannot_be_written(
+def test_a_classic_join_does_not_replace_an_empty_consumer_group_whose_removal_cannot_be_written(
     host: MemoryGroupHost,
 ) -> None:
     g = GroupClient(host, "consumer")

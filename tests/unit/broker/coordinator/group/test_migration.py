@@ -107,7 +107,7 @@ def test_the_group_downgrades_when_the_last_member_of_the_new_protocol_leaves(g:
 
 
 @pytest.mark.parametrize("how", ["session", "classic leave"])
-def test_the_group_is_downgraded_however_the_last_member_of_the_new_protocol_is_lost(g: GroupClient, how: str) -> None:
+def test_a_group_is_downgraded_when_its_last_consumer_member_leaves_or_expires(g: GroupClient, how: str) -> None:
     old = stable_classic(g, session_timeout_ms=300_000)
     g.beat("new", 0)
     if how == "session":

@@ -134,7 +134,7 @@ def test_a_commit_is_answered_and_reported_only_when_it_is_durable(g: GroupClien
     assert waiting.known(waiting.settled.value).topics[0].partitions[0].committed_offset == 7
 
 
-def test_changes_that_cannot_be_synced_are_neither_confirmed_nor_shown(g: GroupClient) -> None:
+def test_an_offset_commit_that_cannot_be_synced_is_neither_acknowledged_nor_fetched(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.commit(7)
     g.host.fail_sync(Error.KAFKA_STORAGE_ERROR)
@@ -199,7 +199,7 @@ def test_the_marker_decides_the_outcome_of_a_transactions_offsets(g: GroupClient
     assert g.offset(stable=True) == offset
 
 
-def test_a_plain_commit_after_a_pending_one_wins_over_its_commit_marker(g: GroupClient) -> None:
+def test_a_plain_commit_after_a_transactional_commit_remains_when_the_transaction_commits(g: GroupClient) -> None:
     """Check 59."""
     g.commit_in_transaction(10, A)
     g.commit(5)
@@ -488,7 +488,7 @@ def test_groups_expire_in_chunks_and_a_group_used_meanwhile_stays(host: MemoryGr
     assert (left(host), clients[-1].offset()) == (1, 2)
 
 
-def test_a_coordinator_that_is_unloaded_expires_no_more(host: MemoryGroupHost) -> None:
+def test_an_unloaded_coordinator_expires_no_further_offsets(host: MemoryGroupHost) -> None:
     many(host, 400)
     host.now_ms += WEEK_MS
     works = [shard.expire(host.now_ms) for shard in host.coordinator.runtime.shards()]

@@ -17,7 +17,7 @@ NEWER = 99
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xff\0\0\0\0", b"\0\1\0\0\0\5"], ids=str)
-def test_an_unreadable_subscription_is_empty(data: bytes) -> None:
+def test_an_unreadable_subscription_is_read_as_empty(data: bytes) -> None:
     assert parse_subscription(data) is None
     assert subscribed_topics(data) is None
     assert data == b"" or decode_assignment(data) is None

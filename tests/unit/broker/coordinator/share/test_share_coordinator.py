@@ -30,7 +30,7 @@ def write(admin: Admin, *batches: StateBatch, start_offset: int = 0) -> Error:
     return admin.broker.share_states.write(KEY, WriteState(1, 0, start_offset, 0, batches), NOW_MS).value
 
 
-def test_a_state_without_room_in_a_snapshot_is_written_as_updates(admin: Admin) -> None:
+def test_a_share_state_that_is_too_large_for_a_snapshot_is_written_as_updates(admin: Admin) -> None:
     kinds = (RecordState.AVAILABLE, RecordState.ACKNOWLEDGED)
     ranges = [StateBatch(offset, offset, kinds[offset % 2], 1) for offset in range(RANGES)]
     for each in ranges:
@@ -47,7 +47,7 @@ def test_a_state_without_room_in_a_snapshot_is_written_as_updates(admin: Admin) 
     assert state.batches == (ranges[-1],)
 
 
-def test_a_change_that_is_too_large_itself_is_refused(admin: Admin) -> None:
+def test_a_change_of_a_share_state_that_is_too_large_for_one_record_is_refused(admin: Admin) -> None:
     ranges = [StateBatch(2 * offset, 2 * offset, RecordState.ACKNOWLEDGED, 1) for offset in range(RANGES)]
     assert write(admin, *ranges) is Error.UNKNOWN_SERVER_ERROR
     state = admin.broker.share_states.state(KEY)

@@ -67,11 +67,11 @@ def test_each_table_has_a_rule_for_each_event(rules: object) -> None:
 
 
 @pytest.mark.parametrize("event", [write(0, 1), Load(0)])
-def test_a_partition_that_is_not_initialized_is_neither_read_nor_written(event: Event) -> None:
+def test_the_state_of_an_uninitialized_share_partition_is_neither_read_nor_written(event: Event) -> None:
     assert decide(None, event, NOW_MS, MAX_UPDATES) is UNKNOWN_STATE
 
 
-def test_initializing_again_without_an_offset_keeps_what_was_delivered() -> None:
+def test_initializing_a_share_state_again_without_a_start_offset_keeps_its_delivery_states() -> None:
     state = fold(Initialize(1), write(0, 4, start=0))
     assert state is not None
     assert decide(state, Initialize(2), NOW_MS, MAX_UPDATES) is None
@@ -98,7 +98,7 @@ def test_a_snapshot_is_written_after_a_number_of_updates_and_contains_them() -> 
     assert (decision.state.snapshot_epoch, decision.state.updates) == (state.snapshot_epoch + 1, 0)
 
 
-def test_a_deleted_state_is_gone_and_may_be_deleted_again() -> None:
+def test_a_deleted_share_state_does_not_exist_and_may_be_deleted_again() -> None:
     assert fold(Initialize(1), Delete()) is None
     assert fold(Delete(), Compact()) is None
 

@@ -47,7 +47,7 @@ def test_a_transaction_is_hanging_only_if_its_coordinator_does_not_know_it(
 
 
 @pytest.mark.parametrize(("epoch", "outrun"), [(4, False), (5, False), (6, True)])
-def test_an_id_is_behind_if_a_partition_has_a_newer_epoch(epoch: int, outrun: bool) -> None:
+def test_a_transactional_id_is_reported_if_a_partition_has_a_newer_producer_epoch(epoch: int, outrun: bool) -> None:
     held = PartitionProducer(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
     assert find_orphans([held], [txn(S.COMPLETE_ABORT, 5)]) == ([], ["id"] if outrun else [])
 
@@ -63,14 +63,14 @@ def test_an_id_is_behind_if_a_partition_has_a_newer_epoch(epoch: int, outrun: bo
         (S.PREPARE_ABORT, S.COMPLETE_ABORT),
     ],
 )
-def test_a_disowned_producer_has_used_up_its_epochs(state: TransactionState, after: TransactionState) -> None:
+def test_a_disowned_producer_gets_the_last_producer_epoch(state: TransactionState, after: TransactionState) -> None:
     value = decide(txn(state, 5), ForgetProducer(), 1000).value
     assert value is not None
     assert (value.state, value.producer_epoch) == (after, MAX_EPOCH)
     assert value.partitions == (frozenset({HERE}) if after is S.PREPARE_ABORT else frozenset())
 
 
-def test_a_disowned_id_gets_a_new_producer_id() -> None:
+def test_init_of_a_disowned_transactional_id_returns_a_new_producer_id() -> None:
     disowned = decide(txn(S.COMPLETE_COMMIT, 5), ForgetProducer(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
     assert renewed.producer == ProducerIdAndEpoch(8, 0)

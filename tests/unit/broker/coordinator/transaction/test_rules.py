@@ -113,7 +113,7 @@ def test_a_transient_state_that_is_never_logged_raises_an_invariant_error() -> N
 # --- InitProducerId
 
 
-def test_unknown_id_asks_for_a_producer_id_and_starts_with_epoch_zero() -> None:
+def test_an_unknown_transactional_id_gets_a_new_producer_id_and_epoch_0() -> None:
     assert decide(None, InitProducerId("id", 5_000), NOW) == Decision(needs_producer_id=True)
     value = written(decide(None, InitProducerId("id", 5_000, fresh_producer_id=NEW_PID), NOW))
     assert value == Txn("id", NEW_PID, 0, 5_000, S.EMPTY, last_update_ms=NOW, previous_producer_id=NEW_PID)
@@ -125,18 +125,18 @@ def test_init_of_an_unknown_id_ignores_the_given_producer_id() -> None:
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_init_bumps_the_epoch_and_takes_the_new_timeout(state: TransactionState) -> None:
+def test_init_raises_the_epoch_and_stores_the_new_timeout(state: TransactionState) -> None:
     value = written(decide(txn(state), InitProducerId("id", 1_234), NOW))
     assert (value.state, value.producer, value.last_producer_epoch) == (S.EMPTY, (PID, EPOCH + 1), -1)
     assert (value.timeout_ms, value.partitions, value.start_ms) == (1_234, frozenset(), -1)
 
 
-def test_init_with_the_current_epoch_bumps_and_remembers_the_last_epoch() -> None:
+def test_init_with_the_current_epoch_raises_the_epoch_and_stores_the_previous_epoch() -> None:
     value = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     assert (value.producer_epoch, value.last_producer_epoch) == (EPOCH + 1, EPOCH)
 
 
-def test_init_with_the_epoch_before_repeats_the_answer() -> None:
+def test_init_with_the_previous_epoch_repeats_the_answer() -> None:
     bumped = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     again = decide(bumped, InitProducerId("id", 1, OWNER), NOW + 1)
     assert again.producer == bumped.producer
@@ -158,7 +158,7 @@ def test_init_with_another_producer_id_is_fenced() -> None:
         assert decide(txn(state), event, NOW) == Decision(Error.PRODUCER_FENCED)
 
 
-def test_init_with_the_producer_id_before_rotation_repeats_the_answer() -> None:
+def test_init_with_the_producer_id_before_the_last_rotation_repeats_the_answer() -> None:
     exhausted = txn(S.EMPTY, producer_epoch=32766)
     event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
     rotated = written(decide(exhausted, event, NOW))
@@ -201,7 +201,7 @@ def test_init_during_a_transaction_fences_aborts_and_asks_for_a_retry(version: i
     assert written(decide(ended, InitProducerId("id", 1), NOW)).producer_epoch == EPOCH + 2
 
 
-def test_fencing_with_the_last_epoch_needs_a_new_producer_id_under_epoch_bumps() -> None:
+def test_init_that_fences_at_the_last_epoch_needs_a_new_producer_id_from_transaction_version_2_on() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     assert decide(ongoing, InitProducerId("id", 1), NOW) == Decision(needs_producer_id=True)
     decision = decide(ongoing, InitProducerId("id", 1, fresh_producer_id=NEW_PID), NOW)
@@ -210,14 +210,14 @@ def test_fencing_with_the_last_epoch_needs_a_new_producer_id_under_epoch_bumps()
     assert complete(written(decision), NOW).producer == (NEW_PID, 0)
 
 
-def test_fencing_with_the_last_epoch_without_bumps_uses_the_marker_epoch() -> None:
+def test_init_that_fences_at_the_last_epoch_at_transaction_version_0_uses_the_epoch_for_markers() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     value = written(decide(ongoing, InitProducerId("id", 1, transaction_version=0), NOW))
     assert (value.producer, value.next_producer_id) == ((PID, 32767), -1)
 
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
-def test_init_while_a_transaction_ends_has_to_wait(state: TransactionState) -> None:
+def test_init_while_a_transaction_ends_gets_concurrent_transactions(state: TransactionState) -> None:
     stranger = ProducerIdAndEpoch(99, 0)
     for expected in (ProducerIdAndEpoch(-1, -1), OWNER, stranger):
         decision = decide(txn(state), InitProducerId("id", 1, expected), NOW)
@@ -227,12 +227,12 @@ def test_init_while_a_transaction_ends_has_to_wait(state: TransactionState) -> N
 # --- AddPartitions, verification
 
 
-def test_add_to_unknown_id_is_a_mapping_error() -> None:
+def test_adding_partitions_under_an_unknown_id_gets_invalid_producer_id_mapping() -> None:
     assert decide(None, AddPartitions(OWNER, frozenset({P0})), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_add_checks_producer_id_before_epoch(state: TransactionState) -> None:
+def test_adding_partitions_checks_the_producer_id_before_the_epoch(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(txn(state), AddPartitions(ProducerIdAndEpoch(producer_id, epoch), frozenset({P1})), NOW).error
 
@@ -258,7 +258,7 @@ def test_adding_a_partition_that_is_in_the_transaction_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
-def test_adding_partitions_while_a_transaction_ends_is_concurrent(state: TransactionState) -> None:
+def test_adding_partitions_while_a_transaction_ends_gets_concurrent_transactions(state: TransactionState) -> None:
     for producer in (OWNER, ProducerIdAndEpoch(NEW_PID, 0)):
         decision = decide(txn(state), AddPartitions(producer, frozenset({P0})), NOW)
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
@@ -307,7 +307,7 @@ def test_end_outside_a_transaction_is_refused_or_repeats_the_outcome(
 
 
 @pytest.mark.parametrize(("commit", "state"), [(True, S.PREPARE_COMMIT), (False, S.PREPARE_ABORT)])
-def test_end_prepares_with_the_same_epoch(commit: bool, state: TransactionState) -> None:
+def test_an_end_of_the_older_protocol_keeps_the_epoch(commit: bool, state: TransactionState) -> None:
     decision = decide(txn(S.ONGOING), EndTxn(OWNER, commit), NOW)
     value = written(decision)
     assert decision.error is Error.NONE
@@ -325,7 +325,7 @@ def test_end_by_an_unknown_id_another_producer_or_a_zombie_is_refused() -> None:
 # --- EndTxn 5
 
 
-def test_an_end_that_bumps_the_epoch_returns_the_epoch_of_the_next_transaction() -> None:
+def test_an_end_that_raises_the_epoch_returns_the_epoch_of_the_next_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(OWNER, True), NOW)
     value = written(decision)
     assert decision.producer == (PID, EPOCH + 1)
@@ -349,7 +349,7 @@ BUMPED_TABLE = [
 
 
 @pytest.mark.parametrize(("state", "commit", "abort", "retried_commit", "retried_abort"), BUMPED_TABLE)
-def test_an_end_that_bumps_the_epoch_outside_a_transaction_follows_the_last_outcome(
+def test_the_result_of_an_end_that_raises_the_epoch_outside_a_transaction_depends_on_the_last_outcome(
     state: TransactionState, commit: Error, abort: Error | str, retried_commit: Error, retried_abort: Error
 ) -> None:
     before = ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -367,7 +367,7 @@ def test_an_end_that_bumps_the_epoch_outside_a_transaction_follows_the_last_outc
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_an_end_that_bumps_the_epoch_is_refused_for_another_producer_or_a_zombie(state: TransactionState) -> None:
+def test_an_end_that_raises_the_epoch_is_refused_for_another_producer_or_a_zombie(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(txn(state), EndTxnAndBump(ProducerIdAndEpoch(producer_id, epoch), True), NOW).error
 
@@ -376,7 +376,7 @@ def test_an_end_that_bumps_the_epoch_is_refused_for_another_producer_or_a_zombie
     assert error(PID, EPOCH + 1) is Error.PRODUCER_FENCED
 
 
-def test_an_end_that_bumps_the_epoch_with_the_previous_epoch_is_fenced_in_a_transaction() -> None:
+def test_an_end_that_raises_the_epoch_is_fenced_if_it_has_the_previous_epoch_of_an_open_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), True), NOW)
     assert decision == Decision(Error.PRODUCER_FENCED)
 
@@ -412,16 +412,16 @@ def test_a_transaction_is_fenced_and_aborted_once_its_timeout_has_passed() -> No
 
 
 @pytest.mark.parametrize("state", [state for state in S if state not in {S.ONGOING, S.PREPARE_EPOCH_FENCE}])
-def test_timeout_leaves_other_states_alone(state: TransactionState) -> None:
+def test_a_timeout_changes_no_transaction_that_is_not_ongoing(state: TransactionState) -> None:
     assert decide(txn(state), Timeout(), 10**12) == Decision()
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_idle_id_expires_at_the_limit(state: TransactionState) -> None:
+def test_an_idle_transactional_id_expires_at_the_limit(state: TransactionState) -> None:
     assert decide(txn(state), Expire(1_000), 10_499) == Decision()
     assert decide(txn(state), Expire(1_000), 10_500) == Decision(forget=True)
 
 
 @pytest.mark.parametrize("state", [S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT])
-def test_id_with_a_transaction_does_not_expire(state: TransactionState) -> None:
+def test_a_transactional_id_with_an_open_transaction_does_not_expire(state: TransactionState) -> None:
     assert decide(txn(state), Expire(1_000), 10**12) == Decision()

@@ -109,13 +109,15 @@ def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
     assert host.log == []
 
 
-def test_ids_of_a_partition_that_is_led_elsewhere_are_refused(host: MemoryTransactionHost) -> None:
+def test_transactional_ids_of_a_partition_that_another_node_leads_are_refused(host: MemoryTransactionHost) -> None:
     coordinator = TransactionCoordinator(host, BrokerConfig)
     assert init(coordinator).value.error is Error.NOT_COORDINATOR
     assert coordinator.describe("id", node_id=None).error is Error.NOT_COORDINATOR
 
 
-def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: TransactionCoordinator) -> None:
+def test_the_transactional_id_with_the_smallest_hash_code_is_in_partition_0(
+    coordinator: TransactionCoordinator,
+) -> None:
     assert coordinator.runtime.partition_for("polygenelubricants").partition == 0
 
 
@@ -157,7 +159,9 @@ def test_nothing_is_answered_before_it_is_durable(
     assert ended.value == ProducerResult(Error.NONE, ProducerIdAndEpoch(1000, 1))
 
 
-def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_a_repeated_request_to_add_partitions_waits_until_the_first_is_committed(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
     producer = init(coordinator).value.producer
     host.sync_at_once = False
     first, again = add(coordinator, producer), add(coordinator, producer)
@@ -328,7 +332,7 @@ def test_requests_that_would_be_refused_anyway_do_not_wait_for_the_completion(
     assert end(coordinator, zombie, version=0).value.error is Error.PRODUCER_FENCED
 
 
-def test_requests_with_the_epoch_after_a_rotation_wait_too(host: MemoryTransactionHost) -> None:
+def test_requests_with_the_epoch_after_a_rotation_wait_for_the_completion_too(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator()
     producer = init(coordinator).value.producer
     while producer.producer_epoch < 32766:
@@ -416,7 +420,7 @@ def test_topic_deleted_between_two_attempts_completes_the_transaction(
 
 
 @pytest.mark.parametrize(("error", "reported"), list(LOG_ERRORS.items()))
-def test_failed_append_is_reported_and_changes_nothing(
+def test_a_failed_append_to_the_transaction_log_is_reported_and_changes_no_state(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, reported: Error
 ) -> None:
     producer = begun(coordinator)
@@ -442,7 +446,7 @@ def test_repeated_failed_fences_raise_the_epoch_once(
 
 
 @pytest.mark.parametrize("error", [Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR])
-def test_completion_is_written_again_when_the_log_failed(
+def test_the_completion_of_a_transaction_is_written_again_after_a_failed_append(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
 ) -> None:
     producer = begun(coordinator)
@@ -479,7 +483,7 @@ def test_a_transaction_held_open_by_a_full_disk_is_reported_once_and_ends_when_t
     assert add(coordinator, producer).value is Error.NONE
 
 
-def test_completion_stops_when_the_leadership_is_lost(
+def test_the_completion_of_a_transaction_stops_when_the_leadership_is_lost(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.answer_at_once = False
@@ -491,7 +495,7 @@ def test_completion_stops_when_the_leadership_is_lost(
     assert state(coordinator) is S.PREPARE_COMMIT
 
 
-def test_decision_that_was_appended_but_not_committed_is_written_until_it_is(
+def test_a_decision_that_was_appended_but_not_committed_is_written_again_until_it_is_committed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -506,7 +510,7 @@ def test_decision_that_was_appended_but_not_committed_is_written_until_it_is(
     assert end(coordinator, producer).value.producer == (1000, 1)
 
 
-def test_an_answer_without_a_write_waits_for_uncommitted_writes(
+def test_a_request_that_writes_nothing_is_answered_after_earlier_writes_are_committed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = init(coordinator).value.producer
@@ -613,7 +617,9 @@ def value_versions(host: MemoryTransactionHost) -> list[int]:
     return [int.from_bytes(record.value[:2], "big") for _, record in host.log if record.value]
 
 
-def test_reload_into_transaction_version_zero_writes_old_records(host: MemoryTransactionHost) -> None:
+def test_a_coordinator_reloaded_at_transaction_version_0_writes_old_record_versions(
+    host: MemoryTransactionHost,
+) -> None:
     coordinator = host.coordinator(transaction_version=0)
     producer = init(coordinator).value.producer
     assert add(coordinator, producer, version=0).value is Error.NONE
@@ -770,7 +776,7 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
 # --- operators
 
 
-def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:
+def test_describe_transactions_returns_an_open_transaction(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P1, P0)
     assert coordinator.describe("id", node_id=None) == DescribedTransaction(
         Error.NONE, "id", producer, S.ONGOING, 60_000, NOW, (P0, P1)

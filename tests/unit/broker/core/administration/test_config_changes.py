@@ -61,7 +61,7 @@ def test_a_value_that_is_not_allowed_changes_nothing(admin: Admin) -> None:
     assert reread(admin.broker, GIVEN) == ([], [])
 
 
-def test_listeners_that_cannot_be_changed_keep_everything_else_unchanged() -> None:
+def test_a_reload_with_listeners_that_cannot_be_changed_changes_no_setting() -> None:
     several = Admin(nodes=(1, 2), **GIVEN)
     with pytest.raises(ConfigError, match="listeners cannot be changed while several nodes run in one process"):
         reread(several.broker, {**GIVEN, "listeners": "PLAINTEXT://127.0.0.1:1", "log.retention.ms": "7"})

@@ -43,7 +43,7 @@ def test_bytes_after_the_batch_that_are_not_a_batch_are_left_out(admin: Admin, r
 @pytest.mark.parametrize(
     "data", [None, b"", PLAIN[:10], PLAIN + PLAIN], ids=["null", "empty", "too short", "two batches"]
 )
-def test_a_partition_gets_exactly_one_batch(admin: Admin, data: bytes | None) -> None:
+def test_a_produce_without_exactly_one_batch_for_a_partition_is_refused(admin: Admin, data: bytes | None) -> None:
     assert produce(admin, data).error_code == Error.INVALID_RECORD
     assert admin.broker.partitions()[T0].log.log_end_offset == 0
 

@@ -342,7 +342,7 @@ def test_the_last_of_several_entries_for_a_partition_counts(side: Side) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("CreateTime", "LogAppendTime"), ("LogAppendTime", "CreateTime")])
-def test_the_answer_reports_the_time_of_the_batch_whatever_the_setting_is_now(
+def test_the_answer_reports_the_append_time_by_the_timestamp_type_when_the_batch_arrived(
     side: Side, before: str, after: str
 ) -> None:
     partition = side.broker.partition(TopicPartition("plain", 0))
@@ -374,7 +374,7 @@ def test_the_timeout_begins_when_the_batch_is_appended(step_ms: int) -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_few_batches_of_a_request_for_many_partitions_are_parked(
+def test_a_request_for_many_partitions_has_few_batches_under_validation_at_a_time(
     side: Side, fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count, peer, most = 400, Peer(), 0

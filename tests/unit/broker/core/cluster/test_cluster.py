@@ -219,7 +219,7 @@ def test_a_follower_with_all_records_stays_in_sync_while_isolated(cluster: Clust
     assert cluster.shrinks == 0
 
 
-def test_the_in_sync_replicas_are_set_by_hand(cluster: Cluster) -> None:
+def test_replicas_are_removed_from_and_added_to_the_in_sync_replicas_on_request(cluster: Cluster) -> None:
     cluster.set_in_sync(T0, 2, in_sync=False)
     cluster.set_in_sync(T0, 2, in_sync=False)
     assert (cluster.replicas(T0).in_sync, cluster.shrinks) == ([1, 3], 1)
@@ -228,7 +228,7 @@ def test_the_in_sync_replicas_are_set_by_hand(cluster: Cluster) -> None:
         cluster.set_in_sync(T0, 2, in_sync=True)
 
 
-def test_moving_the_leader_to_where_it_is_changes_nothing(cluster: Cluster, logs: Logs) -> None:
+def test_moving_a_leader_to_the_node_that_leads_already_changes_nothing(cluster: Cluster, logs: Logs) -> None:
     cluster.move_leader(T0, 1)
     assert logs.leaders == []
 
@@ -238,7 +238,7 @@ def test_replicas_around_the_leader_change_without_an_election(cluster: Cluster,
     assert (cluster.replicas(T0).leader, logs.leaders) == (1, [])
 
 
-def test_a_former_leader_that_copies_nothing_keeps_the_end_it_had_as_leader(cluster: Cluster, logs: Logs) -> None:
+def test_the_end_offset_of_a_former_leader_that_copies_nothing_stays(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 4
     cluster.hold_back(1)
     cluster.move_leader(T0, 2)

@@ -39,7 +39,7 @@ def test_unknown_session_is_refused() -> None:
     assert FetchSessionCache(1, CountingRandom()).resume(9, 1, False, 0) is Error.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_switch_between_names_and_ids_is_refused() -> None:
+def test_a_fetch_session_cannot_switch_between_topic_names_and_topic_ids() -> None:
     cache = FetchSessionCache(1, CountingRandom())
     session = opened(cache)
     assert cache.resume(session.session_id, 1, True, 0) is Error.FETCH_SESSION_TOPIC_ID_ERROR

@@ -124,7 +124,7 @@ def test_fetches_that_stay_unsatisfied_are_woken_in_chunks() -> None:
     assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
 
 
-def test_a_fetch_that_ends_while_it_waits_is_not_answered() -> None:
+def test_a_fetch_that_is_dropped_while_it_waits_is_not_answered() -> None:
     timers = Timers()
     purgatory = FetchPurgatory(timers, Tasks())
     channel = FakeChannel()
@@ -152,7 +152,7 @@ def test_a_fetch_that_ends_while_it_waits_is_not_answered() -> None:
     assert attempts == ["first"] and len(purgatory) == 0
 
 
-def test_an_attempt_that_ends_its_own_fetch_without_an_answer_is_not_repeated() -> None:
+def test_a_fetch_whose_connection_ends_during_an_attempt_is_not_attempted_again() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     attempts = []
 

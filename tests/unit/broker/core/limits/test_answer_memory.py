@@ -172,7 +172,7 @@ def test_described_members_are_counted_with_the_data_they_sent(admin: Admin, mon
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_lists_of_all_resources_wait_for_each_other(admin: Admin) -> None:
+def test_answers_with_lists_of_all_resources_wait_for_memory_that_others_use(admin: Admin) -> None:
     peers = [send(admin, MetadataRequest(topics=None), 12) for _ in range(50)]
     most = 0
     while admin.broker.tasks:

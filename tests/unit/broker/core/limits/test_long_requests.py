@@ -144,7 +144,7 @@ def test_a_commit_does_not_wait_for_memory(admin: Admin) -> None:
     admin.broker.request_memory.estimate(-admin.broker.request_memory.limit_bytes)
 
 
-def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
+def test_transactional_commits_take_effect_in_the_order_in_which_they_were_sent(admin: Admin) -> None:
     admin.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)
     producer_id = admin.ask(InitProducerIdRequest("t", 60_000), 4).producer_id
     admin.ask(AddOffsetsToTxnRequest("t", producer_id, 0, "g"), 3)

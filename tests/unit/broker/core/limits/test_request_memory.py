@@ -36,7 +36,7 @@ def test_the_memory_of_complete_requests_delays_others_and_is_never_refused() ->
     assert waiting.granted and memory.taken_bytes == 100
 
 
-def test_memory_taken_only_by_incomplete_requests_is_recognised() -> None:
+def test_request_memory_reports_when_only_incomplete_requests_fill_it() -> None:
     memory = RequestMemory(100, 0)
     assert memory.reserve(Connection(), 95)
     assert not memory.reserve(Connection(), 10)
@@ -61,6 +61,6 @@ def test_small_chunks_may_exceed_the_limit_by_a_quarter() -> None:
     assert not memory.count(1)
 
 
-def test_a_limit_of_zero_means_the_default_which_fits_at_least_two_requests() -> None:
+def test_a_request_memory_limit_of_0_means_the_default_that_fits_at_least_two_requests() -> None:
     assert RequestMemory(0, 1).limit_bytes == DEFAULT_LIMIT_BYTES
     assert RequestMemory(-1, DEFAULT_LIMIT_BYTES).limit_bytes == 2 * DEFAULT_LIMIT_BYTES

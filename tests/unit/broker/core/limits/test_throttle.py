@@ -59,7 +59,7 @@ def test_setting_the_clock_does_not_change_how_long_a_throttled_client_waits(ste
     assert use(owner, 100, now_ms=NOW + step_ms) == 600
 
 
-def test_clients_of_a_user_share_the_users_quota_and_other_users_have_none() -> None:
+def test_the_clients_of_a_user_share_the_quota_of_the_user() -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1000, client="a") == 0
     assert use(owner, 1000, client="b") == 1000
@@ -109,7 +109,7 @@ def test_a_tiny_rate_causes_a_long_wait_and_no_overflow() -> None:
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS
 
 
-def test_invented_client_ids_take_no_more_memory_and_release_no_waiting_client() -> None:
+def test_invented_client_ids_take_bounded_memory_and_end_no_wait_of_a_throttled_client() -> None:
     owner = throttle({entity(client=None): 1000.0})
     assert use(owner, 9_000, client="waits") == 8_000
     for number in range(2 * MAX_BUCKETS):
@@ -198,7 +198,7 @@ def test_work_of_a_request_in_later_iterations_counts(groups: int, monkeypatch: 
     assert worked / 4 < work_used(admin) <= worked, "with each tick a chunk begins or ends, or is asked for the time"
 
 
-def test_the_first_quota_does_not_count_earlier_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_before_the_first_request_quota_was_set_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
     admin = Admin(work_clock=lambda: 3600 * 10**9)
     entry = EntryData([EntityData("user", "ANONYMOUS")], [OpData(REQUEST_PERCENTAGE, 1.0, False)])

@@ -231,7 +231,7 @@ def test_after_a_handshake_of_version_0_tokens_are_sent_without_a_request_header
     assert one.works()
 
 
-def test_a_wrong_bare_token_gets_no_answer(client: Callable[..., Client]) -> None:
+def test_a_wrong_token_without_a_request_header_gets_no_answer(client: Callable[..., Client]) -> None:
     """There is no place for an error."""
     one = client()
     one.send(HELLO, 0)
@@ -272,7 +272,7 @@ def test_a_session_ends_with_its_token_or_before(client: Callable[..., Client], 
     assert not one.works(after_ms=ends_ms + 1)
 
 
-def test_a_token_session_is_renewed_without_a_setting(client: Callable[..., Client]) -> None:
+def test_a_session_with_an_expiring_token_can_be_renewed_without_a_setting(client: Callable[..., Client]) -> None:
     one = client(token_ms=LIFETIME_MS).logged_in()
     assert one.send(HELLO, 1).error_code == Error.NONE
 

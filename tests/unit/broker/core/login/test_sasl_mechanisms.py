@@ -52,7 +52,7 @@ def test_a_client_with_the_password_is_authenticated_without_an_expiry(token: st
         ("bob\0alice\0wrong", "Authentication failed: Invalid username or password"),
     ],
 )
-def test_other_clients_get_the_messages_of_plain_sasl_server(token: str, reported: str) -> None:
+def test_wrong_plain_messages_are_refused_in_the_words_of_kafkas_plain_sasl_server(token: str, reported: str) -> None:
     plain = PlainLogin(USERS)
     with pytest.raises(LoginRefused) as refused:
         plain.respond(token.encode(), NOW_MS)

@@ -103,7 +103,7 @@ def test_the_wait_for_the_commit_does_not_count_as_work(synced: Measured) -> Non
     assert 0 < remote.sum_ns == total.sum_ns - local.sum_ns
 
 
-def test_a_run_that_is_not_committed_in_time_fails_as_the_first_batch_does(synced: Measured) -> None:
+def test_all_batches_of_a_run_fail_if_the_run_is_not_committed_in_time(synced: Measured) -> None:
     synced.produce()
     synced.produce()
     synced.broker.advance(NOW_MS + 1000)

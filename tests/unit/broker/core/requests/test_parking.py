@@ -27,7 +27,7 @@ def test_steps_without_a_wait_complete_at_once() -> None:
     assert carry_out(steps()).value == 7
 
 
-def test_work_run_at_once_is_not_interleaved_with_others() -> None:
+def test_work_that_runs_to_its_end_at_once_is_not_interleaved_with_other_work() -> None:
     later: Deferred[int] = Deferred()
 
     def steps() -> Work[int]:
@@ -42,7 +42,7 @@ def test_work_run_at_once_is_not_interleaved_with_others() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_interleaved_work_receives_the_value_too(known: bool) -> None:
+def test_interleaved_work_receives_the_value_that_it_waits_for(known: bool) -> None:
     first: Deferred[int] = Deferred.of(2) if known else Deferred()
 
     def steps() -> Work[int]:
@@ -57,7 +57,7 @@ def test_interleaved_work_receives_the_value_too(known: bool) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_interleaved_work_receives_the_failure_too(known: bool) -> None:
+def test_interleaved_work_receives_the_failure_of_the_value_that_it_waits_for(known: bool) -> None:
     first: Deferred[int] = Deferred.of_failure(ValueError("expected")) if known else Deferred()
 
     def steps() -> Work[str]:

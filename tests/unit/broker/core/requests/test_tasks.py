@@ -101,7 +101,7 @@ def test_short_work_does_not_wait_for_long_work_however_much_there_is() -> None:
     assert later.done
 
 
-def test_long_work_continues_though_short_work_does_not_end() -> None:
+def test_long_work_continues_even_if_new_short_work_keeps_arriving() -> None:
     tasks, done = Tasks(Ticks()), list[str]()
     long = tasks.begin(counting("long", 5 * SHORT, done))
     for _ in range(SHORT):
@@ -113,7 +113,7 @@ def test_long_work_continues_though_short_work_does_not_end() -> None:
     assert long.done
 
 
-def test_a_continued_task_does_not_queue_again() -> None:
+def test_a_task_that_continues_earlier_work_does_not_queue_again() -> None:
     tasks = Tasks(Ticks())
     for number in range(2 * AT_A_TIME):
         tasks.begin(counting(f"first {number}", SHORT - 10, []))

@@ -141,7 +141,9 @@ def test_a_refused_broker_adding_partitions_gets_one_error_and_a_client_one_each
 
 
 @pytest.mark.parametrize(("version", "whole"), [(0, 0), (1, ERROR), (2, ERROR)])
-def test_elections_are_refused_by_partition_and_from_version_1_on_as_a_whole(version: int, whole: int) -> None:
+def test_a_refused_election_has_an_error_per_partition_and_from_version_1_on_one_for_the_request(
+    version: int, whole: int
+) -> None:
     request = elect_leaders.ElectLeadersRequest(0, [elect_leaders.TopicPartitions("orders", [3])], 1000)
     answer = refused(request, version)
     assert answer.error_code == whole

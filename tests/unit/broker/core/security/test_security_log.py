@@ -57,7 +57,7 @@ def test_a_continuing_refusal_is_counted_in_each_period_and_logged_again_after_a
     assert caplog.messages == [WRONG_PASSWORD]
 
 
-def test_different_refusals_are_at_most_a_hundred_in_a_period(
+def test_at_most_a_hundred_different_refusals_are_logged_in_a_period(
     log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(REFUSALS_IN_A_PERIOD + 50):

@@ -218,7 +218,7 @@ def test_a_log_refused_by_a_full_disk_is_compacted_when_space_is_free() -> None:
     assert folder.first_offset(A0) == 1
 
 
-def test_the_wait_of_a_log_doubles_with_each_refusal_of_the_disk() -> None:
+def test_the_pause_before_compacting_a_log_again_doubles_with_each_disk_error() -> None:
     folder = dirty(A0)
     tries: list[int] = []
     for call in range(1, 12 * FIRST_PAUSE):

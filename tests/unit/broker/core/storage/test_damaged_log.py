@@ -180,7 +180,7 @@ def _refusing(position: int, size: int) -> Iterator[list[tuple[int, int]]]:
         yield asked
 
 
-def test_batches_before_one_whose_header_the_disk_refuses_are_read(tmp_path: Path) -> None:
+def test_batches_before_a_batch_with_an_unreadable_header_are_read(tmp_path: Path) -> None:
     log = _log(_opened_again(tmp_path / "metadata", lambda _: None))
     with _refusing(DAMAGED_AT * SIZE, HEADER_SIZE_BYTES):
         assert [_read(log, offset, EACH - 1) for offset in range(DAMAGED_AT)] == [3, 2, 1]

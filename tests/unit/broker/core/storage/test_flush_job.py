@@ -60,7 +60,7 @@ def job(disk: MemoryDisk, *tickets: FlushTicket) -> FlushJob:
     return FlushJob(disk, tuple((None, ticket) for ticket in tickets))  # type: ignore[misc] # the partition is not read here
 
 
-def test_the_first_sync_of_a_log_is_not_small_because_it_syncs_the_folder() -> None:
+def test_the_first_sync_of_a_log_does_not_count_as_small_because_it_also_syncs_the_folder() -> None:
     disk = MemoryDisk()
     log = log_on(disk)
     append(log, 10)
@@ -81,7 +81,7 @@ def test_the_size_of_a_sync_counts_appends_since_the_previous_sync(size_bytes: i
     assert job(disk, ticket).is_small is small
 
 
-def test_sync_of_many_partitions_is_not_small() -> None:
+def test_a_sync_of_many_partitions_does_not_count_as_small() -> None:
     disk = MemoryDisk()
     logs = [log_on(disk, partition) for partition in range(SMALL_FLUSH_PARTITIONS + 1)]
     for log in logs:

@@ -111,7 +111,7 @@ def test_a_producers_batch_is_judged_as_in_kafka(case: Case) -> None:
     assert answer(state, header(case.seq, case.count, epoch=case.epoch, txn=case.txn)) == case.expected
 
 
-def test_a_batch_across_the_wrap_is_followed_by_the_sequence_after_it() -> None:
+def test_after_a_batch_across_the_sequence_wrap_the_next_sequence_is_expected() -> None:
     state = manager()
     take(state, header(MAX_SEQUENCE - 1, count=4))
     assert answer(state, header(2)) is Error.NONE
@@ -318,7 +318,7 @@ def test_a_transaction_holds_readers_until_its_marker_is_replicated() -> None:
     assert state.first_unstable_offset is None
 
 
-def test_the_last_stable_offset_of_an_ended_transaction_is_where_another_one_began() -> None:
+def test_the_last_stable_offset_when_a_transaction_ends_is_the_start_of_the_first_open_transaction() -> None:
     state = manager()
     take(state, header(0, txn=True, pid=1))
     take(state, header(0, txn=True, pid=2))

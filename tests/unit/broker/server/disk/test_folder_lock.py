@@ -65,7 +65,7 @@ def test_a_broker_that_could_not_start_releases_the_folder_lock(tmp_path: Path) 
     FolderLock(tmp_path).release()
 
 
-def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_lock_file_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).mkdir()
     with pytest.raises(ConfigError, match=f"cannot lock the data folder: .*{LOCK_FILE}.*Is a directory"):
         FolderLock(tmp_path)

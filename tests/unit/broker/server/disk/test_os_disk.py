@@ -70,7 +70,7 @@ def test_creating_needs_a_folder(disk: Disk) -> None:
         disk.write_atomic("a/f", b"")
 
 
-def test_creating_keeps_what_exists(disk: Disk) -> None:
+def test_creating_a_file_or_folder_that_exists_keeps_its_content(disk: Disk) -> None:
     disk.open("f", create=True).append([b"ab"])
     assert disk.open("f", create=True).size() == 2
 
@@ -109,7 +109,7 @@ def test_a_folder_is_renamed_with_its_files(disk: Disk) -> None:
     assert (disk.exists("a"), disk.read("c/b/f")) == (False, b"x")
 
 
-def test_renaming_what_does_not_exist_is_refused(disk: Disk) -> None:
+def test_renaming_a_missing_file_or_folder_is_refused(disk: Disk) -> None:
     with pytest.raises(StorageError, match="nowhere"):
         disk.rename("nowhere", "x")
 
@@ -371,7 +371,9 @@ def test_an_append_to_a_full_disk_leaves_the_file_unchanged(
     assert os_disk.read("f") == b"before!"
 
 
-def test_a_sync_that_finds_no_room_is_a_failure_of_the_disk(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_fails_for_lack_of_space_counts_as_a_disk_failure(
+    os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was written may be lost, and the next sync would not say so: it is nothing to try again."""
     file = os_disk.open("f", create=True)
     file.append([b"before"])
@@ -461,7 +463,7 @@ def test_without_descriptors_other_files_are_closed_and_no_disk_failure_is_repor
         kept.read_at(0, 1)
 
 
-def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
+def test_a_folder_in_memory_can_be_removed_while_another_thread_creates_one() -> None:
     disk = MemoryDisk()
     numbers = count()
 

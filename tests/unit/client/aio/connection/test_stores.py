@@ -12,7 +12,7 @@ from oncelog.errors import ConfigError
 
 
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
-def test_a_pem_file_without_a_type_is_named(tmp_path: Path, store: str) -> None:
+def test_a_pem_file_without_a_type_is_named_in_the_error(tmp_path: Path, store: str) -> None:
     """Kafka's default is JKS; files of other clients are PEM."""
     file = tmp_path / "ca.pem"
     file.write_text("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")

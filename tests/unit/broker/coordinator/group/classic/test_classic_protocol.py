@@ -164,7 +164,7 @@ def test_a_leader_that_joins_again_makes_the_group_rebalance(g: GroupClient) -> 
     assert g.heartbeat(follower, 1) == Error.REBALANCE_IN_PROGRESS
 
 
-def test_the_leader_that_repeats_its_join_while_all_wait_for_it_gets_the_members_again(g: GroupClient) -> None:
+def test_a_leader_that_repeats_its_join_before_the_assignment_gets_the_members_again(g: GroupClient) -> None:
     lead, answer = g.joined()
     g.host.pass_time(0)
     assert g.join(lead).value == answer.value
@@ -215,7 +215,7 @@ def test_followers_wait_for_the_leaders_assignment(g: GroupClient) -> None:
     assert first.value.error_code == Error.NONE
 
 
-def test_an_assignment_is_delivered_only_when_it_is_stored(g: GroupClient) -> None:
+def test_an_assignment_is_delivered_only_once_it_is_stored(g: GroupClient) -> None:
     lead, _ = g.joined()
     g.host.pass_time(0)
     g.host.sync_at_once = False
@@ -470,7 +470,7 @@ def test_the_former_process_of_an_instance_is_fenced_while_it_waits(g: GroupClie
     assert new.value.generation_id == 2
 
 
-def test_a_static_member_that_misses_a_rebalance_stays(g: GroupClient) -> None:
+def test_a_static_member_that_misses_a_rebalance_stays_in_the_group(g: GroupClient) -> None:
     lead, static = stable_static(g)
     g.join(lead, session_timeout_ms=300_000)
     g.host.pass_time(9000)

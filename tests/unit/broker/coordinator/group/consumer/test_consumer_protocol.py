@@ -117,7 +117,7 @@ def test_in_version_0_the_coordinator_names_the_member(g: GroupClient) -> None:
     assert g.beat(answer.member_id, answer.member_epoch).value.error_code == Error.NONE
 
 
-def test_a_heartbeat_without_news_reports_no_assignment(g: GroupClient) -> None:
+def test_a_heartbeat_without_changes_returns_no_assignment(g: GroupClient) -> None:
     g.beat("a", 0)
     answer = g.beat("a", 2).value
     assert (answer.member_epoch, answer.assignment) == (2, None)
@@ -171,7 +171,7 @@ def test_a_heartbeat_that_cannot_be_stored_changes_nothing(g: GroupClient, logge
 # Reconciling
 
 
-def test_a_partition_goes_to_its_new_owner_only_when_the_old_one_has_given_it_up(g: GroupClient) -> None:
+def test_a_partition_goes_to_its_new_owner_only_once_the_old_owner_has_revoked_it(g: GroupClient) -> None:
     g.beat("a", 0)
     joined = g.beat("b", 0).value
     assert (joined.member_epoch, g.assigned(joined)) == (3, {})
@@ -210,7 +210,7 @@ def test_a_member_without_heartbeats_is_removed(g: GroupClient) -> None:
     assert g.beat("b", 3).value.error_code == Error.UNKNOWN_MEMBER_ID
 
 
-def test_the_epoch_after_the_last_one_is_1(g: GroupClient) -> None:
+def test_the_epoch_after_the_largest_possible_epoch_is_1(g: GroupClient) -> None:
     """A group of a damaged or hostile log may have any. Partitions are assigned as after any other epoch."""
     g.beat("a", 0, topics=["t"])
     group = group_of(g)
@@ -223,14 +223,14 @@ def test_the_epoch_after_the_last_one_is_1(g: GroupClient) -> None:
     assert group.targets["b"] and group.state is ConsumerState.RECONCILING
 
 
-def test_an_epoch_that_is_not_the_members_is_fenced(g: GroupClient) -> None:
+def test_a_heartbeat_with_another_epoch_than_the_members_is_fenced(g: GroupClient) -> None:
     two_members(g)
     assert g.beat("a", 4).value.error_code == Error.FENCED_MEMBER_EPOCH
     assert g.beat("a", 1).value.error_code == Error.FENCED_MEMBER_EPOCH
     assert g.beat("a", 2).value.error_code == Error.FENCED_MEMBER_EPOCH
 
 
-def test_the_previous_epoch_is_accepted_from_a_member_whose_answer_was_lost(g: GroupClient) -> None:
+def test_a_member_that_lost_an_answer_may_repeat_its_heartbeat_with_the_previous_epoch(g: GroupClient) -> None:
     two_members(g)
     answer = g.beat("a", 2, owned={"t": [0, 1]}).value
     assert (answer.error_code, answer.member_epoch) == (Error.NONE, 3)
@@ -406,7 +406,7 @@ def test_uniform_wins_among_equally_requested_assignors(g: GroupClient, order: t
     assert group_of(g).preferred_assignor(group_of(g).members.values()) == "uniform"
 
 
-def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does(g: GroupClient) -> None:
+def test_a_topic_that_does_not_exist_yet_is_assigned_once_it_is_created(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["later"]).value
     assert (answer.member_epoch, g.assigned(answer)) == (2, {})
     g.host.create_topic("later", 2)
@@ -429,7 +429,7 @@ def test_topics_that_nobody_subscribes_to_do_not_disturb_the_group(g: GroupClien
     assert g.beat("a", 2).value.member_epoch == 2
 
 
-def test_a_regular_expression_subscribes_to_what_it_matches_now_and_later(g: GroupClient) -> None:
+def test_a_regular_expression_subscribes_to_existing_and_later_topics_that_it_matches(g: GroupClient) -> None:
     answer = g.beat("a", 0, regex="[tx].*").value
     assert g.assigned(answer) == {"t": [0, 1, 2, 3]}
     g.host.create_topic("x1", 1)
@@ -442,7 +442,7 @@ def test_a_regular_expression_subscribes_to_what_it_matches_now_and_later(g: Gro
     assert set(group_of(g).regexes) == {"u"}
 
 
-def test_named_topics_come_first_and_the_expression_adds_topics_at_the_next_heartbeat(g: GroupClient) -> None:
+def test_a_member_gets_its_named_topics_first_and_those_of_its_expression_at_the_next_heartbeat(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["u"], regex="t").value
     assert (answer.member_epoch, set(g.assigned(answer) or ())) == (2, {"u"})
     answer = g.beat("a", 2).value
@@ -453,7 +453,7 @@ def test_named_topics_come_first_and_the_expression_adds_topics_at_the_next_hear
     assert group_of(g).topics_of(group_of(g).members["b"]) == {"t", "u"}
 
 
-def test_an_expression_that_waits_for_a_heartbeat_survives_a_restart(g: GroupClient) -> None:
+def test_an_expression_that_is_not_matched_before_the_next_heartbeat_survives_a_restart(g: GroupClient) -> None:
     g.beat("a", 0, topics=["u"], regex="t")
     g.host.restart()
     answer = g.beat("a", 2).value
@@ -490,7 +490,7 @@ def test_members_commit_with_their_epoch_from_version_9_on(g: GroupClient) -> No
     assert commit(1).value == Error.UNKNOWN_MEMBER_ID
 
 
-def test_an_older_epoch_may_commit_what_the_member_has_owned_since(g: GroupClient) -> None:
+def test_a_commit_with_an_older_epoch_is_accepted_for_partitions_owned_since_that_epoch(g: GroupClient) -> None:
     """KIP-1251: ``a`` owns t-0 since epoch 2, ``b`` owns t-2 since epoch 3."""
     two_members(g)
     assert g.commit(1, member_id="a", generation=2, partition=0).value == Error.NONE
@@ -554,7 +554,7 @@ def test_a_described_group_shows_current_and_target_assignments(g: GroupClient) 
     )
 )
 @settings(max_examples=80, deadline=None)
-def test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned(
+def test_no_partition_ever_has_two_owners_and_in_the_end_all_partitions_are_assigned(
     steps: list[tuple[str, str]],
 ) -> None:
     host = MemoryGroupHost({"t": 4, "u": 2}, {"group.consumer.assignment.interval.ms": "0"})
@@ -612,7 +612,7 @@ def test_the_fake_random_source_generates_different_member_ids() -> None:
     assert random.token(16) != random.token(16)
 
 
-def test_a_group_forgets_an_owner_only_at_its_own_epoch() -> None:
+def test_removing_a_member_does_not_remove_a_later_owner_of_its_partition() -> None:
     group = ConsumerGroup("g")
     topic = b"t" * 16
     group.put_member(ConsumerMember("a", 2, assigned={topic: {0: 2}}))

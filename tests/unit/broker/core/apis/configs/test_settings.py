@@ -153,7 +153,7 @@ def test_a_brokers_setting_survives_a_restart(tmp_path: Path) -> None:
     second.broker.stop(NOW_MS)
 
 
-def test_a_setting_of_the_start_is_reported_as_static() -> None:
+def test_a_setting_given_at_the_start_is_reported_as_static() -> None:
     admin = Admin(**{"log.retention.hours": "2", "num.io.threads": "4", "ssl.key.password": "secret"})
     entries = described(admin, BROKER, "1")
     assert synonyms(entries["num.io.threads"]) == [("num.io.threads", "4", STATIC), ("num.io.threads", "8", DEFAULT)]

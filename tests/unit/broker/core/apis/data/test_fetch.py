@@ -328,7 +328,7 @@ def test_an_incremental_answer_contains_only_changed_partitions(ports: FetchFake
     assert list(parts(ports.fetch(left))) == []
 
 
-def test_an_error_and_its_end_are_each_reported_once(ports: FetchFakes) -> None:
+def test_a_fetch_session_reports_an_error_once_and_its_end_once(ports: FetchFakes) -> None:
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     partition = ports.led.pop(TopicPartition("t", 0))
     gone = [Error.UNKNOWN_TOPIC_OR_PARTITION]
@@ -364,7 +364,7 @@ def test_fetch_before_version_7_has_no_session(ports: FetchFakes) -> None:
     assert ports.fetch(request_for(asked(0)), 6).session_id == 0
 
 
-def test_a_session_of_many_partitions_returns_only_changes() -> None:
+def test_a_fetch_session_of_many_partitions_returns_only_changed_partitions() -> None:
     ports = FetchFakes(MANY)
     session = ports.fetch(request_for(asked(*range(MANY)), session_epoch=0)).session_id
     ports.append(3)

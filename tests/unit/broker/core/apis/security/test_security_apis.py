@@ -144,7 +144,7 @@ def test_acls_are_described_by_resource_in_order(version: int) -> None:
     ]
 
 
-def test_a_filter_describes_only_what_it_finds() -> None:
+def test_a_filter_describes_only_acls_that_match_it() -> None:
     asker = SecurityAsker(READ_GROUP, WRITE_ORDERS, READ_ORDERS)
     answer = asker.ask(ApiKey.DESCRIBE_ACLS, 3, DescribeAclsRequest(*filter_of(principal="User:b")))
     assert [one.resource_name for one in answer.resources] == ["orders"]
@@ -234,7 +234,7 @@ def test_a_user_without_credentials_and_one_named_twice_are_named_in_the_refusal
         ),
     ],
 )
-def test_a_refused_change_leaves_the_others(change: Any, error: Error, message: str) -> None:
+def test_a_refused_change_of_a_user_does_not_prevent_changes_of_others(change: Any, error: Error, message: str) -> None:
     """The messages are those of Kafka's ``ScramControlManager``."""
     asker = SecurityAsker()
     answers = asker.alter(change, setting("z"))

@@ -81,7 +81,7 @@ def test_an_invalid_increase_is_refused(
     assert not ports.made
 
 
-def test_a_broker_that_does_not_exist_gets_no_partition(ports: TopicFakes) -> None:
+def test_a_partition_for_a_broker_that_does_not_exist_is_refused(ports: TopicFakes) -> None:
     ((_, error, _),) = ports.create(CreatePartitionsTopic("t", 3, [on(9)]))
     assert error == Error.INVALID_REPLICA_ASSIGNMENT
     assert not ports.made

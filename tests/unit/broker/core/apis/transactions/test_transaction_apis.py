@@ -96,7 +96,7 @@ def end(asker: Asker, version: int, epoch: int, commit: bool = True) -> Any:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_init_answers_the_producer_in_every_version(asker: Asker, version: int) -> None:
+def test_init_producer_id_returns_the_producer_id_in_every_version(asker: Asker, version: int) -> None:
     response = asker.init(version)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (0, 1000, 0)
 
@@ -114,7 +114,7 @@ def test_producer_id_without_epoch_is_an_invalid_request(asker: Asker, producer_
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_add_answers_every_partition(asker: Asker, version: int) -> None:
+def test_add_partitions_to_txn_returns_a_result_for_every_partition(asker: Asker, version: int) -> None:
     asker.init()
     assert asker.add(version, 0, topic("t", 1, 0)) == {("t", 0): Error.NONE, ("t", 1): Error.NONE}
 
@@ -160,7 +160,7 @@ def test_each_transaction_of_a_batched_request_is_answered(asker: Asker) -> None
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(3, 0), (4, 1)])
-def test_the_version_that_added_the_partition_decides_the_epoch_of_an_implicit_marker(
+def test_the_epoch_of_a_marker_depends_on_the_request_version_that_added_the_partition(
     asker: Asker, version: int, epoch: int
 ) -> None:
     """Kafka records the transaction version with which a partition was added; EndTxn's own version decides the end."""
@@ -193,7 +193,7 @@ def test_end_reports_fencing_with_the_error_of_its_version(asker: Asker, version
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_end_answers_the_next_epoch_from_version_5_on(asker: Asker, version: int) -> None:
+def test_end_txn_returns_the_next_epoch_from_version_5_on(asker: Asker, version: int) -> None:
     asker.init()
     asker.add(3, 0, topic())
     response = end(asker, version, 0)
@@ -201,13 +201,13 @@ def test_end_answers_the_next_epoch_from_version_5_on(asker: Asker, version: int
     assert (response.error_code, response.producer_id, response.producer_epoch) == expected
 
 
-def test_end_refused_in_version_5_has_no_producer(asker: Asker) -> None:
+def test_the_answer_of_a_refused_end_txn_5_has_no_producer_id(asker: Asker) -> None:
     asker.init()
     response = end(asker, 5, 0)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (Error.INVALID_TXN_STATE, -1, -1)
 
 
-def test_describe_answers_each_id(asker: Asker) -> None:
+def test_describe_transactions_returns_a_result_for_each_transactional_id(asker: Asker) -> None:
     asker.init()
     asker.add(3, 0, topic("t", 1, 0))
     request = DescribeTransactionsRequest(["id", "nobody"])
@@ -221,7 +221,9 @@ def test_describe_answers_each_id(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_list_names_unknown_states_and_lists_the_others(asker: Asker, version: int) -> None:
+def test_list_transactions_reports_unknown_states_and_lists_transactions_in_the_other_states(
+    asker: Asker, version: int
+) -> None:
     asker.init()
     response = asker.ask(ApiKey.LIST_TRANSACTIONS, version, ListTransactionsRequest(["Empty", "Lost"]))
     assert (response.error_code, response.unknown_state_filters) == (0, ["Lost"])
@@ -229,7 +231,7 @@ def test_list_names_unknown_states_and_lists_the_others(asker: Asker, version: i
     assert listed == [("id", 1000, "Empty")]
 
 
-def test_list_filters_by_duration_and_pattern(asker: Asker) -> None:
+def test_list_transactions_filters_by_duration_and_pattern(asker: Asker) -> None:
     asker.init()
     asker.add(3, 0, topic())
     assert not asker.ask(ApiKey.LIST_TRANSACTIONS, 1, ListTransactionsRequest(duration_filter=0)).transaction_states

@@ -71,15 +71,15 @@ def test_a_setting_with_an_effect_is_read_and_no_other(cls: type[Settings]) -> N
     assert [name for name in idle if known[name].name in attributes()] == []
 
 
-def test_a_property_of_brokers_has_one_place_that_says_what_it_does() -> None:
+def test_each_broker_property_is_listed_either_as_a_field_or_as_another_property() -> None:
     assert not set(OTHERS) & {*properties(BrokerConfig), *(name for names in SECURITY.values() for name in names)}
 
 
-def test_a_property_without_a_field_is_read_if_documented_with_an_effect() -> None:
+def test_each_property_without_a_field_that_has_an_effect_is_read() -> None:
     """Properties of security are read by listener, by names that are put together; they have tests of their own."""
     assert [name for name in OTHERS if not {name, name.removeprefix("group.")} & set(quoted(*SERVER))] == []
 
 
-def test_a_broker_reads_no_property_documented_without_effect() -> None:
+def test_a_broker_reads_no_property_that_is_documented_as_having_no_effect() -> None:
     read = quoted(*SERVER)
     assert [item.name for item in without_effect() if item.name in read and item.name not in REFUSED] == []

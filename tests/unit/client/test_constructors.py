@@ -27,7 +27,7 @@ def test_a_confluent_kafka_dictionary_is_refused_with_the_form_to_use(client: Ca
 
 
 @pytest.mark.parametrize("client", [item for item in CLIENTS if item.__name__ != "Consumer"])
-def test_an_address_given_by_position_is_refused(client: Callable[..., Any]) -> None:
+def test_an_address_given_as_a_positional_argument_is_refused(client: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match=r"takes keyword arguments only, such as .*bootstrap_servers=.*not 'a:1'"):
         client("a:1")
 

@@ -83,7 +83,7 @@ def test_single_partition_produce_is_parsed_as_by_the_generated_codec(
 @every_produce_version
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_any_produce_is_parsed_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
+def test_any_produce_request_is_parsed_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
     request = make_message("ProduceRequest", version, HypothesisSource(data))
     frame = memoryview(request.encode(version))
     assert parse_one_partition(frame, 0, version) in (None, request)
@@ -107,7 +107,7 @@ def outcome(parse: object, frame: memoryview, version: int) -> object:
 
 
 @every_produce_version
-def test_damaged_produce_has_the_outcome_of_the_generated_codec(version: int) -> None:
+def test_a_damaged_produce_request_has_the_outcome_of_the_generated_codec(version: int) -> None:
     encoded = single_partition_request(version, "txn", "orders", b"r" * 140).encode(version)
     random = Random(version)
     damaged = [encoded[:length] for length in range(len(encoded))] + [encoded + b"\0"]
@@ -149,7 +149,7 @@ def joined(parts: Sequence[object]) -> bytes:
 @every_fetch_version
 @settings(for_each_example, max_examples=25)
 @given(data=st.data())
-def test_any_fetch_is_read_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
+def test_any_fetch_request_is_parsed_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
     request = make_message("FetchRequest", version, HypothesisSource(data))
     assert isinstance(request, FetchRequest)
     asked, _ = FetchAsked.decode_prefix(b"header" + request.encode(version), version, 6)
@@ -175,7 +175,7 @@ def test_a_common_fetch_is_read_without_the_generated_codec(version: int, monkey
 
 @of_both_codecs
 @every_fetch_version
-def test_damaged_fetch_has_the_outcome_of_the_generated_codec(version: int) -> None:
+def test_a_damaged_fetch_request_has_the_outcome_of_the_generated_codec(version: int) -> None:
     encoded = common_fetch(version).encode(version)
     damaged = [encoded[:length] for length in range(len(encoded))] + [encoded + b"\0"]
     for position in range(len(encoded)):
@@ -284,7 +284,7 @@ def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
 @every_flexible_fetch_version
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_both_twins_read_the_same_of_changed_bytes(version: int, data: st.DataObject) -> None:
+def test_compiled_and_pure_code_parse_changed_requests_alike(version: int, data: st.DataObject) -> None:
     """Also whether they leave a request to the generated codec."""
     if data.draw(st.booleans()):
         request = common_fetch(version)
@@ -302,7 +302,7 @@ def test_both_twins_read_the_same_of_changed_bytes(version: int, data: st.DataOb
 
 
 @pytest.mark.skipif(compiled is None, reason="the module is not compiled")
-def test_an_answer_of_more_than_two_gigabytes_is_refused_by_both_twins() -> None:
+def test_compiled_and_pure_code_refuse_an_answer_of_more_than_two_gigabytes() -> None:
     class Long(Stretch):
         @property
         def size_bytes(self) -> int:

@@ -64,7 +64,7 @@ def test_tags_in_a_request_header_are_skipped() -> None:
 
 
 @pytest.mark.parametrize(("key", "version"), [(999, 0), (-1, 0), (18, 99), (3, -1), (52, 0)])
-def test_unknown_key_or_version_is_left_to_the_caller(key: int, version: int) -> None:
+def test_a_request_header_with_an_unknown_key_or_version_is_decoded_and_marked_unknown(key: int, version: int) -> None:
     frame = key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True) + b"\0\0\0\x05\0\x01x" + b"?"
     header, start = decode_request_header(memoryview(frame))
     assert (header.api_key, header.api_version, header.correlation_id) == (key, version, 5)

@@ -34,13 +34,13 @@ def test_key_without_messages_is_a_key_error() -> None:
             request_type(key)
 
 
-def test_unstable_versions_are_in_the_codec_but_marked() -> None:
+def test_unstable_versions_are_encodable_but_not_the_highest_stable_version() -> None:
     assert request_type(ApiKey.INIT_PRODUCER_ID).MAX_VERSION == 6
     assert request_type(ApiKey.INIT_PRODUCER_ID).LATEST_VERSION_UNSTABLE
     assert API_VERSIONS[ApiKey.INIT_PRODUCER_ID].highest_stable == 5
 
 
-def test_asking_for_one_message_imports_no_other() -> None:
+def test_loading_one_message_type_imports_no_other_message() -> None:
     program = (
         "import sys; from oncelog.protocol.messages import request_type; import oncelog.protocol.framing;"
         "request_type(3); print(*(name for name in sys.modules if name.startswith('oncelog.protocol.generated.')))"

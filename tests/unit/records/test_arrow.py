@@ -328,7 +328,7 @@ def test_a_headers_key_and_value_are_found_by_name_and_not_by_order() -> None:
         _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=other, default_timestamp_ms=T)
 
 
-def test_only_the_nulls_of_the_slice_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoding_a_slice_checks_only_the_nulls_of_that_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large table is sent slice by slice: otherwise each slice would cost as much as the whole."""
     keys = pa.array([None, b"a", b"b"] * 100_000, pa.binary())
     looked_at: list[int] = []
@@ -432,7 +432,7 @@ sys.exit("pandas" in sys.modules)
 """
 
 
-def test_pandas_is_not_imported() -> None:
+def test_encoding_and_decoding_arrow_does_not_import_pandas() -> None:
     """pyarrow imports it if it can, which takes as long as two million records."""
     pytest.importorskip("pandas")
     subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], check=True, timeout=60)

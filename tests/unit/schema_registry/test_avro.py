@@ -24,7 +24,7 @@ PAIRS: list[tuple[str, Any, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("reader", "writer", "reads"), [case[1:] for case in PAIRS], ids=[case[0] for case in PAIRS])
-def test_avro_errors_are_compared_like_records(reader: Any, writer: Any, reads: bool) -> None:
+def test_avro_types_error_and_record_are_compared_alike(reader: Any, writer: Any, reads: bool) -> None:
     problems = parse(json.dumps(reader), []).problems_reading(parse(json.dumps(writer), []))
     assert (problems == []) is reads
     assert not any("SCHEMA_NOT_COMPARED" in problem for problem in problems)

@@ -200,7 +200,7 @@ BUGS: list[tuple[str, str, str, str, str]] = [
 
 
 @pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
-def test_registries_answer_by_everything_that_is_stored(scene: Scene) -> None:
+def test_answers_of_several_registries_agree_with_all_stored_records(scene: Scene) -> None:
     asyncio.run(scene())  # type: ignore[arg-type]
 
 

@@ -105,7 +105,7 @@ def test_deleting_a_subject_deletes_its_versions_up_to_the_one_in_the_record() -
     assert [one.version for one in state.versions("x", deleted=True)] == [1, 2]
 
 
-def test_an_id_means_one_schema_whatever_the_log_says() -> None:
+def test_a_logged_version_that_gives_an_id_to_a_second_schema_is_ignored() -> None:
     state = folded(version("x", 1, 1), version("y", 1, 1, '"string"'))
     assert "y" not in state.subjects
     assert state.contents[1].schema == '"int"'

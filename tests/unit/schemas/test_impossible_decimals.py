@@ -35,7 +35,9 @@ def record(kind: dict[str, Any]) -> Schema:
     ],
 )
 @pytest.mark.parametrize("kind", [{"type": "bytes"}, {"type": "fixed", "name": "F", "size": 4}])
-def test_values_are_read_and_written_as_bytes(numbers: dict[str, Any], kind: dict[str, Any]) -> None:
+def test_values_of_an_impossible_decimal_type_are_read_and_written_as_bytes(
+    numbers: dict[str, Any], kind: dict[str, Any]
+) -> None:
     schema = record({**kind, **numbers})
     codec = AvroCodec(schema, {})
     value = {"a": b"\x00\x01\x02\x03", "b": [None, b"\xff\xff\xff\xff"]}
@@ -43,7 +45,7 @@ def test_values_are_read_and_written_as_bytes(numbers: dict[str, Any], kind: dic
     assert columns_of(ReaderSchema("s", 1, 1, schema)).field("a").type == pa.binary()
 
 
-def test_more_digits_than_the_bytes_of_a_fixed_hold_are_impossible() -> None:
+def test_a_decimal_precision_beyond_the_bytes_of_its_fixed_type_is_impossible() -> None:
     """Four bytes hold 2^31-1, which has ten digits, and thus any number of nine."""
     kind = {"type": "fixed", "name": "F", "size": 4}
     nine, ten = (AvroCodec(record({**kind, "precision": digits}), {}) for digits in (9, 10))

@@ -37,7 +37,7 @@ def test_no_class_of_settings_has_methods_that_are_compiled_at_import(cls: type[
         assert getattr(cls, method) is getattr(Settings, method)
 
 
-def test_settings_have_defaults_of_their_own_and_of_those_that_they_extend() -> None:
+def test_a_settings_class_has_its_own_defaults_and_those_of_its_base_class() -> None:
     pets = MorePets(cats=5)
     assert (pets.dogs, pets.cats, pets.names, pets.note) == (1, 5, {}, "")
     assert pets.names is not MorePets().names
@@ -49,7 +49,7 @@ def test_an_unknown_setting_is_refused() -> None:
         MorePets(**values)
 
 
-def test_settings_cannot_be_changed_but_replaced() -> None:
+def test_settings_are_immutable_and_a_changed_copy_can_be_made() -> None:
     pets = Pets(dogs=3)
     with pytest.raises(FrozenInstanceError, match="dogs"):
         setattr(pets, "dogs", 4)  # noqa: B010 - mypy refuses the plain statement, which is the point
@@ -58,7 +58,7 @@ def test_settings_cannot_be_changed_but_replaced() -> None:
     assert (replace(pets, dogs=4).dogs, pets.dogs) == (4, 3)
 
 
-def test_settings_are_equal_if_their_values_are_and_their_class_is_the_same() -> None:
+def test_settings_are_equal_if_class_and_values_are_equal() -> None:
     assert Pets(dogs=3, note="one") == Pets(dogs=3, note="two")
     assert Pets(dogs=3) != Pets(dogs=4)
     assert Pets(names={"rex": "dog"}) != Pets()

@@ -26,7 +26,7 @@ READS = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
 
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])
-def test_schema_of_the_user_is_refused(reader: str) -> None:
+def test_a_schema_that_the_user_gives_is_refused(reader: str) -> None:
     """As in Spark's own connector: what a value contains is parsed after the source."""
     source = OncelogDataSource(READS)
     with pytest.raises(ConfigError, match=r"A schema cannot be given \(id int\): .*leave schema\(\) out"):

@@ -37,7 +37,7 @@ def test_a_batch_that_failed_may_be_written_again() -> None:
         pass
 
 
-def test_job_groups_belong_to_one_run() -> None:
+def test_the_job_groups_of_a_run_are_removed_when_the_run_ends() -> None:
     sinks = QuerySinks()
     sinks.groups("one").add("group")
     assert (sinks.groups("one"), sinks.groups("another")) == ({"group"}, set())
@@ -97,7 +97,7 @@ def test_the_query_is_found_by_the_session_of_the_rows() -> None:
     assert running_query(rows_of(one, "another", 4, [other, one]), 5, "") == RunningQuery("run of one", "/one")
 
 
-def test_the_query_is_found_by_its_thread_where_the_rows_have_another_session() -> None:
+def test_the_query_is_found_by_its_thread_if_the_rows_belong_to_another_session() -> None:
     one, kept = Query("one", 5), Query("kept", 7)
     assert running_query(rows_of(kept, "one", 5, [kept, one]), 5, "") == RunningQuery("run of one", "/one")
 

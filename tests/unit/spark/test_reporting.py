@@ -34,7 +34,7 @@ def test_a_run_that_fails_is_reported_with_the_first_line_of_its_error() -> None
     assert reported.states == [("copy", "running", ""), ("copy", "failed", "no such column")]
 
 
-def test_end_of_a_run_that_spark_reports_after_the_next_start_does_not_end_the_next_run() -> None:
+def test_a_late_report_that_a_run_ended_does_not_end_the_next_run() -> None:
     reported = Reported()
     listener = ReportingListener(reported)
     listener.onQueryStarted(event("1"))

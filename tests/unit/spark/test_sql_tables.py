@@ -62,7 +62,7 @@ def test_options_of_a_table_go_to_the_read_or_to_the_write() -> None:
     assert found.of_write({}) == both | {"topic": "a", "kafka.compression.type": "zstd", "transactionalidprefix": "p-"}
 
 
-def test_options_of_the_statement_replace_those_of_the_table_that_contradict_them() -> None:
+def test_options_of_a_statement_override_contradicting_options_of_the_table() -> None:
     found = table(assign='{"a":[0]}', startingTimestamp="5", topic="a")
     given = {"subscribe": "b", "startingOffsets": "earliest"}
     read = found.of_read(given, streaming=False)
@@ -175,7 +175,7 @@ def test_a_stream_into_a_table_is_refused_with_the_call_to_use_instead() -> None
         OncelogDataSource({"checkpointLocation": "x"}).streamWriter(SCHEMA, False)
 
 
-def test_rows_with_all_columns_of_one_table_are_not_written_to_another() -> None:
+def test_a_write_of_all_columns_of_one_sql_table_into_another_is_refused() -> None:
     """A table that Spark made of them would be taken for the one that they come from."""
     elsewhere = OncelogDataSource({"kafka.bootstrap.servers": "h:1", "topic": "b", "checkpointLocation": "x"})
     for write in (elsewhere.writer, elsewhere.streamWriter):

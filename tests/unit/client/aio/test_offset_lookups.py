@@ -54,14 +54,14 @@ class Asked:
 
 
 @pytest.mark.parametrize("refusal", [Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID])
-def test_a_member_whose_epoch_moved_on_meanwhile_asks_again_with_the_new_one(refusal: Error) -> None:
+def test_a_member_repeats_an_offset_fetch_with_its_new_epoch_if_the_epoch_changed_meanwhile(refusal: Error) -> None:
     """A heartbeat in flight changes the epoch, which is nothing that the program could handle."""
     asked = Asked(refusal)
     assert asked.fetch(as_member=True)[ZERO].offset == 7
     assert asked.epochs == [5, 6]
 
 
-def test_a_consumer_outside_a_group_gets_the_coordinators_refusals() -> None:
+def test_a_consumer_outside_a_group_raises_the_error_of_the_coordinator() -> None:
     asked = Asked(Error.UNKNOWN_MEMBER_ID)
     with pytest.raises(KafkaError, match="refused"):
         asked.fetch(as_member=False)

@@ -72,13 +72,13 @@ def of(settled: SettledEnds, *names: TopicPartition, read: Mapping[TopicPartitio
     return [found[name].offset for name in names]
 
 
-def test_end_offsets_that_no_transaction_holds_back_take_one_request_of_each_kind(limits: pytest.MonkeyPatch) -> None:
+def test_end_offsets_without_open_transactions_take_one_request_per_isolation_level(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 9, TWO: 9}, 9, {})
     assert of(ends(cluster, limits), ONE, TWO) == [9, 9]
     assert (cluster.asked, cluster.looked_up) == (2, 0)
 
 
-def test_end_offsets_that_have_not_moved_take_one_request(limits: pytest.MonkeyPatch) -> None:
+def test_unchanged_end_offsets_take_one_request(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 9, TWO: 9}, 9, {0: "Ongoing"})
     settled = ends(cluster, limits)
     assert [of(settled, ONE, TWO), of(settled, ONE, TWO), of(settled, ONE)] == [[9, 9], [9, 9], [9]]
@@ -87,7 +87,7 @@ def test_end_offsets_that_have_not_moved_take_one_request(limits: pytest.MonkeyP
     assert [of(settled, ONE), of(settled, ONE)] == [[9], [9]]
 
 
-def test_an_end_held_back_by_a_transaction_is_not_settled(
+def test_an_end_offset_that_an_open_transaction_holds_back_is_requested_again_each_time(
     limits: pytest.MonkeyPatch,
 ) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})
@@ -97,7 +97,7 @@ def test_an_end_held_back_by_a_transaction_is_not_settled(
     assert of(settled, ONE) == [6]
 
 
-def test_the_end_offset_under_another_leader_is_requested_anew(limits: pytest.MonkeyPatch) -> None:
+def test_an_end_offset_is_requested_again_if_the_leader_changed(limits: pytest.MonkeyPatch) -> None:
     """The new leader may have cut the log, and have other records up to the same end."""
     cluster = Cluster({ONE: 9}, 9, {0: "Ongoing"})
     settled = ends(cluster, limits)
@@ -107,23 +107,25 @@ def test_the_end_offset_under_another_leader_is_requested_anew(limits: pytest.Mo
 
 
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort", "PrepareEpochFence"])
-def test_a_transaction_that_is_being_ended_is_waited_for(limits: pytest.MonkeyPatch, state: str) -> None:
+def test_settled_end_offsets_wait_for_a_transaction_that_is_being_ended(limits: pytest.MonkeyPatch, state: str) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: state})
     cluster.moves = 3
     assert of(ends(cluster, limits), ONE) == [9]
 
 
-def test_an_open_transaction_is_not_waited_for(limits: pytest.MonkeyPatch) -> None:
+def test_settled_end_offsets_do_not_wait_for_an_open_transaction(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})
     assert of(ends(cluster, limits), ONE) == [4]
 
 
-def test_the_first_transaction_of_the_partition_decides(limits: pytest.MonkeyPatch) -> None:
+def test_the_first_open_transaction_of_a_partition_decides_its_settled_end_offset(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing", 99: "PrepareCommit"})
     assert of(ends(cluster, limits), ONE) == [4]
 
 
-def test_a_partition_is_waited_for_despite_an_open_transaction_in_another(limits: pytest.MonkeyPatch) -> None:
+def test_settled_end_offsets_wait_for_a_partition_despite_an_open_transaction_in_another(
+    limits: pytest.MonkeyPatch,
+) -> None:
     cluster = Cluster({ONE: 4, TWO: 5}, 9, {0: "Ongoing", 1: "PrepareCommit"})
     settled = ends(cluster, limits)
 
@@ -163,7 +165,7 @@ def test_a_transaction_of_unknown_state_is_awaited_once(
     assert of(settled, ONE) == [9]
 
 
-def test_missing_markers_end_the_wait_with_a_warning(
+def test_the_wait_for_settled_end_offsets_ends_with_a_warning_if_markers_are_missing(
     limits: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     limits.setattr(settled_ends, "WAIT_FOR_MARKERS_S", 0.001)

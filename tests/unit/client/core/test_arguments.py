@@ -48,7 +48,7 @@ def test_a_number_out_of_range_is_an_error_of_the_client_and_a_value_error() -> 
         assert isinstance(reported.value, ValueError)
 
 
-def test_an_offset_needs_no_metadata() -> None:
+def test_an_offset_may_be_committed_without_metadata() -> None:
     without: Any = OffsetAndMetadata(5, None)  # type: ignore[arg-type]
     assert arguments.offsets({HERE: without}) == {HERE: OffsetAndMetadata(5, "")}
 
@@ -83,7 +83,7 @@ def test_a_header_given_as_an_iterator_is_refused() -> None:
         largest_size(None, b"", [once])
 
 
-def test_a_collection_of_headers_that_fails_reports_its_own_error() -> None:
+def test_the_error_of_a_custom_header_collection_is_raised_unchanged() -> None:
     class Failing(list[tuple[str, bytes]]):
         def __iter__(self) -> Iterator[tuple[str, bytes]]:
             yield "a", b"1"

@@ -10,7 +10,7 @@ from oncelog.records.batch import HEADER_SIZE_BYTES
 from tests.unit.client.core.producers import TOPIC, ProducerCore, refuse, stored
 
 
-def test_rate_is_over_at_least_one_window_and_at_most_two() -> None:
+def test_a_rate_covers_at_least_one_and_at_most_two_windows() -> None:
     """Kafka's ``Rate``: with two samples of 30 s a value counts for 30 to 60 s, over no less than 30 s."""
     windows, total = Windows(0), Total()
     windows.add(total.roll)
@@ -37,7 +37,7 @@ def test_metric_windows_last_at_least_thirty_seconds() -> None:
     assert windows.seconds(WINDOW_MS) == 30.0
 
 
-def test_average_and_maximum_forget_what_is_two_windows_old() -> None:
+def test_average_and_maximum_leave_out_values_that_are_two_windows_old() -> None:
     sample = Sample()
     for value in (10.0, 30.0):
         sample.add(value)

@@ -72,7 +72,7 @@ def test_a_constant_that_looks_like_a_schema_is_not_translated() -> None:
     parse(json.dumps({"const": odd}), [])
 
 
-def test_names_of_characters_that_only_java_has_are_not_checked() -> None:
+def test_patterns_with_java_only_character_classes_are_accepted_and_not_checked() -> None:
     assert compiled(r"^\pL$").search("ä")
     with pytest.raises(UncheckedPattern):
         compiled(r"\p{javaLowerCase}")
@@ -111,7 +111,7 @@ def test_a_search_that_would_take_years_is_given_up(
     assert "PATTERN_TOO_SLOW" in parse(json.dumps(schema), []).problems_reading(listed)[0]
 
 
-def test_listed_values_are_compared_by_translated_patterns() -> None:
+def test_enum_values_are_compared_by_translated_patterns() -> None:
     upper = {"pattern": r"^\p{Lu}+$", "patternProperties": {r"^\p{Lu}+$": True}, "additionalProperties": False}
     reader = parse(json.dumps(upper), [])
     assert reader.problems_reading(parse(json.dumps({"enum": ["Ä", {"Ä": 1}]}), [])) == []
@@ -151,7 +151,9 @@ def schemas(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     schemas(LEAVES),
     st.dictionaries(st.sampled_from(["a", "b", "c", "ab", "bc", "ca"]), st.sampled_from([1, "x", {}, {"a": 1}])),
 )
-def test_a_value_fits_where_jsonschema_says_so(schema: object, referenced: object, value: object) -> None:
+def test_values_are_valid_exactly_if_the_jsonschema_library_accepts_them(
+    schema: object, referenced: object, value: object
+) -> None:
     whole = {"allOf": [schema], "$defs": {"a": referenced}}
     plain = Draft202012Validator(whole)
     assert with_patterns(Draft202012Validator)(whole).is_valid(value) == plain.is_valid(value)

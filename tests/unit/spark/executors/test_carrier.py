@@ -32,12 +32,12 @@ def test_reports_of_all_ranks_can_arrive_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("reports", [[ONE], [ONE, ONE], [ONE, replace(TWO, rank=2)], [ONE, TWO, replace(TWO, rank=2)]])
-def test_reports_that_are_not_one_of_each_rank_are_never_committed(reports: list[RankReport]) -> None:
+def test_a_batch_without_exactly_one_report_of_each_rank_is_never_committed(reports: list[RankReport]) -> None:
     with pytest.raises(InvariantError):
         check_reports(reports, 2)
 
 
-def test_a_refusal_by_any_rank_refuses_the_batch() -> None:
+def test_a_batch_is_refused_if_any_rank_refuses_it() -> None:
     with pytest.raises(SinkRefused, match="too large"):
         check_reports([ONE, replace(TWO, refusal="too large")], 2)
 
@@ -52,7 +52,7 @@ def test_permanent_failures_are_not_retried(error: Error) -> None:
 
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.TRANSACTION_ABORTABLE, Error.INVALID_TXN_STATE])
-def test_failures_that_a_new_transaction_heals_are_retried(error: Error) -> None:
+def test_failures_that_a_new_transaction_can_overcome_are_retried(error: Error) -> None:
     assert not final(KafkaError(error))
 
 
@@ -72,7 +72,7 @@ def test_a_refusal_names_possible_causes_and_the_next_step(error: Error, says: s
     assert raised.value.error is error
 
 
-def test_only_a_timeout_that_the_user_sets_is_tried_first() -> None:
+def test_a_shorter_transaction_timeout_is_tried_second_unless_the_user_sets_one() -> None:
     at = {"kafka.bootstrap.servers": "b:1", "topic": "t"}
     assert timeouts_ms(parse_sink_options(at, streaming=False)) == (900_000, 60_000)
     given = at | {"kafka.transaction.timeout.ms": "5000"}
@@ -80,7 +80,7 @@ def test_only_a_timeout_that_the_user_sets_is_tried_first() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "warns"), [(29.9, False), (30.1, True)])
-def test_a_write_that_takes_half_of_its_timeout_is_warned_about_with_the_setting(
+def test_a_write_that_takes_half_of_its_timeout_logs_a_warning_that_names_the_setting(
     caplog: pytest.LogCaptureFixture, seconds: float, warns: bool
 ) -> None:
     carrier._warn_of_timeout(seconds, 60_000)

@@ -12,7 +12,7 @@ def share_after(size: BatchSize) -> Share | None:
     return sizes.take_share("q")
 
 
-def test_no_size_is_expected_of_an_unknown_sink_or_after_a_failed_batch() -> None:
+def test_no_batch_size_is_expected_for_an_unknown_sink_or_after_a_failed_batch() -> None:
     sizes = LastSizes()
     sizes.note("known", BatchSize(2, 10, 2000, 1000))
     assert sizes.take_share("unknown") is None
@@ -45,7 +45,7 @@ def test_an_empty_batch_and_a_batch_of_huge_rows_get_a_share() -> None:
     assert huge == Share(1, 16 * EXPECTED_BYTES)
 
 
-def test_old_sinks_are_forgotten() -> None:
+def test_the_expected_size_of_the_oldest_sink_is_forgotten() -> None:
     sizes = LastSizes()
     for number in range(LastSizes.MAX_SINKS + 1):
         sizes.note(str(number), BatchSize(1, 1, 1, 1))

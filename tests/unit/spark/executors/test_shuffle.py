@@ -66,7 +66,7 @@ def test_an_idle_executor_that_dynamic_allocation_ends_is_not_a_loss() -> None:
     shuffled_before(Executors("true", KILLED), "driver", "0", "1").check_executors()
 
 
-def test_a_batch_all_of_whose_executors_still_exist_was_computed_once() -> None:
+def test_a_batch_counts_as_computed_once_if_all_its_executors_still_exist() -> None:
     shuffled_before(Executors("false", None), "driver", "0").check_executors()
 
 
@@ -88,7 +88,7 @@ class Counter:
         self.value += more
 
 
-def test_a_batch_continues_with_the_counters_of_the_previous_batch() -> None:
+def test_a_batch_reuses_the_accumulators_of_the_previous_batch() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     for batch in (3, 5):
@@ -98,7 +98,7 @@ def test_a_batch_continues_with_the_counters_of_the_previous_batch() -> None:
     assert context.made == 4
 
 
-def test_concurrent_batches_have_separate_counters() -> None:
+def test_concurrent_batches_have_separate_accumulators() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     with volumes.counting(context) as one, volumes.counting(context) as other:

@@ -68,7 +68,7 @@ def test_each_partition_keeps_its_order_with_one_batch_in_progress_at_a_time(par
     assert taken == wanted
 
 
-def test_lanes_are_in_progress_at_the_same_time() -> None:
+def test_lanes_send_their_requests_concurrently() -> None:
     both = threading.Barrier(LANES)
     with ThreadPoolExecutor(LANES) as broker:
         send_in_lanes(large_batches(), lambda lane, batches: broker.submit(both.wait, 60))

@@ -13,7 +13,7 @@ from oncelog.spark.sink.plan_description import bare_offsets, continues, is_ours
 
 @pytest.mark.parametrize("number", ['"5"', "-1", "5.5", "null", "true", "NaN", "{}"])
 @pytest.mark.parametrize("form", ['{"t":{"0":%s}}', '{"t":{"0":1,"from":{"0":%s}}}', '{"t":{"0":1,"epochs":{"0":%s}}}'])
-def test_an_invalid_offset_is_refused_with_the_partition(number: str, form: str) -> None:
+def test_an_invalid_offset_in_a_checkpoint_is_refused_and_the_error_names_the_partition(number: str, form: str) -> None:
     line = form % number
     with pytest.raises(ConfigError, match=r"^The checkpoint has .* as (offset|beginning|leader epoch) of t-0"):
         Place.of(json.loads(line))
@@ -34,7 +34,7 @@ def test_a_line_of_another_source_is_refused_and_stays_unchanged(line: str) -> N
     assert not continues('{"t":{"0":5}}', line)
 
 
-def test_offsets_to_start_at_leave_missing_partitions_out() -> None:
+def test_suggested_starting_offsets_leave_out_missing_partitions() -> None:
     """``startingOffsets`` names the partitions that exist; a missing one would be refused there."""
     line = '{"a": {"0": 5, "1": 6, "id": "x", "missing": {"1": 17}}, "b": {"0": 7, "missing": {"0": 18}}}'
     place = Place.of(json.loads(line))

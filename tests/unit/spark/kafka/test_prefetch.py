@@ -28,7 +28,7 @@ def test_the_next_item_is_prefetched() -> None:
     assert list(ahead) == [2]
 
 
-def test_an_error_is_raised_at_its_item() -> None:
+def test_prefetching_raises_an_error_only_at_the_item_that_failed() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise OSError("gone")

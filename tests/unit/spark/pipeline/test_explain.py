@@ -15,12 +15,12 @@ def test_our_own_error_is_found_in_the_traceback_of_a_worker() -> None:
     assert explain(Exception(text)) == "The marker is missing: start with a new checkpoint"
 
 
-def test_analysis_error_is_its_first_line_without_the_state() -> None:
+def test_an_analysis_error_is_reported_by_its_first_line_without_sqlstate() -> None:
     text = "[UNRESOLVED_COLUMN] A column `x` cannot be resolved. SQLSTATE: 42703; line 1 pos 7;\n'Project ['x]\n+- Y"
     assert explain(Exception(text)) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
 
 
-def test_syntax_error_is_its_first_line() -> None:
+def test_a_syntax_error_is_reported_by_its_first_line() -> None:
     text = (
         "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selekt'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
         "== SQL ==\nselekt carrier from source\n^^^\n"
@@ -37,7 +37,7 @@ def test_the_failure_of_a_call_to_java_is_reported_with_javas_message() -> None:
     assert explain(Exception(text)) == "mkdir of file:/proc/x/late-flights failed"
 
 
-def test_failure_of_a_stream_is_its_deepest_cause() -> None:
+def test_a_failure_of_a_stream_is_reported_by_its_deepest_cause() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted due to stage failure.\n"
         "org.apache.spark.SparkException: Job aborted due to stage failure\n"

@@ -111,7 +111,7 @@ def test_a_query_id_lost_in_a_power_failure_is_refused_before_the_start(tmp_path
         known_reads(Checkpoint.open(str(tmp_path)))
 
 
-def test_reads_of_a_batch_that_has_not_ended_begin_where_it_does(tmp_path: Path) -> None:
+def test_the_reads_of_an_unfinished_batch_begin_where_that_batch_begins(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     assert known_reads(checkpoint) is None
     first = '{"t": {"0": 9, "from": {"0": 4}}}'
@@ -195,7 +195,7 @@ def test_a_sink_that_drops_a_source_does_not_count_as_new() -> None:
     assert begins_of(one, known)[SourceRead("orders", "r")] == Place({P0: 7})
 
 
-def test_the_first_batch_of_an_empty_read_is_repeated_at_its_start(tmp_path: Path) -> None:
+def test_an_unfinished_first_batch_of_a_new_read_is_repeated_from_its_start(tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     wrote(tmp_path, 0, orders__a='{"t": {"0": 5}}')
     (tmp_path / "commits" / "0").write_text("v1\n{}")

@@ -116,7 +116,7 @@ def test_schema_that_is_made_of_columns_is_registered_under_the_strategys_subjec
         assert json.loads(client.version("a-value").schema.text) == json.loads(avro_schema(columns, "shop.Order"))
 
 
-def test_a_start_reports_changes_since_the_previous_start(registry: StandIn, tmp_path: Path) -> None:
+def test_a_start_reports_schema_changes_since_the_previous_start(registry: StandIn, tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     reported: list[str] = []
     for schema in ("orders-value:1", "orders-value:1", "orders-value:2", "node-2"):
@@ -137,7 +137,7 @@ def test_a_start_reports_changes_since_the_previous_start(registry: StandIn, tmp
     assert checkpoint.last_writes() == []
 
 
-def test_different_answers_about_an_id_refuse_the_batch() -> None:
+def test_a_batch_is_refused_if_its_tasks_get_different_answers_about_a_schema_id() -> None:
     class Context:
         def accumulator(self, value: Any, param: _Union) -> Any:
             class Told:
@@ -176,7 +176,7 @@ topic = "out"
 """
 
 
-def test_toml_names_format_registry_and_schema(tmp_path: Path) -> None:
+def test_a_toml_file_configures_format_registry_and_schema(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text(TOML % 'format = "avro"\nregistry = "http://r"\nrecord = "a.B"\nsubject_name = "record"')
     (one,) = load_pipelines(path)
@@ -223,7 +223,7 @@ def test_a_source_with_contradictory_entries_is_refused(source: Source, why: str
         pipeline_of(source)
 
 
-def test_registry_is_an_address_or_settings() -> None:
+def test_an_invalid_registry_entry_is_refused() -> None:
     for wrong in ("", {}, {"url": "http://r", "colour": "red"}):
         with pytest.raises(ConfigError):
             open_registry(wrong)

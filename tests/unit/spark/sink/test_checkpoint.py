@@ -101,7 +101,7 @@ def test_named_source_that_spark_has_forgotten_is_refused_unless_it_begins_where
     assert planned(3) == 3  # a pipeline places its reads itself
 
 
-def test_the_memory_file_name_of_the_longest_topic_fits(tmp_path: Path) -> None:
+def test_the_file_name_of_the_last_write_fits_the_longest_topic_name(tmp_path: Path) -> None:
     """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
     checkpoint = Checkpoint.open(str(tmp_path))
     groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
@@ -113,7 +113,7 @@ def test_the_memory_file_name_of_the_longest_topic_fits(tmp_path: Path) -> None:
     assert {one.group for one in checkpoint.last_writes()} == set(groups)
 
 
-def test_the_memory_file_is_kept_per_group_and_replaced(tmp_path: Path) -> None:
+def test_the_file_of_the_last_write_exists_per_group_and_is_replaced(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     assert checkpoint.remembered("a/b:c") is None
     checkpoint.remember(LastWrite("one", "a/b:c", 0))
@@ -144,7 +144,7 @@ def test_the_first_batch_detects_an_unrelated_group(tmp_path: Path) -> None:
     assert elsewhere(0, ()) == ""
 
 
-def test_a_memory_file_without_a_marker_topic_is_read(tmp_path: Path) -> None:
+def test_a_file_of_the_last_write_without_a_marker_topic_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "oncelog"
     folder.mkdir()
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')

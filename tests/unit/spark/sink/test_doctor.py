@@ -43,7 +43,9 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     return found
 
 
-def test_batch_that_did_not_end_is_repeated_and_its_marker_reports_how(checkpoint: Checkpoint) -> None:
+def test_the_doctor_says_by_the_marker_whether_an_unfinished_batch_is_skipped_written_or_refused(
+    checkpoint: Checkpoint,
+) -> None:
     skips = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 2)), NOW)
     assert (skips.next_batch, skips.repeats, skips.verdict) == (2, True, "skip")
     writes = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 1)), NOW)
@@ -110,7 +112,7 @@ def test_diagnosis_in_json_and_in_lines_agrees(checkpoint: Checkpoint) -> None:
     assert lines["log"] == "out-0 ends at 30"
 
 
-def test_partitions_that_hold_nothing_are_counted(checkpoint: Checkpoint) -> None:
+def test_doctor_counts_empty_partitions_and_lists_the_others(checkpoint: Checkpoint) -> None:
     ends = {TopicPartition("out", number): 7 if number == 8 else 0 for number in range(50)}
     reported = replace(diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(), NOW), ends=ends)
     assert dict(reported.lines())["log"] == "out-8 ends at 7, 49 partitions without a record"

@@ -297,7 +297,7 @@ def test_a_slow_batch_is_written_once_if_the_retention_is_unknown(batch_id: int)
     assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is BatchOutcome.WRITTEN
 
 
-def test_a_proof_is_kept_only_if_the_plan_proves_the_batch_unwritten() -> None:
+def test_the_proof_that_a_batch_is_unwritten_is_stored_only_if_needed_and_sound() -> None:
     """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
     plan = slow(5).plan
     assert isinstance(plan, BatchPlan)
@@ -321,7 +321,7 @@ def test_a_proof_is_kept_only_if_the_plan_proves_the_batch_unwritten() -> None:
     assert refusing.calls[-1] == "abort"
 
 
-def test_a_fenced_run_keeps_no_proof() -> None:
+def test_a_fenced_run_stores_no_proof_that_its_batch_is_unwritten() -> None:
     """Its successor has written the batch before the proof is committed."""
     broker = ModelBroker()
     first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
@@ -368,7 +368,7 @@ def test_a_broker_with_little_offset_metadata_gets_a_marker_without_offsets_or_i
     assert (small.visible, engine.calls[-1]) == ([], "abort")
 
 
-def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
+def test_a_refused_batch_writes_no_record_and_stores_nothing_in_the_checkpoint() -> None:
     broker = ModelBroker()
     run(broker, batch_write(0))
     kept: list[LastWrite] = []
@@ -381,7 +381,7 @@ def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
     assert (broker.visible, kept) == (EXPECTED, [])
 
 
-def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
+def test_the_checkpoint_stores_the_last_write_before_the_transaction_can_commit() -> None:
     broker, kept = ModelBroker(), list[LastWrite]()
     write = replace(batch_write(0), plan=replace(plan_of(0), remembered=None))
     with pytest.raises(Crash):
@@ -403,7 +403,7 @@ def test_a_batch_declared_written_leaves_a_marker_and_no_record() -> None:
 
 @pytest.mark.parametrize("known", [None, MEMORY, LastWrite("cluster", "group", 0, MarkerTopic("markers", "old"))])
 @pytest.mark.parametrize("before", [False, True], ids=["no-marker", "marker-of-batch-before"])
-def test_a_batch_declared_written_stays_so_after_a_kill(known: LastWrite | None, before: bool) -> None:
+def test_a_batch_declared_written_is_not_written_after_a_kill(known: LastWrite | None, before: bool) -> None:
     """What the checkpoint remembers by then must not tell the next run that the batch cannot be in."""
     broker, kept = ModelBroker(), list[LastWrite]()
     plan = replace(plan_of(3), remembered=known, on_missing=OnMissingMarker.SKIP)
@@ -422,7 +422,7 @@ def test_a_batch_declared_written_stays_so_after_a_kill(known: LastWrite | None,
     assert kept[-1].skipping == ""
 
 
-def test_clock_is_read_after_the_marker() -> None:
+def test_the_clock_is_read_after_the_marker_was_read() -> None:
     """A process that was stopped while it fenced must not take an old reading for the present."""
     engine = ModelEngine(ModelBroker())
 
@@ -445,7 +445,7 @@ def test_the_newest_marker_counts_after_the_marker_topic_has_changed() -> None:
     assert run(broker, batch_write(4)) is BatchOutcome.WRITTEN
 
 
-def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -> None:
+def test_a_committed_offset_of_another_client_in_the_marker_group_refuses_the_batch() -> None:
     broker = ModelBroker()
     broker.offsets = {OUT: OffsetAndMetadata(7, "a consumer's")}
     with pytest.raises(SinkRefused, match=r"holds offsets that are no markers .7 for out-0., so another client"):
@@ -454,7 +454,7 @@ def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -
 
 @pytest.mark.parametrize("plan", [plan_of(0), plan_of(3), NamedWrite("daily:7:out", "daily", 7)])
 @pytest.mark.parametrize("wanted", [OnMissingMarker.SKIP, OnMissingMarker.WRITE])
-def test_the_way_out_named_in_the_refusal_of_a_foreign_offset_works(
+def test_the_remedy_that_the_refusal_of_a_foreign_offset_suggests_works(
     plan: BatchPlan | NamedWrite, wanted: OnMissingMarker
 ) -> None:
     """Also for a first batch and a batch write, which without any offset would be known to be missing."""

@@ -242,7 +242,7 @@ def test_every_reason_is_one_sentence(one: BatchPlan) -> None:
         assert not decision.reason.endswith(".")
 
 
-def test_rows_that_differ_on_a_repeat_are_reported() -> None:
+def test_a_repeated_batch_with_another_number_of_rows_logs_a_warning() -> None:
     decision = decide(plan(5), marker(5), NOW, 7)
     assert isinstance(decision, Skip)
     assert "written with 5 rows and has 7 now that it is repeated" in decision.warning
@@ -252,7 +252,7 @@ def test_rows_that_differ_on_a_repeat_are_reported() -> None:
 # --- writes with an id, memories, the marker's form
 
 
-def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
+def test_only_the_marker_of_a_write_with_an_id_decides_whether_it_is_skipped() -> None:
     one = NamedWrite("daily:7:out", "daily", 7)
     assert isinstance(decide(one, None, NOW, 4), Write)
     written = Marker.of(one, 4)
@@ -262,13 +262,13 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
     assert "already written with 4 rows and has 9 now" in warned.warning
 
 
-def test_the_memory_file_names_the_first_batch_of_the_unbroken_series() -> None:
+def test_the_file_of_the_last_write_names_the_first_batch_of_the_unbroken_series() -> None:
     assert plan(5).last_write(skipped=False) == HERE
     assert plan(5, remembered=None).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
     assert plan(5, remembered=LastWrite("old", GROUP, 2)).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
 
 
-def test_the_memory_file_records_a_batch_declared_written_until_the_next() -> None:
+def test_the_file_of_the_last_write_records_a_batch_declared_written_until_the_next_batch() -> None:
     skipped = plan(5).last_write(skipped=True)
     assert skipped == replace(HERE, skipping=plan(5).batch.fingerprint)
     assert plan(6, remembered=skipped).last_write(skipped=False) == HERE

@@ -53,7 +53,7 @@ def test_missing_topics_are_created_once_as_the_option_says() -> None:
     assert cluster.created == [(["b", "c"], TopicCreation(3, 2, settings))]
 
 
-def test_topic_of_markers_is_not_created() -> None:
+def test_the_marker_topic_is_not_created_by_the_option_create_topics() -> None:
     cluster = Topics()
     with pytest.raises(ConfigError, match=r"'m' of option markerTopic .* or create it with one partition"):
         found(cluster, topic="a", createTopics='{"partitions": 1}', markerTopic="m")

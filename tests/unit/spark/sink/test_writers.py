@@ -42,7 +42,7 @@ def test_the_first_worker_of_a_batch_resolves_its_address_and_then_reuses_import
     assert calls == ["encoding_for", "begin_micro_batch", "pass_over_imports"]
 
 
-def test_the_committing_worker_does_not_begin_the_batch_again(
+def test_the_worker_that_commits_does_not_begin_the_batch_again(
     calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "pyspark.sql.worker.python_streaming_sink_runner"

@@ -69,7 +69,7 @@ def test_a_limited_range_stays_within_the_log_and_advances_every_waiting_partiti
     assert all(end[partition] > start[partition] for partition in waiting)
 
 
-def test_ranges_are_cut_to_the_largest_number_of_records() -> None:
+def test_ranges_are_split_by_the_maximum_number_of_records() -> None:
     assert split_ranges([OffsetRange(A0, 0, 10), OffsetRange(A1, 5, 5)], None, 4) == [
         OffsetRange(A0, 0, 3),
         OffsetRange(A0, 3, 6),
@@ -77,7 +77,7 @@ def test_ranges_are_cut_to_the_largest_number_of_records() -> None:
     ]
 
 
-def test_larger_ranges_are_cut_more_to_reach_the_least_number_of_tasks() -> None:
+def test_the_largest_ranges_are_split_to_reach_the_minimum_number_of_tasks() -> None:
     parts = split_ranges([OffsetRange(A0, 0, 90), OffsetRange(A1, 0, 10)], 10, None)
     assert [item.partition for item in parts].count(A0) == 9
     assert [item.partition for item in parts].count(A1) == 1
@@ -99,7 +99,7 @@ def test_cutting_loses_and_repeats_no_offset(
     assert most is None or all(part.size <= most for part in parts)
 
 
-def test_position_names_exactly_the_partitions_that_are_read() -> None:
+def test_starting_offsets_must_name_exactly_the_partitions_that_are_read() -> None:
     position = OffsetsOption(offsets={A0: 3}, option="startingOffsets")
     with pytest.raises(ConfigError, match="startingOffsets does not name a-1"):
         positions_to_ask(position, [A0, A1])

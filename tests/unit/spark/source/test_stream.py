@@ -156,7 +156,7 @@ def ranges(parts: Sequence[InputPartition]) -> list[tuple[int, int, int]]:
     return [(part.value.partition.partition, part.value.start, part.value.end) for part in parts]
 
 
-def test_query_without_checkpoint_starts_at_the_end_or_where_asked() -> None:
+def test_a_query_without_a_checkpoint_starts_at_the_end_or_at_starting_offsets() -> None:
     cluster = FakeCluster(a=[5, 7])
     assert reader(cluster)[0].initialOffset() == {"a": {"0": 5, "1": 7}}
     assert reader(cluster, startingOffsets="earliest")[0].initialOffset() == {"a": {"0": 0, "1": 0}}
@@ -290,7 +290,7 @@ def test_new_topic_of_a_pattern_is_found() -> None:
     assert stream.latestOffset({"a1": {"0": 3}}, ReadAllAvailable()) == {"a1": {"0": 3}, "a2": {"0": 4}}
 
 
-def test_tasks_are_divided_as_the_options_require() -> None:
+def test_ranges_are_split_into_tasks_as_the_options_require() -> None:
     stream, _ = reader(FakeCluster(a=[10]), maxRecordsPerPartition="4")
     parts = ranges(stream.partitions({"a": {"0": 0}}, {"a": {"0": 10}}))
     assert parts == [(0, 0, 3), (0, 3, 6), (0, 6, 10)]
@@ -449,7 +449,7 @@ def test_topic_or_partition_that_does_not_exist_is_reported_by_name() -> None:
         reader(FakeCluster(b=[1]))[0].initialOffset()
 
 
-def test_position_is_copied_to_the_group_only_when_asked() -> None:
+def test_the_position_is_committed_to_a_group_only_with_the_option_commit_offsets_to_group() -> None:
     cluster = FakeCluster(a=[10])
     reader(cluster)[0].latestOffset({"a": {"0": 4}}, ReadAllAvailable())
     assert cluster.committed == {}
@@ -769,7 +769,7 @@ def test_the_epoch_is_kept_when_the_query_is_beyond_an_older_answer() -> None:
     assert reader(cluster)[0].latestOffset(end, ReadAllAvailable()) == end, "nothing was cut"
 
 
-def test_start_has_the_epoch_of_the_leader_that_reported_it() -> None:
+def test_a_start_offset_is_stored_with_the_epoch_of_the_leader_that_reported_the_offset() -> None:
     """Trigger.AvailableNow asked for the ends, then another leader reported the start."""
     cluster = FakeCluster(a=[60])
     cluster.epochs[A0] = [(3, 0)]

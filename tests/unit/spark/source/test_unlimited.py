@@ -46,7 +46,7 @@ def test_a_new_query_reads_everything_first_and_then_respects_max_offsets_per_tr
     assert ranges(one.partitions(then, logged(one.latestOffset()))) == [(0, 110, 120)]
 
 
-def test_restart_begins_exactly_at_the_checkpoint() -> None:
+def test_a_restarted_query_begins_exactly_at_its_checkpoint() -> None:
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
     cluster.end[A0] = 150
@@ -79,7 +79,7 @@ def test_repeated_first_batch_of_latest_reads_the_same_records() -> None:
     assert ranges(again.partitions(end, logged(again.latestOffset()))) == [(0, 120, 150)]
 
 
-def test_an_end_fixed_before_the_position_is_checked_against_the_position() -> None:
+def test_an_end_offset_before_the_position_is_reported_as_data_loss() -> None:
     """Trigger.AvailableNow asks first; a log that lost its end meanwhile must not pass for one with nothing new."""
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
@@ -91,7 +91,7 @@ def test_an_end_fixed_before_the_position_is_checked_against_the_position() -> N
         again.partitions(end, target)
 
 
-def test_a_restarted_query_does_not_mistake_its_first_end_offset_for_a_beginning() -> None:
+def test_a_restarted_query_begins_at_its_checkpoint_and_not_at_its_first_end_offset() -> None:
     cluster = FakeCluster(a=[100])
     _, _, end = begun(cluster)
     cluster.end[A0] = 150

@@ -62,7 +62,7 @@ class Stay:
         self.subscription.state(ZERO).seek(0)
 
 
-def test_a_program_that_never_waits_still_reads_records() -> None:
+def test_a_program_that_takes_records_without_waiting_still_counts_as_polling() -> None:
     """Otherwise ``max.poll.interval.ms`` would pass while it works on the records of one large batch."""
     stay = Stay()
     assert not stay.group.reading()
@@ -71,7 +71,7 @@ def test_a_program_that_never_waits_still_reads_records() -> None:
     assert not stay.group.reading(), "it was asked for more only once"
 
 
-def test_a_program_that_takes_records_buffered_for_its_thread_reads_too() -> None:
+def test_taking_records_that_a_blocking_consumer_has_buffered_counts_as_a_poll() -> None:
     stay = Stay()
     stay.assign()
     stay.held.hold({ZERO: [record(0), record(1)]})

@@ -68,7 +68,7 @@ def test_a_batch_whose_outcome_is_unknown_is_settled_before_the_new_epoch() -> N
     assert [outcome.error for outcome in core.outcomes] == [None] * 4
 
 
-def test_batches_that_were_refused_for_good_keep_their_order_in_the_new_epoch() -> None:
+def test_batches_that_the_broker_refused_keep_their_order_in_the_new_epoch() -> None:
     kafka = KafkaPartition()
     core = known_producer(kafka)
     for n in (1, 2, 3, 4):

@@ -220,7 +220,7 @@ def test_a_preferred_read_replica_is_used_until_it_expires() -> None:
 
 
 @pytest.mark.parametrize("error", [Error.OFFSET_OUT_OF_RANGE, Error.NOT_LEADER_OR_FOLLOWER, Error.OFFSET_NOT_AVAILABLE])
-def test_a_follower_that_refuses_is_left_for_the_leader_without_a_reset(error: Error) -> None:
+def test_after_an_error_of_a_follower_the_consumer_reads_from_the_leader_without_a_reset(error: Error) -> None:
     reader = Reader()
     reader.read(P0)
     answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2))
@@ -230,7 +230,7 @@ def test_a_follower_that_refuses_is_left_for_the_leader_without_a_reset(error: E
     assert reader.take() == [(0, 0)]
 
 
-def test_a_follower_that_does_not_answer_is_left_for_the_leader() -> None:
+def test_if_a_follower_does_not_answer_the_consumer_reads_from_the_leader() -> None:
     reader = Reader()
     reader.read(P0)
     answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2))
@@ -239,7 +239,7 @@ def test_a_follower_that_does_not_answer_is_left_for_the_leader() -> None:
     assert answer_alone(reader, some(0, b"a")) == 1
 
 
-def test_a_follower_that_cannot_be_reached_is_left_for_the_leader() -> None:
+def test_if_a_follower_cannot_be_reached_the_consumer_reads_from_the_leader() -> None:
     """Nothing was read for ``metadata.max.age.ms``: the reader waited for a connection that never came."""
     reader = Reader()
     reader.read(P0)

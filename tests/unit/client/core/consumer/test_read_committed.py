@@ -84,7 +84,7 @@ def test_a_producer_that_aborts_then_commits_in_one_answer_keeps_its_second_tran
     assert kept == [3]
 
 
-def test_too_long_a_list_of_aborted_transactions_is_harmless() -> None:
+def test_aborted_transactions_beyond_the_fetched_records_hide_no_record() -> None:
     buf = data(1, 10, 1, True) + encode_end_txn_marker(1, 0, 0, True, 1, 11)
     kept = [header.base_offset for _, header in filter_batches(buf, iter_headers(buf), [(12, 1), (50, 2)])]
     assert kept == [10]

@@ -105,7 +105,9 @@ def test_a_position_that_the_new_leader_confirms_is_fetched_from_without_another
 
 
 @pytest.mark.parametrize(("position", "expected"), [(10, 7), (5, 5)])
-def test_reading_continues_where_the_logs_diverge_or_before(position: int, expected: int) -> None:
+def test_after_a_truncation_reading_continues_at_the_diverging_offset_or_the_earlier_position(
+    position: int, expected: int
+) -> None:
     reader = Reader()
     reader.state.position = position
     reader.new_leader()
@@ -156,7 +158,7 @@ def test_a_leader_that_does_not_answer_is_asked_again_after_a_wait(how: str) -> 
     assert reader.asked_to_fetch() == 10
 
 
-def test_an_answer_that_a_seek_has_overtaken_is_dropped() -> None:
+def test_the_answer_of_an_epoch_lookup_is_dropped_after_a_seek() -> None:
     reader = Reader()
     reader.new_leader()
     reader.state.seek(2)

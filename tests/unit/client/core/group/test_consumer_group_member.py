@@ -259,7 +259,7 @@ def test_the_final_state_is_reachable_from_every_state_and_never_left() -> None:
     assert all(set(MAY_FOLLOW[state]) == ends for state in ends)
 
 
-def test_topic_names_that_become_known_start_the_reconciliation() -> None:
+def test_the_reconciliation_starts_when_names_of_assigned_topic_ids_become_known() -> None:
     group = resolving()
     group.learn_new_topic()
     assert (group.member.state, group.program.revoking[-1][:2]) == (S.RECONCILING, ([P1], False))
@@ -267,13 +267,13 @@ def test_topic_names_that_become_known_start_the_reconciliation() -> None:
     assert (group.member.state, group.owned) == (S.STABLE, [TopicPartition("new", 0), P0])
 
 
-def test_a_newer_target_without_the_unknown_names_takes_the_place_of_the_older_one() -> None:
+def test_a_newer_target_assignment_replaces_one_whose_topic_names_are_unknown() -> None:
     group = resolving()
     group.answer(3, [P0, P1])
     assert (group.member.state, group.owned, group.program.revoking) == (S.STABLE, [P0, P1], [])
 
 
-def test_a_newer_target_waits_for_the_reconciliation_in_progress() -> None:
+def test_a_newer_target_assignment_waits_for_the_reconciliation_in_progress() -> None:
     group = reconciling()
     group.answer(3, [P1])
     assert (group.member.state, len(group.program.revoking)) == (S.RECONCILING, 1)

@@ -233,7 +233,7 @@ def test_an_expired_batch_that_was_never_sent_changes_nothing() -> None:
     assert sequence(core.produced()) == (7, 0, 0)
 
 
-def test_a_batch_too_large_is_split_and_its_halves_keep_the_sequences() -> None:
+def test_a_batch_that_is_too_large_is_split_and_its_parts_keep_the_sequences() -> None:
     core = ProducerCore(linger_ms=10).start()
     for n in range(5):
         core.append(b"%d" % n)
@@ -257,7 +257,7 @@ def test_a_batch_too_large_is_split_and_its_halves_keep_the_sequences() -> None:
     assert sequence(core.produced())[2] == 5
 
 
-def test_a_single_record_too_large_fails_and_leaves_no_gap() -> None:
+def test_a_single_record_that_is_too_large_fails_and_leaves_no_gap() -> None:
     core = ProducerCore().start()
     core.send(b"big")
     refuse(core.produced(), Error.MESSAGE_TOO_LARGE)
@@ -307,7 +307,7 @@ def test_a_batch_waits_for_linger_unless_it_is_full() -> None:
     assert core.wire.count(PRODUCE) == 2
 
 
-def test_one_request_in_flight_keeps_order_without_idempotence() -> None:
+def test_a_producer_without_idempotence_keeps_order_with_one_request_in_flight() -> None:
     core = ProducerCore(enable_idempotence=False, max_in_flight_requests_per_connection=1)
     core.send(b"0")
     core.send(b"1")

@@ -110,13 +110,13 @@ def test_offsets_of_a_deleted_topic_are_not_committed() -> None:
     assert world.wire.count(TXN_OFFSET_COMMIT) == 0
 
 
-def test_a_topic_of_which_no_offset_is_committed_does_not_matter() -> None:
+def test_recreated_topics_do_not_matter_if_no_offset_of_them_is_committed() -> None:
     world = World(a=SECOND, b=THIRD)
     world.send(B, a=FIRST)
     assert [topic.topic_id for topic in world.commit().message.topics] == [THIRD]
 
 
-def test_with_one_topic_without_an_id_all_are_identified_by_name() -> None:
+def test_if_one_topic_has_no_id_all_topics_of_the_commit_are_identified_by_name() -> None:
     world = World(a=FIRST, b=ZERO_UUID)
     world.send(A, B)
     sent = world.commit()
@@ -124,7 +124,7 @@ def test_with_one_topic_without_an_id_all_are_identified_by_name() -> None:
     assert [(topic.name, topic.topic_id) for topic in sent.message.topics] == [("a", ZERO_UUID), ("b", ZERO_UUID)]
 
 
-def test_a_broker_without_version_6_gets_names() -> None:
+def test_a_broker_without_txn_offset_commit_6_gets_topic_names() -> None:
     world = World(a=FIRST)
     world.wire.newest = {TXN_OFFSET_COMMIT.key: 5}
     world.send(A)
@@ -165,7 +165,7 @@ def test_unavailable_metadata_does_not_delay_the_commit() -> None:
     assert world.commit().version == 5
 
 
-def test_an_unknown_id_is_compared_with_new_metadata_and_repeated() -> None:
+def test_a_commit_with_an_unknown_topic_id_is_repeated_after_new_metadata() -> None:
     world = World(a=FIRST)
     result = world.send(A)
     world.commit().answer(answer(Error.UNKNOWN_TOPIC_ID))
@@ -225,7 +225,7 @@ def test_an_answer_without_a_partition_does_not_count_as_committed() -> None:
         Error.FENCED_INSTANCE_ID,
     ],
 )
-def test_offsets_of_a_former_member_are_abortable(error: Error) -> None:
+def test_an_offset_commit_of_a_former_member_fails_with_an_abortable_error(error: Error) -> None:
     world = World(a=FIRST)
     result = world.send(A)
     world.commit().answer(answer(error))

@@ -108,7 +108,7 @@ def test_errors_mean_what_kafkas_table_says(step: Step, error: Error, action: Er
     assert action_for(step, error) is action
 
 
-def test_v2_adds_no_partitions_and_adopts_the_next_epoch() -> None:
+def test_at_transaction_version_2_a_producer_adds_no_partitions_and_adopts_the_next_epoch() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"v")
@@ -128,7 +128,7 @@ def test_v2_adds_no_partitions_and_adopts_the_next_epoch() -> None:
     assert core.wire.count(ADD_PARTITIONS_TO_TXN) == 0
 
 
-def test_v1_adds_partitions_first_and_continues_with_the_sequences() -> None:
+def test_at_transaction_version_1_a_producer_adds_partitions_first_and_continues_its_sequences() -> None:
     core = v1()
     for round_ in range(2):
         core.txn.begin()
@@ -220,7 +220,7 @@ def test_abort_does_not_wait_for_a_batch_behind_the_failed_batch() -> None:
     assert result.value is None
 
 
-def test_v1_gets_a_new_epoch_after_a_failed_transaction() -> None:
+def test_at_transaction_version_1_a_producer_gets_a_new_epoch_after_a_failed_transaction() -> None:
     core = v1()
     core.txn.begin()
     core.send(b"v")
@@ -239,7 +239,7 @@ def test_v1_gets_a_new_epoch_after_a_failed_transaction() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_v1_gets_a_new_epoch_after_a_record_that_failed_while_it_aborted() -> None:
+def test_at_transaction_version_1_a_record_that_fails_during_an_abort_leads_to_a_new_epoch() -> None:
     """Its sequence is missing in the log: every later batch would be out of order until delivery.timeout.ms."""
     core = v1()
     core.txn.begin()
@@ -314,7 +314,7 @@ def test_offsets_are_committed_at_the_groups_coordinator(make: object) -> None:
     assert end.value is None
 
 
-def test_offsets_of_a_stale_member_are_abortable() -> None:
+def test_an_offset_commit_of_a_stale_member_fails_with_an_abortable_error() -> None:
     core = v2()
     core.txn.begin()
     result = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
@@ -330,7 +330,7 @@ def test_offsets_of_a_stale_member_are_abortable() -> None:
 @pytest.mark.parametrize(
     "error", [Error.ILLEGAL_GENERATION, Error.GROUP_AUTHORIZATION_FAILED, Error.NOT_COORDINATOR, Error.NONE]
 )
-def test_offsets_overtaken_by_an_abort_do_not_block_it(error: Error) -> None:
+def test_an_offset_commit_in_progress_does_not_block_an_abort(error: Error) -> None:
     core = v2()
     core.txn.begin()
     offsets = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
@@ -346,7 +346,7 @@ def test_offsets_overtaken_by_an_abort_do_not_block_it(error: Error) -> None:
 
 
 @pytest.mark.parametrize("error", [Error.NONE, Error.NOT_COORDINATOR, Error.GROUP_AUTHORIZATION_FAILED])
-def test_offsets_in_progress_are_reported_when_the_producer_has_failed_meanwhile(error: Error) -> None:
+def test_an_offset_commit_in_progress_is_reported_if_the_producer_fails_meanwhile(error: Error) -> None:
     """Otherwise the sender waits for max.block.ms, and is told to call again."""
     core = v2()
     core.txn.begin()
@@ -386,7 +386,7 @@ def test_a_refused_init_may_be_tried_again() -> None:
     assert again.value is None
 
 
-def test_an_upgrade_to_v2_takes_effect_after_the_open_transaction() -> None:
+def test_an_upgrade_to_transaction_version_2_takes_effect_after_the_open_transaction() -> None:
     core = v1()
     core.wire.level = 2
     core.txn.begin()

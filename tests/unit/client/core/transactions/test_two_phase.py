@@ -112,7 +112,7 @@ def test_prepare_waits_for_sent_records_and_accepts_no_more() -> None:
     assert txn.prepare().value is None
 
 
-def test_prepare_waits_for_offsets() -> None:
+def test_prepare_waits_for_offset_commits() -> None:
     core, txn = started()
     txn.begin()
     txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g"))
@@ -125,7 +125,7 @@ def test_prepare_waits_for_offsets() -> None:
     assert token_of(txn.prepared) == "7:0"
 
 
-def test_a_record_that_fails_fails_prepare() -> None:
+def test_prepare_fails_if_a_record_fails() -> None:
     core, txn = with_a_record()
     result = txn.prepare()
     refuse(core.produced(), Error.MESSAGE_TOO_LARGE)
@@ -201,7 +201,7 @@ def test_a_transaction_taken_over_by_another_producer_is_not_completed() -> None
     assert isinstance(result.value, ProducerFenced)
 
 
-def test_an_end_during_a_prepare_is_reported_to_the_caller_of_prepare() -> None:
+def test_prepare_fails_if_another_call_ends_the_transaction_meanwhile() -> None:
     core, txn = with_a_record()
     preparing = txn.prepare()
     txn.abort()

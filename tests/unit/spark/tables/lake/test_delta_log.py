@@ -49,7 +49,7 @@ def test_batches_after_a_restore_count() -> None:
     assert batches(*APPENDED, restore(remove("f3")), again, undone) == [3, 2, 1, 0], "the first of the two"
 
 
-def test_a_batch_without_rows_counts_if_the_table_went_back_to_its_rows() -> None:
+def test_an_empty_batch_counts_if_the_table_was_restored_to_its_rows() -> None:
     assert batches(*APPENDED, commit(batch=4), commit(add("x")), restore(remove("x"))) == [4, 3, 2, 1, 0]
 
 
@@ -70,7 +70,7 @@ def test_a_deletion_vector_is_another_state_of_a_file() -> None:
     assert batches(first, later, deleted, restore(remove("f0", "v"), add("f0"))) == [1, 0]
 
 
-def test_history_that_ends_before_the_restored_state_says_that_it_was_restored() -> None:
+def test_a_restore_to_a_version_that_the_history_lacks_is_recognised_as_a_restore() -> None:
     history = CommitHistory([restore(remove("f2"), remove("f3")), APPENDED[3]])
     assert list(history) == []
     assert history.restored

@@ -49,7 +49,7 @@ HUNTED = [
 
 
 @pytest.mark.parametrize("seed", ONCE_FAILED)
-def test_seeds_that_failed_once_pass(seed: int) -> None:
+def test_seeds_that_once_failed_pass(seed: int) -> None:
     assert run(seed).breaches == []
 
 

@@ -173,9 +173,7 @@ async def test_a_partition_that_cannot_be_read_is_reported_each_time(servers: st
 
 
 @on_loop
-async def test_a_partition_that_does_not_exist_is_reported_at_once_with_one_of_two_errors(
-    servers: str, unique_name: str
-) -> None:
+async def test_a_partition_that_does_not_exist_raises_one_of_two_errors_at_once(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     consumer = AIOKafkaConsumer(bootstrap_servers=servers)
     await consumer.start()

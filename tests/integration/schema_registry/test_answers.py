@@ -167,7 +167,7 @@ def test_compatibility_levels_hold_for_a_subject_or_globally(url: str) -> None:
     assert call(url, "GET", "/config").body == {"compatibilityLevel": "BACKWARD"}
 
 
-def test_a_first_deletion_is_soft(url: str) -> None:
+def test_the_first_deletion_of_a_schema_is_soft(url: str) -> None:
     for fields in (("a",), ("a", "b=1"), ("a", "b=1", "c=1")):
         register(url, "x", avro(*fields))
     assert call(url, "DELETE", "/subjects/x/versions/2").body == 2

@@ -109,7 +109,7 @@ def test_a_subjects_defaults_apply_before_a_requests_rules_and_its_overrides_aft
     assert register(url, "x", avro("a")).body["version"] == 1
 
 
-def test_null_removes_a_setting(url: str) -> None:
+def test_null_removes_a_setting_of_a_schema_subject(url: str) -> None:
     assert configure(url, compatibility="FULL", compatibilityGroup="major").status == 200
     assert call(url, "GET", "/config/x").body == {"compatibilityLevel": "FULL", "compatibilityGroup": "major"}
     assert configure(url, compatibilityGroup=None).status == 200

@@ -256,7 +256,7 @@ def test_a_valid_record_that_the_columns_cannot_hold_is_never_skipped(exporter: 
     assert exporter.table("again.parquet").to_pylist() == [{"a": 1, "b": "x"}]
 
 
-def test_key_is_typed_if_its_subject_is_known(exporter: Exporter) -> None:
+def test_the_exported_key_is_typed_if_its_subject_is_known(exporter: Exporter) -> None:
     exporter.registry.register(f"{exporter.topic}-key", Schema('"string"', "AVRO"))
     key = AvroSerializer(exporter.registry, '"string"', topic=exporter.topic, is_key=True)
     with Producer(bootstrap_servers=exporter.servers) as producer:

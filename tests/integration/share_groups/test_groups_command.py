@@ -66,7 +66,7 @@ def test_a_share_group_is_listed_by_its_type(groups: Command) -> None:
 
 
 @pytest.mark.kafka
-def test_describe_shows_starts_and_lag_as_kafkas_tool_does(groups: Command) -> None:
+def test_describe_shows_start_offsets_and_lag_as_kafkas_tool_does(groups: Command) -> None:
     described = groups.described()
     assert (described["state"], described["type"], described["assignor"]) == ("Empty", "share", "simple")
     ends = [(row["partition"], row["end"]) for row in described["offsets"]]

@@ -132,7 +132,7 @@ def test_every_default_passes_its_own_check(table: dict[str, KafkaProperty]) -> 
         (PropertyKind.LIST, "1:x", AllowedValues(replicas=True), "must be the literal '*' or a list of replicas"),
     ],
 )
-def test_values_are_refused_in_kafkas_words(
+def test_invalid_setting_values_are_refused_in_kafkas_words(
     kind: PropertyKind, text: str, allowed: AllowedValues, message: str
 ) -> None:
     with pytest.raises(ConfigError) as refused:

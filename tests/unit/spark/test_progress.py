@@ -31,7 +31,7 @@ class FakeQuery:
         return self.recentProgress[-1] if self.recentProgress else None
 
 
-def test_lag_is_the_sum_of_latest_minus_reached_over_all_partitions() -> None:
+def test_lag_is_the_sum_of_latest_minus_reached_offset_over_the_partitions_that_were_read() -> None:
     source = {"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": '{"t": {"0": 9, "1": 7, "2": 3}}'}
     progress = read_progress("p", report(3, sources=[source]))
     assert progress.lag == 4, "a partition that no batch has reached yet is in no report of its own"

@@ -222,7 +222,9 @@ class Side:
 @pytest.mark.parametrize("policy", ["none", "commit"])
 @settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(REQUESTS)
-def test_a_run_of_produces_has_the_outcome_of_its_requests_one_by_one(policy: str, requests: list[Sent]) -> None:
+def test_produce_requests_processed_together_have_the_same_outcome_as_one_by_one(
+    policy: str, requests: list[Sent]
+) -> None:
     alone, together = Side(policy), Side(policy)
     maker = Frames(alone.topic_ids)
     frames = [maker.frame(sent) for sent in requests]

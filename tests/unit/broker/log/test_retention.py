@@ -55,7 +55,9 @@ def test_a_segment_within_retention_keeps_all_later_segments(disk: FaultyDisk) -
 
 
 @pytest.mark.parametrize(("keep", "left"), [(15, [0, 5, 10]), (11, [0, 5, 10]), (10, [5, 10]), (5, [10]), (0, [15])])
-def test_segments_are_deleted_while_retention_bytes_remain(disk: FaultyDisk, keep: int, left: list[int]) -> None:
+def test_segments_are_deleted_as_long_as_at_least_retention_bytes_remain(
+    disk: FaultyDisk, keep: int, left: list[int]
+) -> None:
     one = len(batch())
     log = segmented(disk, TopicConfig(retention_bytes=keep * one, retention_ms=-1))
     log.trimmer.apply_retention(NOW_MS)

@@ -57,7 +57,7 @@ def test_only_ascii_letters_digits_dot_underscore_and_dash_are_legal(name: str) 
     ],
     ids=str,
 )
-def test_overrides_are_refused_in_kafkas_words(values: dict[str, str | None], message: str) -> None:
+def test_invalid_topic_overrides_are_refused_in_kafkas_words(values: dict[str, str | None], message: str) -> None:
     assert overrides_refusal(values, TopicConfig()) == message
 
 

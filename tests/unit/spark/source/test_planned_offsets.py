@@ -122,7 +122,7 @@ def test_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
     assert resolve_position(position, {A0: -1}, {A0: 9}, ByTimestampStrategy.LATEST) == {A0: 9}
 
 
-def test_loss_is_a_vanished_partition_or_a_log_that_begins_later_or_ends_earlier() -> None:
+def test_data_loss_is_a_missing_partition_or_a_log_that_begins_after_or_ends_before_the_position() -> None:
     start, earliest, latest = {A0: 5, A1: 5, B0: 5}, {A0: 7, A1: 0}, {A0: 9, A1: 3}
     assert describe_loss(start, earliest, latest) == [
         "a-0 begins at offset 7 and the query is at 5",

@@ -164,7 +164,7 @@ def test_a_query_without_a_checkpoint_starts_at_the_end_or_at_starting_offsets()
     assert reported.initialOffset() == {"a": {"0": 3, "1": 7}}
 
 
-def test_start_in_a_topic_that_was_recreated_is_a_loss_if_the_offsets_have_its_id() -> None:
+def test_starting_in_a_recreated_topic_is_data_loss_if_the_offsets_have_a_topic_id() -> None:
     cluster = FakeCluster(a=[5, 7])
     cluster.ids["a"] = "new"
     start = '{"a": {"0": 3, "1": 4, "id": "old"}}'
@@ -179,7 +179,7 @@ def test_start_in_a_topic_that_was_recreated_is_a_loss_if_the_offsets_have_its_i
     assert Place.of(stream.latestOffset(stream.initialOffset(), ReadAllAvailable())).start == {A0: 3, A1: 4}
 
 
-def test_starting_in_a_truncated_or_rewritten_log_is_a_loss_if_the_offsets_reveal_it() -> None:
+def test_starting_in_a_truncated_or_rewritten_log_is_data_loss_if_the_offsets_reveal_it() -> None:
     cluster = FakeCluster(a=[9])
     cluster.ids["a"] = "id"
     cluster.epochs[A0] = [(0, 0)]
@@ -263,7 +263,7 @@ def test_new_partition_is_read_from_its_beginning() -> None:
     assert ranges(stream.partitions(start, end)) == [(1, 0, 6)]
 
 
-def test_new_partition_that_has_lost_records_before_it_was_seen_is_loss() -> None:
+def test_records_deleted_from_a_new_partition_before_it_was_seen_are_data_loss() -> None:
     """Added while the query was stopped for longer than records are kept; Spark's own connector reports it too."""
     cluster = FakeCluster(a=[10, 6])
     cluster.first[TopicPartition("a", 1)] = 2
@@ -300,7 +300,7 @@ def test_ranges_are_split_into_tasks_as_the_options_require() -> None:
 @pytest.mark.parametrize(
     ("first", "end", "text"), [(7, 10, "begins at offset 7 and the query is at 5"), (0, 3, "ends at offset 3")]
 )
-def test_deleted_records_and_a_recreated_topic_are_loss(first: int, end: int, text: str) -> None:
+def test_deleted_records_and_a_recreated_topic_are_data_loss(first: int, end: int, text: str) -> None:
     cluster = FakeCluster(a=[end])
     cluster.first[TopicPartition("a", 0)] = first
     strict, _ = reader(cluster)
@@ -378,7 +378,7 @@ def test_topic_that_is_gone_for_long_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("is_made_again", [False, True])
-def test_topic_that_one_run_left_out_is_no_loss_for_later_runs(is_made_again: bool) -> None:
+def test_a_topic_that_one_run_left_out_is_no_data_loss_for_later_runs(is_made_again: bool) -> None:
     """Also if the run had nothing else to do, and if another topic has its name by then."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
@@ -685,7 +685,7 @@ def test_a_new_leader_that_lost_nothing_causes_no_batch_and_is_queried_once() ->
 
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
-def test_a_truncated_log_that_has_grown_again_is_a_loss(end: int) -> None:
+def test_a_truncated_log_that_has_grown_again_is_data_loss(end: int) -> None:
     """Records 60 to 99 differ from those that the query has read (KIP-320)."""
     cluster, stream, clock, start = led(100)
     planned = stream.latestOffset({"a": {"0": 0}}, ReadAllAvailable())
@@ -827,7 +827,7 @@ def make_again_without_id(cluster: FakeCluster, *ends: int) -> None:
     cluster.logs["a"] += 1
 
 
-def test_topic_without_id_that_is_recreated_and_longer_than_before_is_loss() -> None:
+def test_a_recreated_topic_without_id_that_is_longer_than_before_is_data_loss() -> None:
     cluster, stream, _, end = without_ids()
     assert [*Place.of(end).marks] == [TopicPartition("a", 0)], "an empty partition has no batch to remember"
     make_again_without_id(cluster, 150, 0)

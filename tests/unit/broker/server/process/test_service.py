@@ -66,14 +66,14 @@ def test_a_watchdog_of_another_process_is_not_notified(manager: socket.socket, e
         manager.recv(1)
 
 
-def test_a_manager_that_does_not_exist_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_service_manager_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     service = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "nobody")})
     service.stops()
     service.reloads()
     assert len(caplog.records) == 1
 
 
-def test_an_abstract_socket_is_reached() -> None:
+def test_notifications_reach_an_abstract_socket() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         name = f"oncelog-{os.getpid()}"
         listening.bind("\0" + name)

@@ -208,7 +208,7 @@ def test_another_name_at_a_second_login_is_refused(side: Side) -> None:
         assert values(side, "renamed") == [b"may", b"may"]
 
 
-def test_a_session_that_has_ended_writes_no_more() -> None:
+def test_a_connection_whose_session_has_ended_writes_nothing_more() -> None:
     with oncelog_side({"connections.max.reauth.ms": "1500"}) as side, writer(side, "ended") as connection:
         written = write_until_closed(connection, "ended")
         # What came in the last breath is written as a whole request or not at all.

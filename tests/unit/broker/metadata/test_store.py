@@ -287,7 +287,7 @@ def test_a_file_of_another_cluster_or_node_is_refused(
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_file_is_refused(open_store: Open, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_metadata_file_is_refused(open_store: Open, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "metadata.sqlite").write_bytes(content)
     with pytest.raises(MetadataError, match="is damaged"):
         open_store()

@@ -209,6 +209,6 @@ def test_an_exact_name_takes_precedence_over_a_name_in_another_case() -> None:
     assert batch.value == b"yes"
 
 
-def test_other_columns_are_ignored() -> None:
+def test_columns_that_the_sink_does_not_write_are_ignored() -> None:
     columns = {"offset": pa.array([1, 2]), "Value": pa.array(["a", "b"])}
     assert len(encode("offset bigint, Value string", columns, {"t": 1}, "t")[("t", 0)]) == 2

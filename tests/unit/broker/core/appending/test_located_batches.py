@@ -48,7 +48,7 @@ def test_a_produce_without_exactly_one_batch_for_a_partition_is_refused(admin: A
     assert admin.broker.partitions()[T0].log.log_end_offset == 0
 
 
-def test_zstd_is_refused_before_its_version(admin: Admin) -> None:
+def test_zstd_is_refused_in_produce_versions_that_do_not_support_it(admin: Admin) -> None:
     packed = bytes(encode_batch([RECORD], compression=Compression.ZSTD))
     refused = produce(admin, packed, version=6)
     assert refused.error_code == Error.UNSUPPORTED_COMPRESSION_TYPE

@@ -14,7 +14,7 @@ def test_files_and_connections_together_stay_within_the_limit() -> None:
         assert 80 <= shares.files <= 8192
 
 
-def test_the_soft_limit_is_raised_to_the_hard_one() -> None:
+def test_the_soft_descriptor_limit_is_raised_to_the_hard_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, hard), hard))

@@ -31,14 +31,14 @@ def group_of(g: GroupClient) -> ClassicGroup:
 # Joining
 
 
-def test_a_dynamic_member_from_version_4_on_is_given_its_id_first(g: GroupClient) -> None:
+def test_join_group_from_version_4_on_first_returns_a_member_id_to_a_dynamic_member(g: GroupClient) -> None:
     answer = g.join(version=4).value
     assert answer.error_code == Error.MEMBER_ID_REQUIRED
     assert answer.member_id.startswith("c-")
     assert len(answer.member_id) == len("c-") + 36
 
 
-def test_before_version_4_a_member_is_added_at_once(g: GroupClient) -> None:
+def test_join_group_below_version_4_adds_a_new_member_at_once(g: GroupClient) -> None:
     answer = g.join(version=3)
     g.host.pass_time(0)
     assert answer.value.error_code == Error.NONE

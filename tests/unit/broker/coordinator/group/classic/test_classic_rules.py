@@ -246,7 +246,7 @@ def test_every_request_in_every_state_is_answered_as_kafka_does(case: str, state
     assert tuple(rules.decide(group_in(state), event)) == outcomes[state]
 
 
-def test_the_table_is_total_and_the_expectations_cover_every_event_and_state() -> None:
+def test_every_event_has_a_rule_and_an_expectation_in_every_state() -> None:
     assert set(rules.RULES) == set(get_args(rules.Event))
     assert all(set(row) == set(ClassicState) for row in rules.RULES.values())
     assert {type(event) for event, _ in EXPECTED.values()} == set(get_args(rules.Event))

@@ -111,7 +111,7 @@ def test_the_first_member_gets_everything_at_epoch_2(g: GroupClient) -> None:
     assert group_of(g).state is ConsumerState.STABLE
 
 
-def test_in_version_0_the_coordinator_names_the_member(g: GroupClient) -> None:
+def test_in_consumer_group_heartbeat_0_the_coordinator_chooses_the_member_id(g: GroupClient) -> None:
     answer = g.beat("", 0, version=0).value
     assert answer.member_id is not None and len(answer.member_id) == 22
     assert g.beat(answer.member_id, answer.member_epoch).value.error_code == Error.NONE

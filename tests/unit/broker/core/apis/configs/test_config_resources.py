@@ -39,6 +39,6 @@ def test_all_or_the_requested_resource_types_are_listed(ports: HandlerPorts) -> 
     assert listed(ports, [TOPIC, GROUP]) == {(TOPIC, "t"), (TOPIC, "u"), (GROUP, "g")}
 
 
-def test_an_unknown_kind_is_refused(ports: HandlerPorts) -> None:
+def test_an_unknown_type_of_config_resource_is_refused(ports: HandlerPorts) -> None:
     answer = ports.ask(ListConfigResourcesRequest(resource_types=[TOPIC, 3]), 1)
     assert (answer.error_code, answer.config_resources) == (Error.UNSUPPORTED_VERSION, [])

@@ -130,7 +130,9 @@ def test_add_reports_fencing_with_the_error_of_its_version(asker: Asker, version
 
 @pytest.mark.parametrize("version", [0, 3, 4, 5])
 @pytest.mark.parametrize("unknown", [topic("unknown"), topic("t", 2), topic("t", -1)])
-def test_unknown_partition_adds_nothing(asker: Asker, version: int, unknown: AddPartitionsToTxnTopic) -> None:
+def test_a_request_with_an_unknown_partition_adds_no_partition(
+    asker: Asker, version: int, unknown: AddPartitionsToTxnTopic
+) -> None:
     asker.init()
     results = asker.add(version, 0, topic("t", 0), unknown)
     assert results.pop(("t", 0)) is Error.OPERATION_NOT_ATTEMPTED

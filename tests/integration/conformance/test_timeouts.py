@@ -42,7 +42,7 @@ class Aging:
         self.connection = connection
         self.idle_pid = new_pid(connection)
         self.idle_id = self._transactional("idle")
-        self.open = self._transactional("open")
+        self.open = self._transactional("open", timeout_ms=600_000)  # the tests before may take minutes
         self.open_pid = new_pid(connection)
         for name in ("of-idle-pid", "of-idle-id", "of-open"):
             connection.create_topic(name)
@@ -55,8 +55,8 @@ class Aging:
         connection.produce("of-open", batch(b"b", pid=self.open_pid, epoch=0, sequence=0))
         self.younger_id = self._transactional("younger")
 
-    def _transactional(self, name: str) -> RawTransactionalProducer:
-        return RawTransactionalProducer(self.connection, f"aging-{name}").init()
+    def _transactional(self, name: str, timeout_ms: int = 60_000) -> RawTransactionalProducer:
+        return RawTransactionalProducer(self.connection, f"aging-{name}", timeout_ms=timeout_ms).init()
 
 
 @pytest.fixture(scope="module", autouse=True)

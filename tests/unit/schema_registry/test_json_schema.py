@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
@@ -173,8 +173,9 @@ def test_no_document_is_lost_when_a_change_is_allowed(before: Any, after: Any, d
 
 
 @given(SCHEMAS)
+@example({"type": "array", "items": {"allOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}]}})
 def test_a_schema_is_compatible_with_itself(schema: Any) -> None:
-    assert problems(schema, schema) == [] or "not" in json.dumps(schema)
+    assert problems(schema, schema) == []
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN: Mapping[str, Any] = {}
 _NOT_COMPARED = ("if", "then", "else", "$dynamicRef", "$recursiveRef")
 """Keywords that are not compared: each must be the same in both schemas, or missing in the reader's."""
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANNOTATIONS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$id", "$schema", "$vocabulary", "contentEncoding", "contentMediaType",
@@ -215,6 +216,8 @@ class Reading:
             found = self._compared(reader, writer, path)
         finally:
             del self._open[key]
+        if found and _is_same(reader.schema, writer.schema):
+            found = []  # the comparison of combined schemas is not exact: it may refuse what cannot differ
         if not self._open or found:
             self._closed[key] = found
         return found
@@ -572,6 +575,14 @@ def _required(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list
 
 def _patterns_of(node: JsonSchemaNode) -> dict[str, JsonSchemaNode]:
     return {pattern: node.inner(one) for pattern, one in node.get("patternProperties", _OPEN).items()}
+
+
+def _is_same(reader: Any, writer: Any) -> bool:
+    """Whether both schemas have the same text, without references, which may lead to different schemas."""
+    texts = [json.dumps(schema, sort_keys=True) for schema in (reader, writer)]
+    return texts[0] == texts[1] and not any(
+        f'"{name}"' in texts[0] for name in ("$ref", "$dynamicRef", "$recursiveRef")
+    )
 
 
 def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], list[JsonSchemaNode]]:

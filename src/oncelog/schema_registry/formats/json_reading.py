@@ -20,7 +20,7 @@ from jsonschema import validators
 from referencing import Resource, Specification
 
 from oncelog.schemas.json_schema.ecma_patterns import SlowPattern, UncheckedPattern, is_found
-from oncelog.schemas.json_schema.patterns import with_patterns
+from oncelog.schemas.json_schema.patterns import REFERENCES, with_patterns
 
 MAX_COMPARISONS = 50_000
 MAX_REFERENCES = 100
@@ -30,7 +30,6 @@ COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN: Mapping[str, Any] = {}
 _NOT_COMPARED = ("if", "then", "else", "$dynamicRef", "$recursiveRef")
 """Keywords that are not compared: each must be the same in both schemas, or missing in the reader's."""
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANNOTATIONS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$id", "$schema", "$vocabulary", "contentEncoding", "contentMediaType",
@@ -579,10 +578,8 @@ def _patterns_of(node: JsonSchemaNode) -> dict[str, JsonSchemaNode]:
 
 def _is_same(reader: Any, writer: Any) -> bool:
     """Whether both schemas have the same text, without references, which may lead to different schemas."""
-    texts = [json.dumps(schema, sort_keys=True) for schema in (reader, writer)]
-    return texts[0] == texts[1] and not any(
-        f'"{name}"' in texts[0] for name in ("$ref", "$dynamicRef", "$recursiveRef")
-    )
+    text, other = (json.dumps(schema, sort_keys=True) for schema in (reader, writer))
+    return text == other and not any(f'"{keyword}"' in text for keyword in REFERENCES)
 
 
 def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], list[JsonSchemaNode]]:

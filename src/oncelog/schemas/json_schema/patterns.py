@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from jsonschema import ValidationError
 from jsonschema.validators import extend
@@ -14,6 +14,9 @@ from referencing import Specification
 from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
 
 from oncelog.schemas.json_schema.ecma_patterns import UncheckedPattern, compiled, is_found
+
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+"""The keywords that refer to another schema."""
 
 
 def specification_of(schema: Any) -> Specification[Any]:
@@ -53,7 +56,7 @@ def with_patterns(kind: Any) -> Any:
     """A class of validators whose keywords take regular expressions of JSON Schema, and match each in a limited time.
     Its validators raise ``SlowPattern``.
     """
-    closed = kind.VALIDATORS.get("additionalProperties")
+    closed = kind.VALIDATORS["additionalProperties"]
     unevaluated = kind.VALIDATORS.get("unevaluatedProperties")
 
     def additional(validator: Any, rest: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
@@ -108,7 +111,7 @@ def _evaluated(validator: Any, value: Any, schema: Any) -> set[str]:
     found = {name for name in schema.get("properties", ()) if name in value} | _matched(value, schema)
     if "additionalProperties" in schema:
         found |= value.keys()
-    for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+    for keyword in REFERENCES:
         if keyword in schema:
             there = validator._resolver.lookup(schema[keyword])
             other = validator.evolve(schema=there.contents, _resolver=there.resolver)
@@ -116,9 +119,8 @@ def _evaluated(validator: Any, value: Any, schema: Any) -> set[str]:
     inner = [one for keyword in ("allOf", "anyOf", "oneOf") for one in schema.get(keyword, ())]
     inner += [one for name, one in schema.get("dependentSchemas", {}).items() if name in value]
     if "if" in schema:
-        inner.append(schema["if"])
-        fits = validator.evolve(schema=schema["if"]).is_valid(value)
-        inner += [schema[branch] for branch in ("then" if fits else "else",) if branch in schema]
+        branch = "then" if validator.evolve(schema=schema["if"]).is_valid(value) else "else"
+        inner += [schema[name] for name in ("if", branch) if name in schema]
     for one in inner:
         found |= _evaluated_by(validator.evolve(schema=one), value)
     return found

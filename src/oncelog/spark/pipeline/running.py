@@ -159,8 +159,8 @@ def _check_trigger(one: Pipeline, settings: RunSettings) -> None:
     trigger = settings.trigger or one.trigger
     if trigger.lower().replace("_", "") in ("availablenow", "once"):
         raise ConfigError(
-            f"Pipeline {one.name} has trigger {trigger!r}, but a trigger is the shortest time between two batches, "
-            "such as 5 seconds: leave it out, and run the pipeline with --once, which reads what there is and ends"
+            f"Pipeline {one.name} has trigger {trigger!r}, but a trigger is the shortest time between two batches: "
+            "leave it out, and run the pipeline with --once, which reads what there is and ends"
         )
 
 

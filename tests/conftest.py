@@ -20,11 +20,13 @@ import pytest
 
 from tests import areas, schedule
 from tests.support import apache_kafka as kafka_node
+from tests.support import shared_kafka
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
+    from xdist.workermanage import WorkerController
 
 
 class RunningBroker(Protocol):
@@ -49,6 +51,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 ANY_HEARTBEAT = {"group.consumer.min.heartbeat.interval.ms": "1"}
 """Lets a group of KIP-848 have a heartbeat interval below the default, so that its members learn of changes sooner."""
+KAFKA_FOR_WORKERS = pytest.StashKey[shared_kafka.KafkaForWorkers]()
 
 HERE = Path(__file__).parent
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
@@ -81,6 +84,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     return ByKind(config, log) if config.getoption("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    kafka = node.config.stash.get(KAFKA_FOR_WORKERS, None)
+    if kafka is None:
+        kafka = node.config.stash[KAFKA_FOR_WORKERS] = shared_kafka.KafkaForWorkers(ANY_HEARTBEAT)
+        node.config.add_cleanup(kafka.close)
+    node.workerinput["apache_kafka"] = kafka.address
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") == "loadfile":
         areas.report(terminalreporter)
@@ -93,10 +105,17 @@ def kafka_jars() -> Path:
 
 
 @pytest.fixture(scope="session")
-def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
-    """A real Apache Kafka shared by the tests of this process; a test that stops one starts its own."""
+def apache_kafka(request: pytest.FixtureRequest) -> Iterator[shared_kafka.RunningKafka]:
+    """A real Apache Kafka shared by all tests of a run, some of which run at the same time.
+
+    So topics, groups, transactional ids and users have unique names, and what lists everything filters. A test that
+    changes or stops a node, or counts what is in an internal topic, starts its own; conformance tests have one.
+    """
+    if hasattr(request.config, "workerinput"):
+        yield shared_kafka.ask(request.config.workerinput["apache_kafka"])
+        return
     with kafka_node.ApacheKafka(properties=ANY_HEARTBEAT) as kafka:
-        yield kafka
+        yield shared_kafka.RunningKafka(kafka.bootstrap_servers, kafka.data_folder)
 
 
 @pytest.fixture(scope="session")

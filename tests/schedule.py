@@ -3,13 +3,13 @@
 Two cores stay busy if tests that compute (Spark) run beside tests that wait (most others), and if no long file starts
 late. A Spark session, a JVM for pipelines, a browser and an Apache Kafka each take five to ten seconds of CPU time to
 start, and are faster when warm. So one worker has the files that share a session, one those that run pipelines in a
-JVM, one the browser, and the others begin with the files that need Apache Kafka. Each worker starts with its longest
-file, and helps the others when its own are done.
+JVM, one the browser, and one the conformance tests, which have an Apache Kafka of their own. Each worker starts with
+its longest file, and helps the others when its own are done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable
 
 SESSIONS = (
     "integration/spark/",
@@ -27,9 +27,10 @@ PIPELINES = (
     "docs/test_first_aggregation.py",
 )
 BROWSER = ("integration/console/",)
-OWN = ((SESSIONS, PIPELINES), (PIPELINES, SESSIONS), (BROWSER,))
+CONFORMANCE = ("integration/conformance/",)
+OWN = ((SESSIONS, PIPELINES), (PIPELINES, SESSIONS), (BROWSER,), (CONFORMANCE,))
 """The files that the first workers prefer, in this order."""
-OWNED = (*SESSIONS, *PIPELINES, *BROWSER)
+OWNED = (*SESSIONS, *PIPELINES, *BROWSER, *CONFORMANCE)
 
 SECONDS = {
     "integration/demo/test_demo.py": 190,
@@ -161,20 +162,13 @@ def turn(file: str) -> int:
     return -SECONDS.get(file, 0)
 
 
-def choice(waiting: Mapping[str, Collection[str]], worker: int) -> str:
-    """The first of the waiting files that this worker prefers to all others.
-
-    :param waiting: the ids of each file's tests, by the file's path.
-    """
+def choice(waiting: Iterable[str], worker: int) -> str:
+    """The path of the first of the waiting files that this worker prefers to all others."""
     own = OWN[worker] if worker < len(OWN) else ()
 
-    def rank(path: str) -> tuple[int, bool]:
+    def rank(path: str) -> int:
         file = path.removeprefix("tests/")
-        for place, kind in enumerate(own):
-            if file.startswith(kind):
-                return place, False
-        if file.startswith(OWNED):
-            return len(own) + 1, False
-        return len(own), any("[kafka" in test for test in waiting[path]) == bool(own)
+        places = (place for place, kind in enumerate(own) if file.startswith(kind))
+        return next(places, len(own) + file.startswith(OWNED))
 
     return min(waiting, key=rank)

@@ -37,21 +37,17 @@ def test_files_whose_time_is_listed_exist() -> None:
         (0, ["client/b.py", "pipeline/b.py"], "pipeline/b.py"),
         (1, ["client/b.py", "spark/a.py", "pipeline/a.py"], "pipeline/a.py"),
         (1, ["console/b.py", "client/b.py", "client/a.py"], "client/b.py"),
-        (2, ["client/kafka.py", "client/b.py", "client/a.py"], "client/b.py"),
         (2, ["client/b.py", "spark/b.py", "console/b.py"], "console/b.py"),
+        (3, ["client/b.py", "conformance/b.py"], "conformance/b.py"),
         (3, ["spark/b.py", "console/b.py", "client/b.py"], "client/b.py"),
         (3, ["spark/b.py", "console/b.py"], "spark/b.py"),
-        (3, ["client/b.py", "client/kafka.py", "client/a.py"], "client/kafka.py"),
+        (4, ["conformance/b.py", "client/b.py", "client/a.py"], "client/b.py"),
     ],
 )
 def test_a_test_worker_takes_files_of_its_own_kind_then_unowned_files_then_others(
     worker: int, files: list[str], taken: str
 ) -> None:
-    waiting = {
-        f"tests/integration/{file}": [f"{file}::test[{'kafka' if file.endswith('kafka.py') else 'oncelog'}]"]
-        for file in files
-    }
-    assert choice(waiting, worker) == f"tests/integration/{taken}"
+    assert choice([f"tests/integration/{file}" for file in files], worker) == f"tests/integration/{taken}"
 
 
 def test_files_that_use_the_shared_session_run_on_the_worker_that_has_it() -> None:

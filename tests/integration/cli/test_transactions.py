@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from oncelog import Broker
 from oncelog import Producer as OwnProducer
 from tests.integration.cli.conftest import Served, call
-from tests.support.apache_kafka import ApacheKafka
+from tests.support.shared_kafka import RunningKafka
 
 
 @pytest.fixture
@@ -86,7 +86,9 @@ def test_show_transactions_reports_the_outcome_of_every_stored_record(served: Se
     assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
 
 
-def test_transaction_outcomes_of_records_on_apache_kafka_are_shown(apache_kafka: ApacheKafka, unique_name: str) -> None:
+def test_transaction_outcomes_of_records_on_apache_kafka_are_shown(
+    apache_kafka: RunningKafka, unique_name: str
+) -> None:
     to_it = ("--bootstrap-server", apache_kafka.bootstrap_servers)
     call("topics", "create", unique_name, "--partitions", 1, *to_it).done()
     _fill(apache_kafka.bootstrap_servers, unique_name)

@@ -11,8 +11,10 @@ import zstandard
 
 from oncelog.apps.conformance.raw.batches import DECOMPRESS, LZ4, ZSTD
 from oncelog.apps.conformance.raw.wire import RawConnection
-from tests.conftest import RunningBroker
+from tests.conftest import ANY_HEARTBEAT, RunningBroker
 from tests.integration.conformance.nodes import Node, running_node
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.shared_kafka import RunningKafka
 
 DECOMPRESS[LZ4] = lz4.frame.decompress
 DECOMPRESS[ZSTD] = lambda data: bytes(zstandard.ZstdDecompressor().decompressobj().decompress(data))
@@ -34,6 +36,24 @@ def oncelog_broker() -> Iterator[Node]:
     """Our broker as users run it: a process with a data folder that it syncs before it acknowledges."""
     with running_node("oncelog") as node:
         yield node
+
+
+@pytest.fixture(scope="session")
+def apache_kafka() -> Iterator[RunningKafka]:
+    """One that no other test uses at the same time.
+
+    A broker asks the coordinator about the partitions of several producers in one request, and writes the error for all
+    of them as the version of the first producer's Produce has it: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE.
+    """
+    with ApacheKafka(properties=ANY_HEARTBEAT) as kafka:
+        yield RunningKafka(kafka.bootstrap_servers, kafka.data_folder)
+
+
+@pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def broker(request: pytest.FixtureRequest) -> RunningBroker:
+    """Each of these brokers in turn."""
+    chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
+    return chosen
 
 
 @pytest.fixture

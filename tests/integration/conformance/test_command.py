@@ -84,16 +84,14 @@ def test_conformance_leaves_nothing_on_a_single_broker(broker: RunningBroker) ->
 
 def open_in_the_topic_of_offsets(address: str) -> set[int]:
     """Producer ids."""
-    return {producer_id for name, producer_id in open_on(address) if name.topic == "__consumer_offsets"}
+    return {producer_id for _, producer_id in open_on(address, ["__consumer_offsets"])}
 
 
-def open_on(address: str) -> set[tuple[TopicPartition, int]]:
-    """Partitions with an open transaction, and the producer ids."""
+def open_on(address: str, topics: list[str] | None = None) -> set[tuple[TopicPartition, int]]:
+    """Partitions of these topics, or of all, with an open transaction, and the producer ids."""
     with oncelog.Admin(bootstrap_servers=address) as admin:
-        topics = admin.list_topics(internal=True)
-        names = [
-            TopicPartition(one.name, part.partition) for one in admin.describe_topics(topics) for part in one.partitions
-        ]
+        described = admin.describe_topics(admin.list_topics(internal=True) if topics is None else topics)
+        names = [TopicPartition(one.name, part.partition) for one in described for part in one.partitions]
         found = admin.describe_producers(names)
     return {
         (name, one.producer_id) for name, each in found.items() for one in each if one.transaction_start_offset >= 0

@@ -34,7 +34,7 @@ from oncelog.protocol.generated.delete_records_request import (
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from tests.integration.conformance.nodes import Node
-from tests.support.apache_kafka import ApacheKafka
+from tests.support.shared_kafka import RunningKafka
 
 STEPS = int(os.environ.get("ONCELOG_FUZZ_STEPS", "80"))
 PARTITIONS = 2
@@ -473,7 +473,7 @@ class Driver:
 @pytest.mark.kafka
 @pytest.mark.parametrize("seed", _seeds())
 def test_random_requests_are_answered_as_in_kafka(
-    oncelog_broker: Node, apache_kafka: ApacheKafka, unique_name: str, seed: int
+    oncelog_broker: Node, apache_kafka: RunningKafka, unique_name: str, seed: int
 ) -> None:
     ours = Side(oncelog_broker.bootstrap_servers, unique_name)
     theirs = Side(apache_kafka.bootstrap_servers, unique_name)

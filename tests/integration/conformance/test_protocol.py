@@ -21,7 +21,7 @@ from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.metadata_response import MetadataResponse
 from tests.integration.conformance.nodes import Node
-from tests.support.apache_kafka import ApacheKafka
+from tests.support.shared_kafka import RunningKafka
 
 API_VERSIONS_KEY = 18
 
@@ -63,7 +63,7 @@ def unaware(connection: RawConnection) -> RawConnection:
 
 
 @pytest.mark.kafka
-def test_every_api_that_we_serve_has_kafkas_versions(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
+def test_every_api_that_we_serve_has_kafkas_versions(oncelog_broker: Node, apache_kafka: RunningKafka) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
         RawConnection(apache_kafka.bootstrap_servers) as theirs,
@@ -77,7 +77,7 @@ def test_every_api_that_we_serve_has_kafkas_versions(oncelog_broker: Node, apach
 
 @pytest.mark.kafka
 def test_every_api_of_kafka_that_we_lack_is_listed_as_not_offered(
-    oncelog_broker: Node, apache_kafka: ApacheKafka
+    oncelog_broker: Node, apache_kafka: RunningKafka
 ) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
@@ -89,7 +89,7 @@ def test_every_api_of_kafka_that_we_lack_is_listed_as_not_offered(
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("version", range(6))
-def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: ApacheKafka, version: int) -> None:
+def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: RunningKafka, version: int) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
         RawConnection(apache_kafka.bootstrap_servers) as theirs,

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.children import of_family
+from tests.support.shared_kafka import RunningKafka
 from tests.support.spark_cluster import SparkCluster
 
 FLIGHTS = 10_000
@@ -126,7 +126,7 @@ def test_the_demo_writes_each_record_once_although_all_processes_are_killed(
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: ApacheKafka, unique_name: str) -> None:
+def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: RunningKafka, unique_name: str) -> None:
     prefix = f"{unique_name}-"
     address = apache_kafka.bootstrap_servers
     result = demo(tmp_path / "demo", "--bootstrap-server", address, "--prefix", prefix)
@@ -141,7 +141,7 @@ def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: ApacheK
 def test_demo_runs_on_a_spark_cluster_and_apache_kafka_unchanged(
     tmp_path: Path,
     spark_cluster: SparkCluster,
-    apache_kafka: ApacheKafka,
+    apache_kafka: RunningKafka,
     unique_name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

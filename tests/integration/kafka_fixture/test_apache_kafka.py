@@ -1,14 +1,19 @@
-"""The fixture itself: a real node that starts, keeps its data through stop and kill, and runs Kafka's tools."""
+"""The fixture itself: a real node that starts, keeps its data through stop and kill, runs Kafka's tools and is shared
+by the workers of a run.
+"""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
+from oncelog import Admin
 from oncelog.spark.maven import spark_connector_jars
-from tests.support.apache_kafka import ApacheKafka, KafkaFailed
+from tests.support.apache_kafka import ApacheKafka, KafkaFailed, run_tool
+from tests.support.shared_kafka import KafkaForWorkers, RunningKafka, ask
 
 pytestmark = pytest.mark.kafka
 
@@ -36,14 +41,32 @@ def test_records_outlive_stop_and_kill_on_the_same_address(tmp_path: Path) -> No
         assert end_offsets(kafka, "kept") == ["kept:0:2"]
 
 
-def test_properties_reach_the_node(apache_kafka: ApacheKafka, tmp_path: Path) -> None:
-    with pytest.raises(KafkaFailed, match=r"num\.partitions"):
-        ApacheKafka(tmp_path / "refused", {"num.partitions": "none"}).start()
+def test_workers_share_a_node_that_the_first_of_them_starts() -> None:
+    owner = KafkaForWorkers({})
+    try:
+        with ThreadPoolExecutor(2) as workers:
+            one, other = workers.map(ask, [owner.address] * 2)
+        assert one == other
+        with Admin(bootstrap_servers=one.bootstrap_servers) as admin:
+            assert admin.list_topics() == []
+    finally:
+        owner.close()
+    assert not one.data_folder.exists()
 
 
-def test_tool_that_fails_is_reported_with_its_output(apache_kafka: ApacheKafka) -> None:
+def test_properties_reach_the_node_and_a_node_that_does_not_start_is_reported_to_each_worker() -> None:
+    owner = KafkaForWorkers({"num.partitions": "none"})
+    try:
+        for _ in range(2):
+            with pytest.raises(KafkaFailed, match=r"num\.partitions"):
+                ask(owner.address)
+    finally:
+        owner.close()
+
+
+def test_tool_that_fails_is_reported_with_its_output(apache_kafka: RunningKafka) -> None:
     with pytest.raises(KafkaFailed, match="no-such-topic"):
-        apache_kafka.run_tool(
+        run_tool(
             "org.apache.kafka.tools.TopicCommand",
             *("--bootstrap-server", apache_kafka.bootstrap_servers, "--describe", "--topic", "no-such-topic"),
         )

@@ -26,8 +26,8 @@ import pytest
 from packaging.requirements import Requirement
 
 import oncelog
-from tests.support.apache_kafka import ApacheKafka
 from tests.support.children import of_family
+from tests.support.shared_kafka import RunningKafka
 
 ROOT = Path(__file__).parents[3]
 BIN = Path(sys.executable).parent
@@ -209,7 +209,7 @@ def test_the_readmes_test_passes_with_only_the_packages_that_it_names(
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
 def test_the_readmes_query_copies_each_record_once_on_apache_kafka_after_a_kill(
-    distributions: dict[str, Path], apache_kafka: ApacheKafka, tmp_path: Path
+    distributions: dict[str, Path], apache_kafka: RunningKafka, tmp_path: Path
 ) -> None:
     """The address is replaced, as the reader replaces it; no other test has topics with the README's names."""
     python = _readme_environment(tmp_path / "venv", distributions["compiled"], "[spark]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -13,14 +12,13 @@ from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from tests.conftest import RunningBroker
 
-_numbers = itertools.count(1)
 Start = Callable[[str], RegistryThread]
 
 
 @pytest.fixture
-def topic() -> str:
+def topic(unique_name: str) -> str:
     """The topic of this test's registries."""
-    return f"_schemas-{next(_numbers)}"
+    return f"_schemas-{unique_name}"
 
 
 @pytest.fixture

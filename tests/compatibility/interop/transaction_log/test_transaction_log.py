@@ -56,6 +56,7 @@ from oncelog.settings.config import BrokerConfig, parse
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.frames import encode_request
+from tests.support.shared_kafka import RunningKafka
 from tests.support.transaction_host import MemoryTransactionHost
 
 TOPIC = "transaction-log"
@@ -419,7 +420,7 @@ on_each_node = pytest.mark.parametrize("node", NODES, indirect=True)
 @pytest.fixture(scope="module")
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     if request.param == "kafka":
-        kafka: ApacheKafka = request.getfixturevalue("apache_kafka")
+        kafka: RunningKafka = request.getfixturevalue("apache_kafka")
         with connected(kafka.bootstrap_servers, kafka.data_folder) as side:
             yield side
     else:

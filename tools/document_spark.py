@@ -37,7 +37,10 @@ class Option(NamedTuple):
 
 SOURCE: Mapping[str, Option] = {
     "subscribe": Option("topics, by commas"),
-    "subscribePattern": Option("`java.util.regex`", "the same; nested classes, `&&` and rare escapes are refused"),
+    "subscribePattern": Option(
+        "`java.util.regex`, found anywhere in a topic's name",
+        "the same; nested classes, `&&` and rare escapes are refused",
+    ),
     "assign": Option('JSON `{"t": [0, 1]}`'),
     "startingOffsets": Option("`latest` for a stream, `earliest` for a batch"),
     "endingOffsets": Option(

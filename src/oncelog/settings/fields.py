@@ -24,6 +24,7 @@ def setting(
     high: float = math.inf,
     also: tuple[int, ...] = (),
     choices: tuple[str, ...] = (),
+    any_case: bool = False,
     kind: PropertyKind | None = None,
     effect: bool = True,
 ) -> Any:
@@ -33,6 +34,7 @@ def setting(
     :param low: the minimum, for numbers.
     :param also: values allowed outside of the range.
     :param choices: allowed words; for a list property, the words it may contain.
+    :param any_case: whether a word may be written in other case; its value is the word as in ``choices``.
     :param kind: needed only if the default and the range do not determine it.
     :param effect: False for a property that is checked and shown but changes nothing in this implementation.
     """
@@ -45,6 +47,7 @@ def setting(
         "high": high,
         "also": also,
         "choices": choices,
+        "any_case": any_case,
         "kind": kind or _kind_of(default, high),
         "effect": effect,
     }
@@ -138,12 +141,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def parse_value(f: Field[Any], text: str) -> Any:
     """The typed value of one property, checked; raises ConfigError naming property, value and what is allowed."""
     meta = f.metadata
-    return parse_text(
+    words, any_case = meta["choices"], meta["any_case"]
+    value = parse_text(
         meta["property"],
         meta["kind"],
         text,
-        AllowedValues(_whole(meta["low"]), _whole(meta["high"]), meta["also"], meta["choices"]),
+        AllowedValues(_whole(meta["low"]), _whole(meta["high"]), meta["also"], words, any_case),
     )
+    return next(word for word in words if word.upper() == str(value).upper()) if any_case else value
 
 
 def _whole(bound: float) -> float:

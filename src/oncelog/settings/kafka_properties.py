@@ -154,7 +154,7 @@ def _listed(name: str, value: str, allowed: AllowedValues) -> tuple[str, ...]:
 
 def _is_word(value: str, allowed: AllowedValues) -> bool:
     if allowed.any_case:
-        return value.upper() in allowed.words
+        return value.upper() in map(str.upper, allowed.words)
     return value in allowed.words or any(word.endswith(":") and value.startswith(word) for word in allowed.words)
 
 

@@ -176,3 +176,13 @@ def check_client_properties(given: Mapping[str, str], table: Mapping[str, SparkP
             raise ConfigError(f"Option kafka.{name} is not supported, leave it out: {found.refused}")
         if found.only and value.strip().lower() not in {word.lower() for word in found.only}:
             raise ConfigError(f"Option kafka.{name} cannot be {value!r}, but only {found.only[0]!r}: {found.refused}")
+
+
+def refuse_without_prefix(name: str, table: Mapping[str, SparkProperty]) -> None:
+    """Raises ConfigError if an option is a client property without its prefix, which Spark's connector ignores."""
+    found = table.get(name)
+    if found is None:
+        return
+    if found.effect:
+        raise ConfigError(f"Option {name} is one of Kafka's client properties: write kafka.{name}")
+    raise ConfigError(f"Option {name} is not supported, leave it out: {found.refused}")

@@ -39,7 +39,7 @@ class NotJavaRegex(ValueError):
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """Compile a Java regular expression for ``fullmatch``. Raises NotJavaRegex."""
+    """Compile a Java regular expression; it finds what Java's finds in a topic's name. Raises NotJavaRegex."""
     translated = _Translator(pattern).translate()
     # CPython 3.11.2 matches (?!b)?+ with "b"
     if _POSSESSIVE_GROUP.search(translated) and _LOOKAROUND.search(translated):

@@ -21,6 +21,7 @@ from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,
     check_client_properties,
+    refuse_without_prefix,
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
@@ -135,7 +136,8 @@ class SourceSubscription:
     assigned: tuple[TopicPartition, ...] = ()
 
     def matches(self, topic: str) -> bool:
-        return bool(compile_java(self.pattern).fullmatch(topic)) if self.pattern else topic in self.topics
+        """As Spark's connector since 3.4, a pattern reads each topic whose name has a match anywhere."""
+        return bool(compile_java(self.pattern).search(topic)) if self.pattern else topic in self.topics
 
     def reads(self, topic: str) -> bool:
         """Whether any partition of the topic is read."""
@@ -311,6 +313,7 @@ class _Given:
         refused = REFUSED_OPTIONS if reads else REFUSED_SINK_OPTIONS
         elsewhere = {name.lower(): name for name in others}
         reasons = {name.lower(): reason for name, reason in refused.items()}
+        properties = CONSUMER_PROPERTIES if reads else PRODUCER_PROPERTIES
         self._spelling = {name.lower(): name for name in known}
         self.client: dict[str, str] = {}
         self._values: dict[str, str] = {}
@@ -326,6 +329,7 @@ class _Given:
                 uses = "for writing, and this reads" if reads else "for reading, and this writes"
                 raise ConfigError(f"Option {elsewhere[lowered]} is {uses}: leave it out")
             else:
+                refuse_without_prefix(lowered, properties)
                 # Spark passes names in lower case
                 close = nearest(lowered, list(self._spelling)).rstrip("?").removeprefix("; did you mean ")
                 hint = f"; did you mean {self._spelling[close]}?" if close else ""

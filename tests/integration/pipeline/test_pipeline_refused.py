@@ -59,6 +59,15 @@ def test_unknown_topic_is_named_in_the_refusal(oncelog_broker: RunningBroker, co
     assert "reads topic 'no-such-topic', which does not exist" in sentence
 
 
+def test_name_that_no_topic_can_have_is_named_in_the_refusal(
+    oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand
+) -> None:
+    file = cold_pipeline.write("p.toml", GOOD.replace('"flights"', '"${TOPIC}"'))
+    sentence = cold_pipeline.refused_at_once(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
+    assert "topic '${TOPIC}' cannot be used: a topic's name is" in sentence
+    assert "is it running" not in sentence
+
+
 def test_broker_that_does_not_exist_is_reported_by_its_address(
     cold_pipeline: PipelineCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:

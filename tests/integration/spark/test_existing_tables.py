@@ -146,6 +146,10 @@ ADVICE = [
     ("time", "'2024-01-02 03:04:05'"),
     ("timetz", "'2024-01-02 03:04:05'"),
     ("time", "'03:04:05+02'"),
+    ("interval", "interval '-1 02:03:04.5' day to second"),
+    ("interval", "interval '-1-2' year to month"),
+    ("interval", "make_interval(1, 2, 3)"),
+    ("jsonb", "parse_json('{\"a\": 1}')"),
 ]
 """A column of PostgreSQL, and what it does not take."""
 

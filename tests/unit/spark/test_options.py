@@ -34,7 +34,7 @@ def test_defaults_are_those_of_spark_except_for_read_committed() -> None:
 
 
 def test_option_names_are_compared_without_case() -> None:
-    options = {"KAFKA.Bootstrap.Servers": "h:1", "SUBSCRIBEPATTERN": "a.*", "startingoffsets": "earliest"}
+    options = {"KAFKA.Bootstrap.Servers": "h:1", "SUBSCRIBEPATTERN": "^a.*", "startingoffsets": "earliest"}
     parsed = parse_source_options(options, streaming=True)
     assert parsed.subscription.matches("abc")
     assert not parsed.subscription.matches("xabc")
@@ -201,6 +201,33 @@ def test_timeouts_and_fetch_sizes_follow_the_options() -> None:
     assert sink.cluster == ClusterOptions(
         timeout_ms=600, timeout_setting="kafka.max.block.ms", delivery_ms=800, max_request_bytes=5000
     )
+
+
+@pytest.mark.parametrize("read", [True, False])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("bootstrap.servers", "bootstrap.servers is one of Kafka's client properties: write kafka.bootstrap.servers"),
+        ("sasl.jaas.config", "write kafka.sasl.jaas.config"),
+        ("interceptor.classes", "interceptor.classes is not supported, leave it out: an interceptor could"),
+        ("databricks.serviceCredential", "Unknown option 'databricks.serviceCredential' of format oncelog$"),
+    ],
+)
+def test_client_property_without_its_prefix_is_refused_with_the_prefix_or_the_reason(
+    read: bool, name: str, says: str
+) -> None:
+    """Spark's connector ignores such an option without a word."""
+    with pytest.raises(ConfigError, match=says):
+        parse_source_options(BASE | {name: "x"}, streaming=True) if read else parse_sink_options(
+            SINK | {name: "x"}, streaming=False
+        )
+
+
+def test_pattern_is_found_anywhere_in_a_topic_as_by_sparks_connector() -> None:
+    given = {"kafka.bootstrap.servers": "h:1", "subscribePattern": "orders|^a$"}
+    names = ("orders", "late-orders-eu", "a", "ab", "order")
+    source = parse_source_options(given, streaming=True).subscription
+    assert [name for name in names if source.matches(name)] == ["orders", "late-orders-eu", "a"]
 
 
 def test_pattern_of_another_language_is_refused_with_its_reason() -> None:

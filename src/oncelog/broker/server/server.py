@@ -107,8 +107,7 @@ class Server:
         self.ends_soon = False
         """Whether a callback for the end of this iteration has been scheduled."""
         self.iteration_ms = 0
-        """The time in ms that this iteration has read, for connections that received bytes; 0 if it was not read
-        yet."""
+        """The time in ms that the first connection of this iteration that received bytes has read; 0 if none has."""
         self.is_stopping = self._over = False
         """``_over``: the broker has stopped, and nothing is reported to it any more."""
 
@@ -117,8 +116,7 @@ class Server:
 
         If the wall clock was set, deadlines have been moved when this returns; times read before are out of date.
         """
-        self.iteration_ms = now_ms = self._clock.now_ms() + self.ahead_ms
-        return now_ms
+        return self._clock.now_ms() + self.ahead_ms
 
     async def listen(self, acceptors: Sequence[Acceptor]) -> None:
         """Accept connections on the bound sockets of ``acceptors``."""
@@ -376,11 +374,11 @@ class Server:
     def _end_iteration(self) -> None:
         """Send the answers that are ready; schedule a sync and the next wake-up."""
         self.ends_soon = False
-        self.iteration_ms = 0
         writable = self.writable
         while writable:
             connection, _ = writable.popitem()
             connection.write()
+        self.iteration_ms = 0  # last, because a connection whose answers were sent may continue with its requests
         if self.broker.flushing.wanted:
             self._syncing.iteration_ends()
         if self.broker.tasks:
@@ -432,6 +430,7 @@ class Server:
                 broker.tasks.step()
             broker.skip_idle(now_ms, until_ms)
         self.ahead_ms += until_ms - now_ms
+        self.iteration_ms = 0
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._timer_ms = None
@@ -440,6 +439,7 @@ class Server:
     def _clock_was_set(self, step_ms: int) -> None:
         """Called when the wall clock was set: move deadlines, so that timers keep their durations."""
         logger.warning("the wall clock was set by %+d ms; timeouts keep their durations", step_ms)
+        self.iteration_ms = 0
         for limits in self._limits.values():
             limits.clock_was_set(step_ms)
         for connection in self._connections:

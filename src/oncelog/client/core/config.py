@@ -361,7 +361,11 @@ class ConsumerConfig(ClientConfig):
         "group.instance.id", None, "Name of a static member, which keeps its partitions over a restart (KIP-345)."
     )
     group_protocol: str = setting(
-        "group.protocol", "classic", "classic, or consumer for KIP-848.", choices=("classic", "consumer")
+        "group.protocol",
+        "classic",
+        "classic, or consumer for KIP-848.",
+        choices=("classic", "consumer"),
+        any_case=True,
     )
     group_remote_assignor: str | None = setting(
         "group.remote.assignor",

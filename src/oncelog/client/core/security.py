@@ -61,6 +61,7 @@ class SecurityConfig(Settings):
         "PLAINTEXT",
         "Protocol to communicate with brokers.",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        any_case=True,
     )
     ssl_cafile: str | None = setting("ssl.cafile", None, "PEM file of the certificate authorities to trust.")
     ssl_certfile: str | None = setting("ssl.certfile", None, "PEM file of the client's certificate.")
@@ -71,12 +72,13 @@ class SecurityConfig(Settings):
         "https",
         "Empty does not check that the certificate names the host.",
         choices=("https", ""),
+        any_case=True,
     )
     ssl_enabled_protocols: tuple[str, ...] = setting(
         "ssl.enabled.protocols", list(TLS_VERSIONS), "Versions of TLS to offer.", choices=TLS_VERSIONS
     )
     ssl_truststore_type: str = setting(
-        "ssl.truststore.type", "JKS", "Format of ssl.truststore.location.", choices=STORE_TYPES
+        "ssl.truststore.type", "JKS", "Format of ssl.truststore.location.", choices=STORE_TYPES, any_case=True
     )
     ssl_truststore_location: str | None = setting("ssl.truststore.location", None, "File of the certificates to trust.")
     ssl_truststore_password: str | None = setting("ssl.truststore.password", None, "Its password.")
@@ -84,7 +86,7 @@ class SecurityConfig(Settings):
         "ssl.truststore.certificates", None, "The certificates to trust themselves, in PEM, instead of a file."
     )
     ssl_keystore_type: str = setting(
-        "ssl.keystore.type", "JKS", "Format of ssl.keystore.location.", choices=STORE_TYPES
+        "ssl.keystore.type", "JKS", "Format of ssl.keystore.location.", choices=STORE_TYPES, any_case=True
     )
     ssl_keystore_location: str | None = setting(
         "ssl.keystore.location", None, "File of the client's key and certificates."

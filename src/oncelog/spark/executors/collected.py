@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import BatchSize
-from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.executors.scheduling import any_input_repeated, tagged
 from oncelog.spark.executors.shuffle import Repeated
-from oncelog.spark.private_apis import bounds, plans
+from oncelog.spark.private_apis import bounds, jobs, plans
 from oncelog.spark.private_apis.bounds import Bound
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.driver_carrier import DriverCarrier
@@ -117,10 +117,11 @@ def collect_rows(
     :param encoding: called when the rows have arrived.
     :param sink: the transactional id; batches of one sink are similar.
     """
-    context = rows.sparkSession.sparkContext
-    with tagged(context) as tag:
+    spark = rows.sparkSession
+    executors = jobs.executors(spark.sparkContext)
+    with tagged(spark.sparkContext) as tag:
         table = plans.to_arrow(_bounded(rows, positions, share, sink))
-        if any_stage_repeated(context, tag):
+        if any_input_repeated(spark, tag, executors):
             raise Repeated
     numbers = np.asarray(table.column("row"))
     if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or _largest(table) > share.row_bytes):

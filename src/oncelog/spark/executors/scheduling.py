@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_time
 from oncelog.runtime.chance import uuid4
-from oncelog.spark.private_apis import jobs
+from oncelog.spark.private_apis import jobs, texts
 
 if TYPE_CHECKING:
     from pyspark import SparkContext, SparkJobInfo, SparkStageInfo
@@ -150,17 +150,50 @@ def tagged(context: SparkContext) -> Iterator[str]:
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
 
-    A single job of one stage has no such input. Spark's job status lags behind events, so the call waits for it, unless
+    Jobs of one stage each have no such input. Spark's job status lags behind events, so the call waits for it, unless
     Spark has already dropped a job's end from it.
     """
     deadline = real_time.monotonic() + TIMEOUT_S
     found = _jobs(context, tag)
-    if len(found) == 1 and len(found[0].stageIds) == 1:
+    if _read_no_shuffle(found):
         return False
     while any(job.status == "RUNNING" for job in found) and real_time.monotonic() <= deadline:
         time.sleep(0.02)
         found = _jobs(context, tag)
     return any(stage.currentAttemptId > 0 for stage in _stages(context, found))
+
+
+def any_input_repeated(spark: SparkSession, tag: str, executors: frozenset[str]) -> bool:
+    """Whether Spark has, or may have, computed a part of what these jobs have read from a shuffle again.
+
+    What is lost with an executor between two jobs is computed again by the later one, as the first attempt of a stage
+    of its own: the loss of the executor alone shows it.
+
+    :param executors: the executors that existed before the jobs.
+    """
+    context = spark.sparkContext
+    if any_stage_repeated(context, tag):
+        return True
+    return any_executor_lost(spark, executors) and not _read_no_shuffle(_jobs(context, tag))
+
+
+def any_executor_lost(spark: SparkSession, before: frozenset[str]) -> bool:
+    """Whether one of these executors is gone, and with it perhaps shuffled rows. An idle executor that dynamic
+    allocation has removed does not count: Spark keeps files that are needed."""
+    context = spark.sparkContext
+    gone = before - jobs.executors(context)
+    if not gone:
+        return False
+    return not (has_dynamic_allocation(spark) and all(_was_ended(context, one) for one in gone))
+
+
+def _was_ended(context: SparkContext, executor: str) -> bool:
+    """Whether the driver has ended an executor, instead of losing it."""
+    return texts.was_idle(jobs.removal_reason(context, executor))
+
+
+def _read_no_shuffle(found: list[SparkJobInfo]) -> bool:
+    return all(len(job.stageIds) == 1 for job in found)
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:

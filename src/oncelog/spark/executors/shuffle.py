@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import ENCODED, BatchSize, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
-from oncelog.spark.executors.scheduling import any_stage_repeated, has_dynamic_allocation, tagged
+from oncelog.spark.executors.scheduling import any_executor_lost, any_stage_repeated, tagged
 from oncelog.spark.kafka.lanes import WINDOW
-from oncelog.spark.private_apis import jobs, plans, texts
+from oncelog.spark.private_apis import jobs, plans
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.rows import Encoding
 
@@ -56,11 +56,8 @@ class Shuffled:
             raise Repeated
 
     def check_executors(self) -> None:
-        """Raises Repeated if an executor is gone, because a part of the shuffled batches may be gone, too. An idle
-        executor that dynamic allocation has removed does not count: Spark keeps files that are needed."""
-        context = self.spark.sparkContext
-        gone = self.executors - jobs.executors(context)
-        if gone and not (has_dynamic_allocation(self.spark) and all(_was_ended(context, one) for one in gone)):
+        """Raises Repeated if an executor was lost, because a part of the shuffled batches may be lost, too."""
+        if any_executor_lost(self.spark, self.executors):
             raise Repeated
 
 
@@ -120,11 +117,6 @@ class PlainSessions:
 
     def close(self) -> None:
         self._kept = None
-
-
-def _was_ended(context: SparkContext, executor: str) -> bool:
-    """Whether the driver has ended an executor, instead of losing it."""
-    return texts.was_idle(jobs.removal_reason(context, executor))
 
 
 class Volume:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -241,8 +241,22 @@ class _Section:
         return found
 
     def options(self) -> dict[str, str]:
+        return self._texts("options", {"kafka"})
+
+    def properties(self, name: str) -> dict[str, str]:
+        """The properties of a catalog or a store, whose names may have dots."""
+        return self._texts(name, self.tables(name))
+
+    def _texts(self, name: str, dotted: Container[str]) -> dict[str, str]:
+        """A table of options as texts.
+
+        :param dotted: what names with dots begin with: TOML reads ``kafka.client.id = "x"`` as tables within tables.
+        """
+        given: dict[str, OptionValue] = {}
+        for option, value in self.tables(name).items():
+            given |= _joined(option, value) if option in dotted else {option: value}
         try:
-            return option_texts(self.tables("options"), f"[{self.full('options')}]")
+            return option_texts(given, f"[{self.full(name)}]")
         except ConfigError as error:
             raise PipelineError(f"{self._path}: {error}") from None
 
@@ -274,6 +288,13 @@ class _Section:
         return values
 
 
+def _joined(name: str, value: Any) -> dict[str, Any]:
+    """The entries of tables within tables, by their names joined with dots."""
+    if not isinstance(value, dict):
+        return {name: value}
+    return {full: found for inner, entry in value.items() for full, found in _joined(f"{name}.{inner}", entry).items()}
+
+
 def _table_sink(path: Path, sink: _Section) -> TableSink:
     """A sink with a format, which writes to a table. Relative paths begin at the TOML file's folder."""
     for name in ("topic", "topics", "create"):
@@ -283,7 +304,7 @@ def _table_sink(path: Path, sink: _Section) -> TableSink:
         option: sink.scalar(name) for name, option in _TABLE_SINK.items() if sink.has(name)
     }
     for prefix in ("catalog", "storage"):
-        options |= {f"{prefix}.{name}": str(value) for name, value in sink.tables(prefix).items()}
+        options |= {f"{prefix}.{name}": value for name, value in sink.properties(prefix).items()}
     for name, of in (("table", "delta"), ("url", "sqlite")):
         if options.get("format") == of and name in options:
             options[name] = _beside(path, str(options[name]))

@@ -332,6 +332,8 @@ def _header(name: str, value: Column) -> Column:
 def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> DataFrame:
     """The columns that a sink writes. If the sink has a format, ``value`` contains all columns, encoded. Otherwise it
     is the rows' column ``value``, or the JSON of all columns if the rows have no such column."""
+    if twice := [column for column in dict.fromkeys(rows.columns) if rows.columns.count(column) > 1]:
+        raise PipelineError(f"pipeline {one.name}: its rows have two columns {twice[0]}: drop or rename one")
     columns = {column.lower(): column for column in rows.columns}
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
@@ -356,7 +358,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
             given = _headers(rows.schema[columns["headers"]])
             chosen["headers"] = filter_items(given, lambda one: ~one["key"].isin(stale))
             left_out |= {"headers"}
-        payload = [column for column in rows.columns if column.lower() not in left_out]
+        payload = [col(quoted_name(column)) for column in rows.columns if column.lower() not in left_out]
         if sink.format:
             chosen["value"] = schemas.encoded(sink, struct(*payload), rows.select(*payload).schema)
         else:
@@ -386,4 +388,5 @@ def _headers(column: StructField) -> Column:
 
 
 def _key(rows: DataFrame, name: str) -> Column:
-    return col(name) if rows.schema[name].dataType.typeName() in ("binary", "string") else col(name).cast("string")
+    key = col(quoted_name(name))
+    return key if rows.schema[name].dataType.typeName() in ("binary", "string") else key.cast("string")

@@ -22,8 +22,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from oncelog.client.core.client_errors import UnsupportedVersionError
-from oncelog.errors import KafkaError
+from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.errors import ConfigError, KafkaError
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import EARLIEST, SinkOptions, SourceOptions, parse_sink_options, parse_source_options
@@ -135,6 +135,7 @@ def spark_log(path: Path) -> Iterator[None]:
 def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
     """Refuse pipelines that cannot run, before Spark starts. Raises ConfigError or PipelineError."""
     for one in pipelines:
+        _check_trigger(one, settings)
         servers = settings.bootstrap_servers
         place = {"checkpointLocation": checkpoint_of(one, settings)}
         if one.writes_topics:
@@ -152,6 +153,15 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
         if one.writes_topics:
             _check_destinations(one, to_topics)
         find_schemas(one, settings.registry)
+
+
+def _check_trigger(one: Pipeline, settings: RunSettings) -> None:
+    trigger = settings.trigger or one.trigger
+    if trigger.lower().replace("_", "") in ("availablenow", "once"):
+        raise ConfigError(
+            f"Pipeline {one.name} has trigger {trigger!r}, but a trigger is the shortest time between two batches: "
+            "leave it out, and run the pipeline with --once, which reads what there is and ends"
+        )
 
 
 def _check_destinations(one: Pipeline, options: SinkOptions) -> None:
@@ -174,12 +184,12 @@ def _check_source(name: str, source: SourceOptions) -> None:
         options = replace(source.cluster, timeout_ms=TIMEOUT_MS)
         with contextlib.closing(KafkaCluster.connect(client_config(source.client), options)) as cluster:
             known = cluster.partition_counts(source.subscription.topics or None)
-    except UnsupportedVersionError as error:
-        raise PipelineError(f"pipeline {name}: {error}") from error
-    except KafkaError as error:
+    except (KafkaConnectionError, KafkaTimeoutError) as error:
         raise PipelineError(
             f"pipeline {name}: {servers} does not answer as a Kafka broker ({error}): is it running?"
         ) from error
+    except KafkaError as error:
+        raise PipelineError(f"pipeline {name}: {error}") from error
     missing = [topic for topic in source.subscription.topics if topic not in known]
     if missing:
         raise PipelineError(

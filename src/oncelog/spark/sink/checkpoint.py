@@ -44,7 +44,8 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """URL schemes for which Hadoop and pyarrow have different names."""
 _LONGEST_NAME = 230
 _STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""The exceptions that parsing raises for a file that Spark did not write."""
+"""The exceptions that parsing raises for a file that neither Spark nor the sink has written, or not in full."""
+_QUERY_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class CheckpointError(OncelogError):
@@ -76,9 +77,11 @@ class Checkpoint:
         """The query's id, the same across restarts. Raises CheckpointError if this is not a checkpoint."""
         text = self._read("metadata")
         if text is None:
+            advice = self._lost_id() or (
+                "name the folder of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
+            )
             raise CheckpointError(
-                f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: name the folder "
-                "of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
+                f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: {advice}"
             )
         return self._id_in(text)
 
@@ -93,7 +96,19 @@ class Checkpoint:
         try:
             return str(json.loads(text)["id"])
         except _STRANGE:
-            raise self._strange("metadata") from None
+            raise self._strange("metadata", self._lost_id()) from None
+
+    def _lost_id(self) -> str:
+        """Advice if the file with the query's id is lost: the id is a part of the sinks' groups. Empty if no sink has
+        written."""
+        groups = (one.group if one.table else one.group.partition(GROUP_WORD)[2] for one in self.last_writes())
+        ids = {found[0] for group in groups if (found := _QUERY_ID.match(group))}
+        if len(ids) != 1:
+            return ""
+        return (
+            f'write {{"id":"{ids.pop()}"}}, the id that the query\'s sinks have stored, into metadata, and on a disk '
+            "remove the file .metadata.crc"
+        )
 
     def planned(self, batch_id: int) -> OffsetLogEntry | None:
         """The plan of a batch; None if its file does not exist."""
@@ -154,7 +169,10 @@ class Checkpoint:
                 tuple(TopicsSince(int(one["sinceBatchId"]), tuple(one["topics"])) for one in fields.get("topics", ())),
             )
         except _STRANGE:
-            raise self._strange(name) from None
+            raise CheckpointError(
+                f"Checkpoint {self.location} holds a file {name} that the sink did not write, or not in full: restore "
+                "it, or remove it and start again: the sink then goes by the markers in the destination alone"
+            ) from None
 
     def remember(self, last_write: LastWrite) -> None:
         """Store the last write of a sink, before its batch is written, so that the log never has a batch without it."""
@@ -245,11 +263,9 @@ class Checkpoint:
             f"not be distinguished from the query's own: give the driver's Python the rights that Spark has"
         )
 
-    def _strange(self, name: str) -> CheckpointError:
-        return CheckpointError(
-            f"Checkpoint {self.location} holds a file {name} that Spark did not write: restore it, or "
-            f"{NEW_CHECKPOINT.format('the destination')}"
-        )
+    def _strange(self, name: str, advice: str = "") -> CheckpointError:
+        advice = advice or f"restore it, or {NEW_CHECKPOINT.format('the destination')}"
+        return CheckpointError(f"Checkpoint {self.location} holds a file {name} that Spark did not write: {advice}")
 
 
 def plan_of(

@@ -499,6 +499,7 @@ def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
         to = f", but to {plan.other_write}" if plan.other_write is not None else ""
         return (
             f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
+            "a function in foreachBatch did not call the sink for the batches before, "
             f"or its {'table' if plan.table else 'topic or transactionalIdPrefix'} has changed)"
         )
     if previous is None:
@@ -584,9 +585,10 @@ def _lost(plan: BatchPlan, marker: Marker) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this "
         f"{_log(plan).removeprefix('the ')}, whose last is "
-        f"batch {marker.batch_id} ({marker}): {_log(plan)} lost them ({_losses(plan)}) or is another "
-        f"one: restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside "
-        f"them, from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
+        f"batch {marker.batch_id} ({marker}): {_log(plan)} lost them ({_losses(plan)}), is another "
+        "one, or a function in foreachBatch did not call the sink for them (it must do so for empty batches too): "
+        f"restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside them, "
+        f"from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
     )
 
 

@@ -18,6 +18,7 @@ from oncelog.spark.client_properties import (
     PRODUCER_PROPERTIES,
     SparkProperty,
     check_client_properties,
+    refuse_without_prefix,
 )
 from oncelog.spark.options import (
     BATCH_READ_OPTIONS,
@@ -145,6 +146,7 @@ def _refuse_unknown(options: Mapping[str, str]) -> None:
             spelling, why = refused[name]
             raise ConfigError(f"Option {spelling} has no meaning in a table, leave it out: {why}")
         elif name not in known:
+            refuse_without_prefix(name, {**PRODUCER_PROPERTIES, **CONSUMER_PROPERTIES})
             raise ConfigError(f"Unknown option {name!r} of format oncelog{_spelt(nearest(name, known), known)}")
 
 

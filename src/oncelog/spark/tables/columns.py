@@ -145,6 +145,21 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
         _check_type(field.dataType, field.name, options)
 
 
+def _as_plain(kind: DataType, x: str, form: TableFormat) -> str:
+    """An expression that turns a value of a type that no table has into one that tables have. PostgreSQL reads an
+    interval in these words, also a negative one, and none as Spark writes it."""
+    match kind.typeName():
+        case "variant":
+            return f"to_json({x})"
+        case "geometry" | "geography":
+            return f"st_asbinary({x})"
+        case "daytimeinterval" if form is TableFormat.POSTGRESQL:
+            return f"concat(unix_micros(timestamp_micros(0) + {x}), ' microseconds')"
+        case "yearmonthinterval" if form is TableFormat.POSTGRESQL:
+            return f"concat(cast(cast({x} as interval month) as int), ' months')"
+    return f"cast({x} as string)"
+
+
 def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
     match kind:
         case ArrayType():
@@ -158,8 +173,10 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
             for field in kind.fields:
                 _check_type(field.dataType, f"{where}.{field.name}", options)
         case _ if not isinstance(kind, _PLAIN):
+            name, each = (where, "") if re.fullmatch(r"\w+", where) else ("x", " for each x of it")
             raise ConfigError(
-                f"Column {where} is {_ddl(kind)}, for which {options} has no type: cast it to another type in the query"
+                f"Column {where} is {_ddl(kind)}, for which {options} has no type: write "
+                f"{_as_plain(kind, name, options.format)} in the query{each}"
             )
         case _:
             return

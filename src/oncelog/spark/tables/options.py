@@ -149,8 +149,8 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
         raise ConfigError(
             f"Option url of a sqlite sink is {options.url!r}, which is a URL: write the file's path alone"
         )
-    if kind is TableFormat.ICEBERG and not options.catalog:
-        raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
+    if kind is TableFormat.ICEBERG:
+        _check_catalog(options.catalog)
     idle = {
         "url": bool(options.url) and not takes_url,
         "catalog.*": bool(options.catalog) and kind is not TableFormat.ICEBERG,
@@ -168,6 +168,30 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
     keys = {name.lower() for name in options.key}
     if both := [name for name in options.latest_by if name.lower() in keys]:
         raise ConfigError(f"latestBy and key both name {both[0]}, which all rows of a key have: leave it out")
+
+
+def _check_catalog(catalog: Mapping[str, str]) -> None:
+    """Refuse a catalog as it is configured for Spark where pyiceberg, which is used here, has it otherwise or not at
+    all."""
+    if not catalog:
+        raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
+    kind = catalog.get("type", "").lower()
+    if kind == "jdbc" or catalog.get("uri", "").startswith("jdbc:"):
+        raise ConfigError(
+            "Options catalog.*: Spark's JDBC catalog is catalog.type = sql here, its catalog.uri is one of "
+            "SQLAlchemy's (postgresql+psycopg://user@host/database, sqlite:////folder/catalog.db), and catalog.name is "
+            "its name in Spark"
+        )
+    if kind in ("hadoop", "nessie", "in-memory"):
+        raise ConfigError(
+            f"Option catalog.type is {kind!r}, which does not work here: use a catalog of type rest, hive, glue, "
+            "dynamodb, sql or bigquery; Nessie is one of type rest"
+        )
+    if "catalog-impl" in catalog:
+        raise ConfigError(
+            "Option catalog.catalog-impl names a Java class, and pyiceberg, which is used here, has catalog.type: "
+            "rest, hive, glue, dynamodb, sql or bigquery"
+        )
 
 
 def _word(given: Mapping[str, str], name: str, words: type[E], default: E | None = None) -> E:

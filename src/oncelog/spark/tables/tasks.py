@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.executors.scheduling import any_input_repeated, tagged
+from oncelog.spark.private_apis import jobs
 from oncelog.spark.python_worker import acknowledged
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.tables.store import TableRefused, TaskWriter, WrittenPart
@@ -57,13 +58,15 @@ class PartReporter(VersionChecked):
 def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
     """Run the tasks that write the rows; returns the parts that they made. Raises SinkRefused if too many bytes are
     left to the driver, and TableRefused if the table refuses a task's rows."""
-    context = rows.sparkSession.sparkContext
+    spark = rows.sparkSession
+    context = spark.sparkContext
     # columns get plain names, because PySpark accepts no names with dots in this call
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
     reporter = PartReporter(writer, tuple(rows.columns))
     for _ in range(ATTEMPTS):
         parts: list[WrittenPart] = []
         inline = 0
+        executors = jobs.executors(context)
         with tagged(context) as tag:
             for row in plain.mapInArrow(reporter, REPORT).toLocalIterator(prefetchPartitions=True):
                 part = WrittenPart(*pickle.loads(row.part))
@@ -76,7 +79,7 @@ def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> S
                         f"({max_inline_bytes}), compressed: write less at a time (maxOffsetsPerTrigger), or raise it"
                     )
                 parts.append(part)
-            if not any_stage_repeated(context, tag):
+            if not any_input_repeated(spark, tag, executors):
                 return parts
         logger.warning(
             "A part of a batch was lost, with an executor or in a shuffle: the batch is computed and written again"

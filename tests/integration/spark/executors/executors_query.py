@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +28,7 @@ from oncelog.spark.executors import write as executors_write
 from oncelog.spark.executors.barrier import BarrierWriter
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink.engine import BatchStep
+from oncelog.spark.tables.sink import to_table
 from tests.integration.spark.crash_query import source_of
 from tests.support.class_archive import QUICK_START, executors_options
 from tests.support.restarted_queries import run_to_the_end
@@ -147,6 +149,23 @@ class LosesFiles:
         return [file for file in found if int(file.name.split("_")[1]) == first]
 
 
+class WaitsWithRows:
+    """Tasks that have read rows of another stage, and end when the driver knows that all executors without such a task
+    are gone, and what that stage left there with them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from rows
+        known = self._folder / "known"
+        if not known.exists():
+            (self._folder / f"waits-{psutil.Process().parents()[1].pid}").touch()
+            while not known.exists():
+                time.sleep(0.05)
+
+
 class Overtaken:
     """A task of the first batch that continues only when its speculative copy has begun."""
 
@@ -194,7 +213,10 @@ def main() -> None:
         say(asdict(batch))
 
     options = {"kafka.bootstrap.servers": task["servers"], "topic": task["sink"]} | task["options"]
-    sink = for_each_batch(options, on_written=written, observe=Faults(observers))
+    if "table" in task:
+        sink = to_table({"format": "sqlite", "url": task["table"], "table": "copied"}, on_written=written)
+    else:
+        sink = for_each_batch(options, on_written=written, observe=Faults(observers))
     throw = udf(dice, "int").asNondeterministic()
 
     if task.get("hold"):
@@ -211,6 +233,8 @@ def main() -> None:
             rows = rows.repartition(3, throw(col("value"))).mapInArrow(dies, rows.schema)
         if task.get("lose_files") and batch_id == 0:
             rows = rows.repartition(12, throw(col("value"))).mapInArrow(LosesFiles(folder), rows.schema)
+        if "table" in task:
+            rows = rows.repartition(4, throw(col("value"))).mapInArrow(WaitsWithRows(folder), rows.schema)
         sink(rows, batch_id)
 
     writer = (

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -186,6 +188,26 @@ def test_a_stage_that_spark_repeats_in_part_rewrites_the_whole_batch(job: Job) -
     job.complete(lose_files=True, settings={"spark.locality.wait": "0"})
     assert (job.folder / "lost").exists()
     assert "the batch is computed and written again" in (job.folder / "driver.log").read_text()
+
+
+def test_executors_lost_between_the_jobs_of_a_table_duplicate_and_lose_no_row(
+    cluster: SparkCluster, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """Spark repeats what was lost as the first attempt of another stage, and with it rows move to other tasks."""
+    job, table = Job(cluster, oncelog_broker, unique_name, tmp_path, 2), tmp_path / "copied.db"
+    with job.run(table=str(table)) as run:
+        eventually(lambda: len(list(tmp_path.glob("waits-*"))), 2, timeout_s=TIMEOUT_S)  # one partition ahead
+        others = [one for one in job.executors() if not (tmp_path / f"waits-{one.pid}").exists()]
+        for one in others:
+            one.kill()
+        eventually(lambda: run.log().count("Lost executor") >= len(others), True, timeout_s=TIMEOUT_S)
+        (tmp_path / "known").touch()
+        status, log = run.finish()
+    assert status == 0, log[-4000:]
+    assert "the batch is computed and written again" in log
+    with contextlib.closing(sqlite3.connect(table)) as connection:
+        keys = connection.execute("SELECT CAST(CAST(key AS TEXT) AS INTEGER) FROM copied").fetchall()
+    assert sorted(key for (key,) in keys) == list(range(2 * ROWS))
 
 
 def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:

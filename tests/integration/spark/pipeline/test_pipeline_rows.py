@@ -69,3 +69,35 @@ def test_the_example_of_a_schema_in_the_message_is_valid(spark: SparkSession) ->
     with pytest.raises(PipelineError, match="has no columns: write each as a name and a type") as refused:
         _columns("string")
     assert _columns(str(refused.value).partition("for example ")[2]).simpleString() == "struct<origin:string>"
+
+
+def test_columns_of_any_name_are_read_and_written(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    """A dot in a name is no field of a struct."""
+    topic = create_topic(oncelog_broker.bootstrap_servers, unique_name)
+    produce(oncelog_broker.bootstrap_servers, topic, [b'{"a.b": 1, "c d": "x", "e`f": 2, "select": 3}'])
+    source, sink = Source(topic, schema="`a.b` int, `c d` string, `e``f` int, `select` int"), Sink("out", key="a.b")
+    view = unique_name.replace("-", "_")
+
+    def transform(rows: DataFrame) -> DataFrame:
+        return rows.drop("key", "topic", "partition", "offset", "timestamp")
+
+    one = Pipeline(view, {ONLY: source}, {ONLY: sink}, transform)
+    rows = rows_of(spark, one, oncelog_broker.bootstrap_servers, Schemas(one.name))
+    rows.writeStream.format("memory").queryName(view).trigger(availableNow=True).start().awaitTermination()
+    assert [(row.key, row.value) for row in spark.table(view).collect()] == [
+        ("1", '{"a.b":1,"c d":"x","e`f":2,"select":3}')
+    ]
+
+
+def test_two_columns_of_one_name_are_refused(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    """Spark writes them as JSON with the name twice, of which a reader sees one."""
+    topic = create_topic(oncelog_broker.bootstrap_servers, unique_name)
+    one = Pipeline(
+        "twice", {ONLY: Source(topic, schema="id int")}, {ONLY: Sink("out")}, lambda rows: rows.select("id", "id")
+    )
+    with pytest.raises(PipelineError, match="pipeline twice: its rows have two columns id: drop or rename one"):
+        rows_of(spark, one, oncelog_broker.bootstrap_servers, Schemas(one.name))

@@ -34,6 +34,8 @@ def main(servers: str, topic: str, folder: Path, jars: str, login: Path | None =
     query.awaitTermination()
     copied = spark.read.format("kafka").options(**{**read, "subscribe": f"{topic}-copy"}).load()
     seen["copied"] = sorted(row.value for row in copied.selectExpr("CAST(value AS STRING)").collect())
+    named = spark.read.format("kafka").options(**at, subscribePattern=topic[1:]).load()
+    seen["named"] = sorted(row.topic for row in named.select("topic").distinct().collect())
     spark.stop()
     print(json.dumps(seen))
 

@@ -74,6 +74,6 @@ def test_every_accepted_topic_pattern_matches_as_in_java(spark: SparkSession) ->
         except Py4JJavaError as error:
             raise AssertionError(f"Java refuses {text!r}, we take it: {error.java_exception.getMessage()}") from error
         taken += 1
-        theirs = [name for name in _NAMES if java.matcher(name).matches()]
-        assert [name for name in _NAMES if ours.fullmatch(name)] == theirs, text
+        theirs = [name for name in _NAMES if java.matcher(name).find()]
+        assert [name for name in _NAMES if ours.search(name)] == theirs, text
     assert taken > _CASES // 4

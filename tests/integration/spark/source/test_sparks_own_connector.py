@@ -51,6 +51,11 @@ def test_sparks_own_connector_writes_and_reads_committed_records_and_its_query_i
     seen = json.loads(done.stdout.splitlines()[-1])
     assert seen["batch"] == sorted([str(number), str(number * number)] for number in range(200))
     assert seen["copied"] == sorted(str(number * number) for number in range(200))
+    named = spark.read.format("oncelog").options(
+        **{"kafka.bootstrap.servers": address}, subscribePattern=unique_name[1:]
+    )
+    ours = sorted(row.topic for row in named.load().select("topic").distinct().collect())
+    assert ours == seen["named"] == [unique_name, f"{unique_name}-copy"]
     take_over(spark, address, unique_name, tmp_path / "checkpoint")
 
 

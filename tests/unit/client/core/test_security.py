@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.config import ClientConfig, ConsumerConfig
 from oncelog.client.core.security import parse_jaas
 from oncelog.errors import ConfigError
 
@@ -52,6 +52,31 @@ def test_jaas_is_read_as_java_reads_it() -> None:
 def test_settings_that_contradict_each_other_are_refused(properties: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ClientConfig.from_properties(properties)
+
+
+def test_words_that_java_takes_in_any_case_are_taken_in_any_case() -> None:
+    """Apache Kafka 4.4 takes these, and refuses ``compression.type=LZ4`` and ``isolation.level=READ_COMMITTED``."""
+    config = ConsumerConfig.from_properties(
+        {
+            "bootstrap.servers": "h:1",
+            "security.protocol": "sasl_ssl",
+            "sasl.username": "u",
+            "sasl.password": "p",
+            "ssl.truststore.type": "jks",
+            "ssl.endpoint.identification.algorithm": "HTTPS",
+            "group.protocol": "Consumer",
+        }
+    )
+    assert (config.security_protocol, config.ssl_truststore_type, config.group_protocol) == (
+        "SASL_SSL",
+        "JKS",
+        "consumer",
+    )
+    assert config.checks_hostname
+    with pytest.raises(ConfigError, match=r"String must be one of \(case insensitive\): PLAINTEXT"):
+        ClientConfig.from_properties({"bootstrap.servers": "h:1", "security.protocol": "tls"})
+    with pytest.raises(ConfigError, match="READ_COMMITTED"):
+        ConsumerConfig.from_properties({"bootstrap.servers": "h:1", "isolation.level": "READ_COMMITTED"})
 
 
 def test_no_refusal_repeats_a_password() -> None:

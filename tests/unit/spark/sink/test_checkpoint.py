@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError, marker_group, named_group, plan_of
 from oncelog.spark.sink.marker import LastWrite, MarkerTopic
+from oncelog.spark.tables.store import table_group
 
 FACTS = ClusterFacts("cluster", 600_000)
 
@@ -150,7 +152,7 @@ def test_a_file_of_the_last_write_without_a_marker_topic_is_read(tmp_path: Path)
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
     assert Checkpoint.open(str(tmp_path)).remembered("g") == LastWrite("one", "g", 3)
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
-    with pytest.raises(CheckpointError, match="that Spark did not write"):
+    with pytest.raises(CheckpointError, match="that the sink did not write"):
         Checkpoint.open(str(tmp_path)).remembered("g")
 
 
@@ -174,7 +176,7 @@ def test_a_relative_location_is_resolved_in_the_working_folder(tmp_path: Path, m
         ("metadata", "holds a file metadata that Spark did not write: restore it"),
         ("offsets/0", "holds a file offsets/0 that Spark did not write"),
         ("offsets missing", "holds no offsets/1, the plan of the batch to be written"),
-        ("oncelog/g.json", "holds a file oncelog/g.json that Spark did not write"),
+        ("oncelog/g.json", "holds a file oncelog/g.json that the sink did not write, .* remove it and start again"),
         ("folder", "cannot be read .offsets/0: "),
     ],
 )
@@ -193,6 +195,27 @@ def test_an_unreadable_file_is_named_in_the_refusal(tmp_path: Path, damage: str,
         (tmp_path / damage).write_text("v1\nnothing")
     with pytest.raises(CheckpointError, match=says):
         plan_of(Checkpoint.open(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
+
+
+@pytest.mark.parametrize("left", [None, b"", bytes(45)])
+@pytest.mark.parametrize("table", ["", "delta table lake/flights"])
+def test_advice_on_a_lost_query_id_names_the_id_that_the_sinks_have_stored(
+    tmp_path: Path, left: bytes | None, table: str
+) -> None:
+    query_id, metadata = "84d98cca-0000-4000-8000-0123456789ab", tmp_path / "metadata"
+    spark_writes(tmp_path, 0)
+    checkpoint = Checkpoint.open(str(tmp_path))
+    for name in ("", "second"):
+        group = table_group(query_id, name) if table else marker_group("my-", query_id, "flights", name)
+        checkpoint.remember(LastWrite("one", group, 0, table=table))
+    metadata.unlink()
+    if left is not None:
+        metadata.write_bytes(left)
+    with pytest.raises(CheckpointError, match=r"remove the file \.metadata\.crc") as caught:
+        checkpoint.query_id()
+    advised = re.findall(r"write (\{.*\}), the id", str(caught.value))[0]
+    metadata.write_text(advised)
+    assert checkpoint.query_id() == query_id
 
 
 @pytest.mark.parametrize("left", [b"", bytes(40)])

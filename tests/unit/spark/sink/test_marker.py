@@ -91,6 +91,7 @@ AROUND = [
         (marker(4), Write, "the one before"),
         (marker(4, other="x"), Refuse, "two copies of a checkpoint have written"),
         (marker(3), Refuse, "batch 4 is not in this log, whose last is batch 3"),
+        (marker(3), Refuse, "or a function in foreachBatch did not call the sink for them"),
         (marker(3), Refuse, "remove the files above 3, and the hidden .4.crc and so on beside them, from offsets"),
         (marker(0), Refuse, "batches 1 to 4 are not in this log, whose last is batch 0"),
         (marker(5, query_id="another"), Refuse, "a marker of query another"),
@@ -188,6 +189,7 @@ def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused()
     ("one", "says"),
     [
         (plan(5, remembered=None), "has never written there"),
+        (plan(5, remembered=None), "a function in foreachBatch did not call the sink for the batches before"),
         (
             plan(5, remembered=LastWrite("old", GROUP, 0)),
             "wrote last to the cluster with id old, while this is cluster",

@@ -8,11 +8,14 @@ thousands of fetches may wait for one partition to have more records than will e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from oncelog.broker.core.requests.session import Channel
 from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.requests.work import Work, in_chunks
+from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
@@ -22,26 +25,26 @@ the most partitions is answered."""
 LEFT_IN_A_CHUNK = 200
 LOOKED_AT_IN_A_CHUNK = 20
 
+K = TypeVar("K")
+T = TypeVar("T")
 
-class ParkedFetch:
-    """A fetch that waits.
 
-    ``attempt(woken)`` is called when the partition ``woken`` has changed: if there is enough data, it answers the
-    request and returns True. With None, when the time is over, it answers in any case.
-    """
+class ParkedFetch(Deferred[T]):
+    """A fetch that waits, and the deferred of its own answer."""
 
-    __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
+    __slots__ = ("channel", "is_over", "partitions", "timer")
 
-    def __init__(
-        self,
-        channel: Channel,
-        attempt: Callable[[TopicPartition | None], bool],
-    ) -> None:
+    def __init__(self, channel: Channel) -> None:
+        Deferred.__init__(self)
         self.channel = channel
-        self.partitions: list[TopicPartition] = []
-        self.attempt = attempt
+        self.partitions: Sequence[TopicPartition] = ()
         self.timer: Timer | None = None
         self.is_over = False
+
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        """Called when the partition ``woken`` has changed: answer the request if there is enough data, and return
+        whether it was answered. With None, when the time is over, answer in any case."""
+        raise NotImplementedError
 
 
 class FetchPurgatory:
@@ -50,36 +53,30 @@ class FetchPurgatory:
     def __init__(self, timers: Timers, tasks: Tasks) -> None:
         self._timers = timers
         self._tasks = tasks
-        self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
-        self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        self._watchers: dict[TopicPartition, dict[ParkedFetch[Any], None]] = {}
+        self._waiting: dict[TopicPartition, dict[ParkedFetch[Any], None]] = {}
         """By partition, fetches that were woken before without being answered; ``_watchers`` has those that were not
         woken yet."""
         self._woken: dict[TopicPartition, bool] = {}
         """Partitions whose fetches in ``_waiting`` are being woken, and whether they must be woken once more
         afterwards."""
-        self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
+        self._by_channel: dict[int, dict[ParkedFetch[Any], None]] = {}
         self._watched = 0
 
     def __len__(self) -> int:
         return sum(len(parked) for parked in self._by_channel.values())
 
-    def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
-        """Park a fetch until one of ``partitions``, or of those passed in earlier calls, advances; a finished fetch is
-        not parked. The fetch may be finished after this call."""
-        if fetch.is_over:
-            return
-        self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
+    def park(self, fetch: ParkedFetch[Any], partitions: Sequence[TopicPartition], deadline_ms: int) -> None:
+        """Park a fetch until one of ``partitions`` advances, or until the deadline. The fetch may be finished after
+        this call."""
+        fetch.partitions = partitions
+        _add(self._by_channel, fetch.channel.connection_id, fetch)
         for partition in partitions:
-            self._watchers.setdefault(partition, {})[fetch] = None
-        fetch.partitions += partitions
+            _add(self._watchers, partition, fetch)
+        fetch.timer = self._timers.schedule(deadline_ms, partial(self._expire, fetch))
         self._watched += len(partitions)
         while self._watched > MAX_WATCHED:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
-
-    def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """Answer the fetch at the deadline, unless it is answered before."""
-        if not fetch.is_over:
-            fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
     def wake(self, partition: TopicPartition) -> None:
         """Wake the fetches that wait for ``partition``, because it has more to read, failed, or was deleted."""
@@ -97,7 +94,7 @@ class FetchPurgatory:
                 self.forget(fetch)
                 continue
             if not fetch.is_over:
-                self._waiting.setdefault(partition, {})[fetch] = None
+                _add(self._waiting, partition, fetch)
                 _remove(self._watchers, partition, fetch)
 
     def _wake_waiting(self, partition: TopicPartition) -> Work[None]:
@@ -123,49 +120,51 @@ class FetchPurgatory:
         for fetch in self._all():
             self._expire(fetch)
 
-    def _all(self) -> Iterable[ParkedFetch]:
+    def _all(self) -> Iterable[ParkedFetch[Any]]:
         return [fetch for parked in self._by_channel.values() for fetch in parked]
 
-    def _expire(self, fetch: ParkedFetch) -> None:
+    def _expire(self, fetch: ParkedFetch[Any], _now_ms: int = 0) -> None:
         self.forget(fetch)
         fetch.attempt(None)
 
-    def forget(self, fetch: ParkedFetch) -> None:
+    def forget(self, fetch: ParkedFetch[Any]) -> None:
         """Unregister a fetch that was answered, or whose answer is no longer needed."""
         if fetch.is_over:
             return
         fetch.is_over = True
         if fetch.timer is not None:
             fetch.timer.cancel()
-        connection_id, partitions = fetch.channel.connection_id, fetch.partitions
-        parked = self._by_channel.get(connection_id)
-        if parked is not None:
-            parked.pop(fetch, None)
-            if not parked:
-                del self._by_channel[connection_id]
+        partitions = fetch.partitions
+        _remove(self._by_channel, fetch.channel.connection_id, fetch)
         self._watched -= len(partitions)
         if len(partitions) <= LEFT_IN_A_CHUNK:
             self._leave(fetch, partitions)
         else:
             self._tasks.begin(self._leaving(fetch))
 
-    def _leaving(self, fetch: ParkedFetch) -> Work[None]:
+    def _leaving(self, fetch: ParkedFetch[Any]) -> Work[None]:
         for part in in_chunks(fetch.partitions, LEFT_IN_A_CHUNK):
             self._leave(fetch, part)
             yield
 
-    def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
+    def _leave(self, fetch: ParkedFetch[Any], partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             _remove(self._watchers, partition, fetch)
             if self._waiting:
                 _remove(self._waiting, partition, fetch)
 
 
-def _remove(
-    watchers: dict[TopicPartition, dict[ParkedFetch, None]], partition: TopicPartition, fetch: ParkedFetch
-) -> None:
-    there = watchers.get(partition)
+def _add(fetches: dict[K, dict[ParkedFetch[Any], None]], key: K, fetch: ParkedFetch[Any]) -> None:
+    there = fetches.get(key)
+    if there is None:
+        fetches[key] = {fetch: None}
+    else:
+        there[fetch] = None
+
+
+def _remove(fetches: dict[K, dict[ParkedFetch[Any], None]], key: K, fetch: ParkedFetch[Any]) -> None:
+    there = fetches.get(key)
     if there is not None:
         there.pop(fetch, None)
         if not there:
-            del watchers[partition]
+            del fetches[key]

@@ -317,7 +317,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Start the requests in ``buffer[:end]``, in order, as far as they may be started now, and keep the rest."""
         server, order, budget = self._server, self._order, self._budget
         broker, authenticator = server.broker, self.session.authenticator
-        now_ms = server.iteration_ms or server.now_ms()
+        now_ms = server.iteration_ms
+        if not now_ms:
+            now_ms = server.iteration_ms = server.now_ms()
         self._rest = b""
         position = 0
         while end - position >= 4 and not self._closing:

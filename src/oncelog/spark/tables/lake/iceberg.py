@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
     from pyiceberg.types import NestedField
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
@@ -129,7 +130,7 @@ class IcebergTable:
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, known)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         self._options = options
@@ -265,7 +266,7 @@ class IcebergTable:
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
-        if table is None or not _look_at(table, commit.group).is_as(commit.seen):
+        if table is None or not _look_at(table, commit.group, ()).is_as(commit.seen):
             raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
         if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
@@ -434,19 +435,35 @@ def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
 
 
-def _look_at(table: Table, group: str, known: Collection[str] = ()) -> TableLook:
+def _look_at(table: Table, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
     found: dict[str, Marker | None] = {}
-    for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
-        properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
-        sink = properties.get(SINK, "")
+    for sink, marker in _identities(ancestors_of(table.current_snapshot(), table.metadata)):
         if sink not in found and (query_of(sink) == query_of(group) or sink in known):
-            found[sink] = Marker.decode(properties.get(BATCH, ""))
+            found[sink] = marker
         if sink == group:
             break
-    marker = found.pop(group, None)
-    others = {} if marker is not None else {sink: one for sink, one in found.items() if one is not None}
+    own = found.pop(group, None)
+    others = {} if own is not None else {sink: one for sink, one in found.items() if one is not None}
     retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
-    return TableLook(str(table.metadata.table_uuid), retention, marker, others, _layout(table))
+    if own is None and _has_snapshot_of(table, group, plans):
+        retention = FOR_EVER_MS  # it has not expired: the table was rolled back
+    return TableLook(str(table.metadata.table_uuid), retention, own, others, _layout(table))
+
+
+def _has_snapshot_of(table: Table, group: str, plans: Sequence[str]) -> bool:
+    """Whether the table has a snapshot, among the current one's ancestors or not, of a batch of the group with one of
+    these fingerprints."""
+    return any(
+        sink == group and one is not None and one.fingerprint in plans for sink, one in _identities(table.snapshots())
+    )
+
+
+def _identities(snapshots: Iterable[Snapshot]) -> Iterator[tuple[str, Marker | None]]:
+    """Sink and batch of each of these snapshots that a sink has made."""
+    for snapshot in snapshots:
+        properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
+        if sink := properties.get(SINK, ""):
+            yield sink, Marker.decode(properties.get(BATCH, ""))
 
 
 def _layout(table: Table) -> TableLayout:

@@ -1,5 +1,6 @@
 """Parked fetches are woken by their partitions, by time, and forgotten with their connection."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from oncelog.broker.core.fetching.purgatory import LOOKED_AT_IN_A_CHUNK, MAX_WATCHED, FetchPurgatory, ParkedFetch
@@ -20,19 +21,29 @@ class FakeChannel:
     def close(self, reason: str) -> None: ...
 
 
-class Fetch:
+class Fetch(ParkedFetch[None]):
     """Counts its attempts; satisfied once ``enough`` is set."""
 
     def __init__(self, purgatory: FetchPurgatory, channel: FakeChannel, *partitions: TopicPartition) -> None:
+        super().__init__(channel)
         self.enough = False
         self.attempts: list[bool] = []
-        fetch = ParkedFetch(channel, self.attempt)
-        purgatory.watch(fetch, partitions)
-        purgatory.ends_at(fetch, deadline_ms=100)
+        purgatory.park(self, partitions, deadline_ms=100)
 
     def attempt(self, woken: TopicPartition | None) -> bool:
         self.attempts.append(woken is None)
         return woken is None or self.enough
+
+
+class Scripted(ParkedFetch[None]):
+    """Attempts with a function."""
+
+    def __init__(self, channel: FakeChannel, attempt: Callable[[TopicPartition | None], bool]) -> None:
+        super().__init__(channel)
+        self._attempt = attempt
+
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        return self._attempt(woken)
 
 
 def test_a_fetch_stays_in_purgatory_until_min_bytes() -> None:
@@ -78,7 +89,7 @@ def test_a_fetch_that_waits_learns_which_partition_woke_it() -> None:
         woken.append(partition)
         return partition is None
 
-    purgatory.watch(ParkedFetch(FakeChannel(), attempt), (A, B))
+    purgatory.park(Scripted(FakeChannel(), attempt), (A, B), deadline_ms=100)
     purgatory.wake(B)
     purgatory.expire_all()
     assert woken == [B, None]
@@ -140,13 +151,11 @@ def test_a_fetch_that_is_dropped_while_it_waits_is_not_answered() -> None:
         attempts.append("second")
         return False
 
-    first, second = ParkedFetch(channel, ends_both), ParkedFetch(channel, never)
-    purgatory.watch(first, [A])
-    purgatory.watch(second, [A])
+    first, second = Scripted(channel, ends_both), Scripted(channel, never)
+    purgatory.park(first, [A], deadline_ms=50)
+    purgatory.park(second, [A, B], deadline_ms=50)
     purgatory.wake(A)
     assert attempts == ["first"]
-    purgatory.watch(second, [B])
-    purgatory.ends_at(second, 50)
     purgatory.wake(B)
     timers.fire(1000)
     assert attempts == ["first"] and len(purgatory) == 0
@@ -162,7 +171,7 @@ def test_a_fetch_whose_connection_ends_during_an_attempt_is_not_attempted_again(
         return False
 
     channel = FakeChannel()
-    purgatory.watch(ParkedFetch(channel, leaves), [A])
+    purgatory.park(Scripted(channel, leaves), [A], deadline_ms=100)
     purgatory.wake(A)
     purgatory.wake(A)
     assert attempts == [A]

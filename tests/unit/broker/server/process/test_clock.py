@@ -16,6 +16,7 @@ from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.server.nodes import Nodes
 from oncelog.broker.server.process.clock import MIN_STEP_NS, WallClock
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -27,6 +28,7 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
     EntryData,
     OpData,
 )
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -34,6 +36,7 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
+from tests.support.frames import encode_request
 
 HOUR_MS = 3_600_000
 TIMEOUT_S = 600
@@ -122,6 +125,25 @@ def test_a_delay_between_reading_both_clocks_is_not_a_clock_step(monkeypatch: py
     waits += [0, 0, 0, 3 * MIN_STEP_NS, 2 * MIN_STEP_NS, 2 * MIN_STEP_NS, 0]
     assert clock.now_ms() == now // 10**6
     assert steps == []
+
+
+def test_a_request_is_handled_at_its_own_time_not_at_that_of_an_event_before_it(
+    broker: oncelog.Broker, client: RawConnection
+) -> None:
+    """The clock was read for a timer, and then nothing happened until the request came."""
+    request = encode_request(ApiVersionsRequest.API_KEY, 0, 1, "c", ApiVersionsRequest().encode(0))
+
+    def behind_ms(nodes: Nodes) -> int:
+        server = nodes.server
+        server.now_ms()
+        server.ahead_ms += 5_000
+        server.read_buffer[: len(request)] = request
+        next(iter(server.connected())).buffer_updated(len(request))
+        return server.now_ms() - server.broker.now_ms
+
+    with RawConnection(broker.bootstrap_servers):  # with one connection, an iteration ends with each request
+        eventually(lambda: broker.on_loop(lambda nodes: len(list(nodes.server.connected()))) == 2)
+        assert broker.on_loop(behind_ms) < 1_000
 
 
 # --- what begins in the moment after it was set

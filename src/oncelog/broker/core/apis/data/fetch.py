@@ -8,7 +8,6 @@ Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.fetch_reading import (
@@ -58,32 +57,31 @@ def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> F
     answers, is_enough = read_all(ports, context, request, positions, isolation)
     if is_enough or request.max_wait_ms <= 0:
         return _respond(session, answers)
-    request.topics = request.forgotten = ()  # free the request's memory: the fetch may wait for long
-    waiting = _ParkedRead(ports, context, request, session, positions, isolation)
-    fetch = ParkedFetch(context.channel, waiting.attempt)
-    waiting.watch(fetch, answers)
-    if not fetch.partitions:
+    watched = [partition.topic_partition for _, _, partition in answers if partition is not None]
+    if not watched:
         return _respond(session, answers)
-    ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
+    request.topics = request.forgotten = ()  # free the request's memory: the fetch may wait for long
+    fetch = _WaitingFetch(ports, context, request, session, positions, isolation, answers)
+    ports.fetches.park(fetch, watched, ports.now_ms + request.max_wait_ms)
     ports.long_requests.answered(context)
-    return waiting.response
+    return fetch
 
 
-class _ParkedRead:
-    """A waiting fetch: the answers read so far. A partition that advances is read again; once there is enough data, all
-    partitions are."""
+class _WaitingFetch(ParkedFetch[FetchAnswered]):
+    """A fetch that waits, with the sizes read so far. A partition that advances is read again; once there is enough
+    data, all partitions are. A fetch of one partition, which has not advanced when the time is over, is answered with
+    what was read at first."""
 
     __slots__ = (
+        "_answers",
         "_context",
         "_isolation",
-        "_keys",
         "_ports",
         "_positions",
+        "_read",
         "_request",
         "_session",
-        "_sizes",
         "_total",
-        "response",
     )
 
     def __init__(
@@ -94,41 +92,34 @@ class _ParkedRead:
         session: FetchSession | None,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
+        answers: list[PartitionAnswer],
     ) -> None:
-        self.response: Deferred[FetchAnswered] = Deferred()
+        ParkedFetch.__init__(self, context.channel)
         self._ports = ports
         self._context = context
         self._request = request
         self._session = session
         self._positions = positions
         self._isolation = isolation
-        self._keys: dict[TopicPartition, PartitionKey] = {}
-        self._sizes: dict[PartitionKey, int] = {}
-        self._total = 0
-
-    def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> None:
-        """Let ``fetch`` wait for changes of the partitions in ``answers``."""
-        watched: list[TopicPartition] = []
+        self._read: dict[TopicPartition, tuple[PartitionKey, int]] = {}
+        total = 0
         for data, _, partition in answers:
-            if partition is None:
-                continue
-            topic_partition = partition.topic_partition
-            watched.append(topic_partition)
-            self._keys[topic_partition] = data.key
-            self._sizes[data.key] = data.size_bytes
-            self._total += data.size_bytes
-        if watched:
-            self._ports.fetches.watch(fetch, watched)
+            if partition is not None:
+                size_bytes = data.size_bytes
+                self._read[partition.topic_partition] = data.key, size_bytes
+                total += size_bytes
+        self._total = total
+        # kept only if small and without slices, which could be of a segment removed meanwhile
+        self._answers = answers if not total and len(answers) == 1 else None
 
     def attempt(self, woken: TopicPartition | None) -> bool:
-        """Answer the request if there is enough data (see :class:`ParkedFetch`)."""
         try:
-            answers = self._read_all() if woken is None else self._read_woken(woken)
+            answers = self._answers or self._read_all() if woken is None else self._read_woken(woken)
             if answers is None:
                 return False
-            self.response.resolve(_respond(self._session, answers))
+            self.resolve(_respond(self._session, answers))
         except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
-            self.response.fail(error)
+            self.fail(error)
         return True
 
     def _read_all(self) -> list[PartitionAnswer]:
@@ -137,7 +128,8 @@ class _ParkedRead:
     def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
         """Read the partition ``woken`` again; returns the answers for all partitions if there is enough data now, else
         None."""
-        key, request = self._keys[woken], self._request
+        (key, before), request = self._read[woken], self._request
+        self._answers = None
         answer = read_partition(
             self._ports,
             self._context,
@@ -149,8 +141,8 @@ class _ParkedRead:
             at_least_one_batch=True,
         )
         data, at_once, _ = answer
-        self._total += data.size_bytes - self._sizes[key]
-        self._sizes[key] = data.size_bytes
+        self._total += data.size_bytes - before
+        self._read[woken] = key, data.size_bytes
         failed = data.error_code != NONE  # for example, the topic was deleted during the wait
         if not failed and not at_once and self._total < request.min_bytes:
             return None

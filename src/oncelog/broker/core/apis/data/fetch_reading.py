@@ -53,7 +53,7 @@ def read_all(
     Partitions use up the byte limit in serving order; the first batch is returned even if it exceeds the limit.
     """
     left = max_bytes(ports, request)
-    answers = []
+    answers: list[PartitionAnswer] = []
     total, at_once = 0, False
     for key, position in positions.items():
         answer = read_partition(ports, context, request, key, position, isolation, left, not total)

@@ -90,7 +90,7 @@ def _session(
     return session
 
 
-class _Fetch:
+class _Fetch(ParkedFetch[ShareFetchResponse]):
     """One ShareFetch request, after its acknowledgements were applied."""
 
     def __init__(
@@ -101,6 +101,7 @@ class _Fetch:
         session: ShareSession,
         acknowledged: Sequence[AckResult],
     ) -> None:
+        super().__init__(context.channel)
         self._ports = ports
         self._context = context
         self._request = request
@@ -118,22 +119,18 @@ class _Fetch:
         found = self._acquire(at_end=self._request.max_wait_ms <= 0)
         if found is not None:
             return Deferred.of(self.answer(found))
-        response: Deferred[ShareFetchResponse] = Deferred()
+        self._ports.fetches.park(self, list(self._watched), self._ports.now_ms + self._request.max_wait_ms)
+        return self
 
-        def attempt(woken: TopicPartition | None) -> bool:
-            try:
-                more = self._acquire(at_end=woken is None)
-                if more is None:
-                    return False
-                response.resolve(self.answer(more))
-            except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
-                response.fail(error)
-            return True
-
-        fetch = ParkedFetch(self._context.channel, attempt)
-        self._ports.fetches.watch(fetch, list(self._watched))
-        self._ports.fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
-        return response
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        try:
+            found = self._acquire(at_end=woken is None)
+            if found is None:
+                return False
+            self.resolve(self.answer(found))
+        except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
+            self.fail(error)
+        return True
 
     def _acquire(self, *, at_end: bool) -> dict[Place, ShareDelivery | Error] | None:
         """The acquired records of each partition; None if there are none yet and the request may still wait. Nothing is

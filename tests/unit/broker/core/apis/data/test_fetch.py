@@ -255,6 +255,13 @@ def test_a_fetch_returns_the_available_data_after_the_maximum_wait(count: int) -
     assert sizes(answers[0]) == {index: SIZE if index == 0 else 0 for index in range(count)}
 
 
+def test_a_partition_that_does_not_advance_during_the_wait_is_read_once() -> None:
+    ports = FetchFakes(1)
+    answers = ports.wait(request_for(asked(0), max_wait_ms=500))
+    ports.timers.fire(NOW_MS + 500)
+    assert (sizes(answers[0]), ports.led[TopicPartition("t", 0)].reads) == ({0: 0}, 1)
+
+
 @pytest.mark.parametrize("count", [1, MANY])
 def test_an_error_ends_the_wait(count: int) -> None:
     ports = FetchFakes(count)

@@ -16,6 +16,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 SOURCES = {
     "oncelog.records._native": "src/oncelog/records/_native.pyx",
+    "oncelog.protocol._layout": "src/oncelog/protocol/_layout.pyx",
     "oncelog.schemas.arrow._columns": "src/oncelog/schemas/arrow/_columns.pyx",
 }
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")

@@ -20,8 +20,8 @@ from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.messages import response_type
+from oncelog.protocol.struct_fields import Struct as Fields
 from oncelog.protocol.wire import Message
-from oncelog.protocol.wire import Struct as Fields
 from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
 from oncelog.records.compression import Compression
 from tests.support.frames import encode_request

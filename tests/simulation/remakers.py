@@ -17,7 +17,7 @@ from oncelog.client.core.client_errors import AbortableTransactionError, TopicAl
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import KafkaError
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.types import TopicPartition
 from tests.simulation.programs import Program
 

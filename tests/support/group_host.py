@@ -50,7 +50,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timers
 from oncelog.settings.config import BrokerConfig, parse

@@ -31,7 +31,8 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from oncelog.protocol.messages import TITLES, request_type
-from oncelog.protocol.wire import ElementLimit, Message
+from oncelog.protocol.struct_fields import ElementLimit
+from oncelog.protocol.wire import Message
 from tools.codec.schema import Field, MessageDef, StructDef, load_messages
 
 WIDE: Final = "wide"

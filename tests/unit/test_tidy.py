@@ -70,7 +70,7 @@ PUBLIC = {
 }
 """Files whose public definitions are used from outside of the package."""
 
-GENERATED_CALLS = {"protocol/wire.py": "the generated codecs call its functions"}
+GENERATED_CALLS = {"protocol/struct_fields.py": "the generated messages name its defaults"}
 
 USED_BY_TOOLS = {
     "broker/coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",

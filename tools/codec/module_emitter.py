@@ -1,17 +1,13 @@
-"""Assembles one message's module: classes, readers and writers by layout, the tables by version."""
+"""Assembles one message's module: a class for each struct, with its fields."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tools.codec.layout import Layout, Layouts
-from tools.codec.names import annotation, default, function_format, may_be_null
-from tools.codec.read_emitter import ReadEmitter, needs_view
-from tools.codec.schema import ENDLESS, Field, MessageDef, StructDef
-from tools.codec.write_emitter import WriteEmitter
+from tools.codec.names import annotation, default, may_be_null
+from tools.codec.schema import ENDLESS, Field, MessageDef, StructDef, Versions
 
 HEADER: Final = "# Generated from tools/codec/schemas by `python -m tools.codec`; do not edit.\n"
-_FROM_STRUCT: Final = ("pack", "unpack_from")
 
 
 _PACKAGE: Final = '''
@@ -47,78 +43,36 @@ def emit_package(messages: list[MessageDef]) -> str:
 
 
 def emit_module(message: MessageDef) -> str:
-    layouts = Layouts(message)
-    has_records = any(needs_view(layout) for layout in layouts)
-    functions: set[str] = set()
-    helpers: set[str] = {"Append", "Message"}
-    code: list[str] = []
-    ordered = sorted(layouts, key=_depth)
-    for layout in ordered:
-        counts = message.kind == "request" and (layout.has_arrays or layout.struct is message.root)
-        emitters: list[ReadEmitter | WriteEmitter] = [
-            ReadEmitter(message.name, layout, has_records, counts=counts),
-            WriteEmitter(message.name, layout),
-        ]
-        for emitter in emitters:
-            code += ["", "", *emitter.emit()]
-            functions |= emitter.functions
-            helpers |= emitter.helpers
+    helpers: set[str] = set()
     classes: list[str] = []
-    for struct in _structs(ordered):
+    for struct in _children_first(message.root, {}):
         classes += ["", "", *_class(struct, message, helpers)]
-    imports = _imports(functions, helpers)
-    bindings = [_binding(name) for name in sorted(functions)]
-    tables = [*_table("_READERS", "_read", message, layouts), *_table("_WRITERS", "_write", message, layouts)]
-    extra = [f"{message.name}._HAS_RECORDS = True"] if has_records else []
-    lines = [
-        HEADER,
-        "from __future__ import annotations",
-        "",
-        *imports,
-        "",
-        *bindings,
-        *classes,
-        *code,
-        *tables,
-        *extra,
-    ]
-    return "\n".join(lines) + "\n"
+    if any("Field(" in line for line in classes):
+        helpers.add("Field")
+    names = ", ".join(sorted(helpers, key=lambda name: (not name.isupper(), name)))
+    imports = [f"from oncelog.protocol.struct_fields import {names}"] if helpers else []
+    imports.append("from oncelog.protocol.wire import Message")
+    return "\n".join([HEADER, "from __future__ import annotations", "", *imports, *classes]) + "\n"
+
+
+def _children_first(struct: StructDef, seen: dict[str, StructDef]) -> list[StructDef]:
+    """The structs of a message, each once, behind those of its fields."""
+    for item in struct.fields:
+        if item.struct is not None and item.struct.name not in seen:
+            _children_first(item.struct, seen)
+    seen[struct.name] = struct
+    return list(seen.values())
 
 
 def _flexible_from(message: MessageDef) -> int:
     return message.flexible.low if message.flexible.low <= message.flexible.high else ENDLESS
 
 
-def _depth(layout: Layout) -> int:
-    """The depth of a layout: 0 without structs in it. Sorted by depth, children come before their parents."""
-    return max((1 + _depth(slot.child) for slot in layout.slots if slot.child), default=0)
-
-
-def _structs(ordered: list[Layout]) -> list[StructDef]:
-    structs: dict[str, StructDef] = {}
-    for layout in ordered:
-        structs.setdefault(layout.struct.name, layout.struct)
-    return list(structs.values())
-
-
-def _imports(functions: set[str], helpers: set[str]) -> list[str]:
-    from_struct = sorted(helpers.intersection(_FROM_STRUCT))
-    if functions:
-        from_struct.insert(0, "Struct as _Struct")
-    lines = [f"from struct import {', '.join(from_struct)}"] if from_struct else []
-    names = sorted(helpers.difference(_FROM_STRUCT), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    return [*lines, "", f"from oncelog.protocol.wire import {', '.join(names)}"]
-
-
-def _binding(name: str) -> str:
-    method = "unpack_from" if name.startswith("_unpack") else "pack"
-    return f'{name} = _Struct("{function_format(name)}").{method}'
-
-
 def _class(struct: StructDef, message: MessageDef, helpers: set[str]) -> list[str]:
     is_root = struct is message.root
     base = "Message" if is_root else "Struct"
-    helpers.add(base)
+    if not is_root:
+        helpers.add(base)
     lines = [f"class {struct.name}({base}):"]
     if is_root:
         lines += _constants(message)
@@ -127,8 +81,9 @@ def _class(struct: StructDef, message: MessageDef, helpers: set[str]) -> list[st
     lines += [f"    __slots__ = ({slots})"]
     if not struct.fields:
         return lines
+    lines += ["    FIELDS = (", *(f"        {_row(item)}" for item in struct.fields), "    )"]
     lines += ["", "    def __init__(", "        self,"]
-    lines += [f"        {_parameter(item, helpers)}  # {_note(item)}" for item in struct.fields]
+    lines += [f"        {_parameter(item, helpers)}" for item in struct.fields]
     lines += ["    ) -> None:"]
     lines += [f"        {_store(item)}" for item in struct.fields]
     return lines
@@ -176,16 +131,23 @@ def _store(item: Field) -> str:
     return f"self.{name} = {name}"
 
 
-def _note(item: Field) -> str:
-    high = item.versions.high
-    low = item.versions.low
-    text = f"{low}+" if high == ENDLESS else str(low) if low == high else f"{low}-{high}"
+def _row(item: Field) -> str:
+    """The entry of ``FIELDS``."""
+    type_ = item.type if item.struct else f'"{item.type}"'
+    words = [f'"{item.attribute}"', type_, _versions(item.versions)]
+    if item.nullable.low <= item.nullable.high:
+        words.append(f"nullable={_versions(item.nullable)}")
     if item.tag is not None:
-        text += f", tag {item.tag}"
-    return text + (", ignorable" if item.ignorable else "")
+        words.append(f"tag={item.tag}, tagged={_versions(item.tagged)}")
+    if item.default is not None and item.type != "records":
+        words.append(f"default={default(item)}")
+    flags = (("is_array", item.is_array), ("is_ignorable", item.ignorable))
+    words += [f"{name}=True" for name, is_set in flags if is_set]
+    if item.never_flexible:
+        words.append("is_flexible=False")
+    return f"Field({', '.join(words)}),"
 
 
-def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
-    """The lines of a table from each version to its reader or writer."""
-    rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
-    return [f"{message.name}.{name} = {{", *rows, "}"]
+def _versions(versions: Versions) -> str:
+    low, high = versions.low, versions.high
+    return f'"{low}+"' if high == ENDLESS else f'"{low}"' if low == high else f'"{low}-{high}"'

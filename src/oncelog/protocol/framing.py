@@ -16,7 +16,8 @@ from typing import Final
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated import API_VERSIONS
-from oncelog.protocol.wire import READ_ERRORS, Buffer, malformed, overrun, skip_tags
+from oncelog.protocol.struct_fields import Buffer
+from oncelog.protocol.wire import READ_ERRORS, malformed, overrun, skip_tags
 
 _unpack_header = Struct(">hhih").unpack_from
 _pack_header = Struct(">ihhih").pack

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
-from oncelog.protocol.wire import Buffer, Message
+from oncelog.protocol.struct_fields import Buffer
+from oncelog.protocol.wire import Message
 
 Types = tuple[type[Message], type[Message]]
 TypesOf = Callable[[int], Types | None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from oncelog.protocol.wire import Buffer
+from oncelog.protocol.struct_fields import Buffer
 
 _INT32 = Struct(">i")
 CORRELATION_AT, PREFIX_AT = 8, 12

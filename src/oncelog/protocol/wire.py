@@ -1,75 +1,30 @@
-"""Base classes of all generated messages, and the primitives with which they are read and written.
+"""The base class of all generated messages, and primitives for hand-written codecs.
 
-Called by the generated modules and by the hand-written codecs. Integers are big-endian; a varint is Kafka's unsigned
-one (seven bits a byte, least significant first, at most five bytes; KIP-482). Readers take ``(data, pos, size)`` and
-return the value with the position after it; on bad bytes they raise one of ``READ_ERRORS``, which the reader of the
-enclosing struct turns into ``MalformedMessage`` with the field's name.
+Integers are big-endian; a varint is Kafka's unsigned one (seven bits a byte, least significant first, at most five
+bytes; KIP-482). Functions that read return the value with the position after it; on bad bytes they raise one of
+``READ_ERRORS``, from which :func:`malformed` makes a ``MalformedMessage`` with the field's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from struct import Struct as BinaryStruct
+from collections.abc import Generator
 from struct import error as StructError
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
+from oncelog.protocol._pure_layout import MAX_STRING_BYTES, MAX_TAGS
+from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion
+from oncelog.protocol.layouts import build_layout
+from oncelog.protocol.struct_fields import Buffer, ElementLimit, Struct
 
-Buffer: TypeAlias = bytes | memoryview
-Uuid: TypeAlias = bytes
-"""Struct format of a UUID: sixteen bytes, most significant first."""
-Append: TypeAlias = Callable[[Buffer], None]
-Reader: TypeAlias = Callable[..., tuple[Any, int]]
-"""A function that reads a value. It is called with ``(data, pos, size)``, and for a request also with an
-``ElementLimit``."""
-Writer: TypeAlias = Callable[[Append, Any], None]
-MAX_TAGS: Final = 127
-"""Maximum number of tags in one section; Apache Kafka defines at most five."""
+if TYPE_CHECKING:
+    from oncelog.protocol._pure_layout import StructLayout
 
-ZERO_UUID: Final[Uuid] = bytes(16)
-NEVER_FLEXIBLE: Final = 32767
-MAX_STRING_BYTES: Final = 32767
 READ_ERRORS: Final = (StructError, IndexError, ValueError)
 VARINT: Final = tuple(bytes((n,)) for n in range(128))
-UNPACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").unpack_from for n in range(8))
-"""Readers of arrays of up to seven int32, such as most replica lists; a format that is created for each call takes
-twice as long."""
-PACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").pack for n in range(8))
-
-EMPTY: Final[list[Any]] = []
-"""The default of a field that stands for "a new empty list". ``None`` cannot, because it is a value of nullable arrays.
-Never stored."""
-
-UNSET: Final[Any] = object()
-"""The default of a field that stands for "a new struct of defaults", if ``None`` is a value of the field, too. Never
-stored."""
-
-
-class Struct:
-    """A part of a message. Structs are compared by value and not hashable; ``replace`` makes a copy with changes."""
-
-    __slots__: ClassVar[tuple[str, ...]] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if self.__class__ is not other.__class__:
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{self.__class__.__name__}({fields})"
-
-    def replace(self, **changes: Any) -> Self:
-        """A shallow copy with the given values for the named fields."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        unknown = changes.keys() - fields.keys()
-        if unknown:
-            raise TypeError(f"{self.__class__.__name__} has no field {min(unknown)!r}")
-        return self.__class__(**(fields | changes))
 
 
 class Message(Struct):
-    """A whole request, response or record. Two tables hold the functions that read and write each version."""
+    """A whole request, response or record, read and written by a layout for each version."""
 
     __slots__ = ()
 
@@ -80,9 +35,11 @@ class Message(Struct):
     FLEXIBLE_FROM: ClassVar[int]
     """The first flexible version, 32767 if there is none."""
     LATEST_VERSION_UNSTABLE: ClassVar[bool] = False
-    _READERS: ClassVar[Mapping[int, Reader]]
-    _WRITERS: ClassVar[Mapping[int, Writer]]
-    _HAS_RECORDS: ClassVar[bool] = False
+    _LAYOUTS: ClassVar[dict[int, StructLayout]]
+    """The layouts that were needed so far, by version."""
+
+    def __init_subclass__(cls) -> None:
+        cls._LAYOUTS = {}
 
     def encode(self, version: int) -> bytes:
         """The encoded body in the given version.
@@ -95,35 +52,18 @@ class Message(Struct):
     def encode_parts(self, version: int) -> list[Buffer]:
         """The encoded body as a list of buffers. Long ``records`` and ``bytes`` are the message's own buffers, not
         copies."""
-        writer = self._WRITERS.get(version)
-        if writer is None:
-            raise self._unknown(version)
-        parts: list[Buffer] = []
-        try:
-            writer(parts.append, self)
-        except (StructError, UnicodeEncodeError) as error:
-            raise UnencodableValue(self.__class__.__name__, str(error)) from error
-        return parts
+        return self._layout(version).write(self)
 
     def encode_in_chunks(self, version: int, array: str, size: int) -> Generator[None, None, list[bytes]]:
         """Like ``encode_parts``, as a generator that yields after every ``size`` elements of the field ``array``."""
-        writer = self._WRITERS.get(version)
-        if writer is None:
-            raise self._unknown(version)
+        layout = self._layout(version)
         elements: list[Any] = getattr(self, array)
-        message, written = self.replace(), list[bytes]()
-        try:
-            for start in range(0, len(elements) or 1, size):
-                parts: list[Buffer] = []
-                chunk = _ArrayChunk(elements[start : start + size], len(elements), parts)
-                setattr(message, array, chunk)
-                writer(parts.append, message)
-                is_last = start + size >= len(elements)
-                written.append(b"".join(parts[chunk.begin if start else 0 : None if is_last else chunk.end]))
-                yield
-        except (StructError, UnicodeEncodeError) as error:
-            raise UnencodableValue(self.__class__.__name__, str(error)) from error
-        return written
+        before, after = layout.write_around(self, array)
+        written = [b"".join(before)]
+        for start in range(0, len(elements), size):
+            written.append(b"".join(layout.write_elements(array, elements[start : start + size])))
+            yield
+        return [*written, b"".join(after)]
 
     @classmethod
     def decode(cls, data: Buffer, version: int, offset: int = 0) -> Self:
@@ -144,58 +84,16 @@ class Message(Struct):
 
         :param limit: the maximum number of elements in a request's arrays; above it, ``MalformedMessage`` is raised.
         """
-        reader = cls._READERS.get(version)
-        if reader is None:
-            raise cls._unknown(version)
-        if cls._HAS_RECORDS:
-            if not isinstance(data, memoryview):
-                data = memoryview(data)
-        elif not isinstance(data, bytes):
-            data = bytes(data)  # slicing bytes takes half as long as slicing a view
-        return reader(data, offset, len(data)) if limit is None else reader(data, offset, len(data), limit)
+        return cls._layout(version).read(data, offset, limit)
 
     @classmethod
-    def _unknown(cls, version: int) -> UnknownVersion:
-        return UnknownVersion(cls.__name__, version, cls.MIN_VERSION, cls.MAX_VERSION)
-
-
-class _ArrayChunk(list[Any]):
-    """Some elements of an array, which are written behind the length of the whole array."""
-
-    def __init__(self, elements: list[Any], length: int, parts: list[Buffer]) -> None:
-        super().__init__(elements)
-        self.begin = self.end = 0
-        """The range in ``parts`` that contains the encoded elements."""
-        self._length = length
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[Any]:
-        self.begin = len(self._parts)
-        yield from super().__iter__()
-        self.end = len(self._parts)
-
-
-class ElementLimit:
-    """Limits the number of elements in all arrays of a request, including nested ones, because an element of one byte
-    becomes hundreds of bytes in memory."""
-
-    __slots__ = ("count", "most")
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.count = 0
-
-    def take(self, count: int) -> None:
-        """Count the elements of one array before they are built.
-
-        :raises ValueError: the limit is exceeded.
-        """
-        self.count += count
-        if self.count > self.most:
-            raise ValueError(f"{self.count} elements, at most {self.most} are accepted: request less at once")
+    def _layout(cls, version: int) -> StructLayout:
+        layout = cls._LAYOUTS.get(version)
+        if layout is None:
+            if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+                raise UnknownVersion(cls.__name__, version, cls.MIN_VERSION, cls.MAX_VERSION)
+            layout = cls._LAYOUTS[version] = build_layout(cls, version, version >= cls.FLEXIBLE_FROM)
+        return layout
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
@@ -212,26 +110,6 @@ def malformed(message: str, field: str, offset: int, error: Exception) -> Malfor
 
 def overrun(need: int, left: int) -> ValueError:
     return ValueError(f"length {need} with {left} bytes left")
-
-
-def null_value(length: int) -> ValueError:
-    return ValueError(f"null (length {length}), which the field does not allow")
-
-
-def tag_size(declared: int, used: int) -> ValueError:
-    return ValueError(f"tagged field of {declared} bytes read as {used}")
-
-
-def unsupported_field(message: str, field: str, versions: str) -> UnsupportedField:
-    return UnsupportedField(message, field, versions)
-
-
-def null_field(message: str, field: str, versions: str) -> UnencodableValue:
-    return UnencodableValue(message, f"{field} is null, which version {versions} does not allow")
-
-
-def bad_uuid(message: str, field: str, value: Buffer) -> UnencodableValue:
-    return UnencodableValue(message, f"{field} has {len(value)} bytes, a UUID has 16")
 
 
 def uvarint_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
@@ -258,15 +136,6 @@ def read_uvarint(data: Buffer, pos: int) -> tuple[int, int]:
     return (first, pos + 1) if first < 0x80 else uvarint_tail(data, pos + 1, first)
 
 
-def string_length_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """Like ``uvarint_tail``, for the length field of a compact string, which is the length plus one; refuses strings
-    that are too long."""
-    value, pos = uvarint_tail(data, pos, first)
-    if value > MAX_STRING_BYTES + 1:
-        raise ValueError(f"string of {value - 1} bytes, above {MAX_STRING_BYTES}")
-    return value, pos
-
-
 def uvarint(value: int) -> bytes:
     """The encoding of ``value`` (0 to 2^32 - 1) as a varint."""
     if value < 0x80:
@@ -288,20 +157,13 @@ def string_length(value: int) -> bytes:
     return uvarint(value)
 
 
-def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """Read the rest of a number of tags whose ``first`` byte, above 127, was at ``data[pos - 1]``; returns it and the
-    position after it."""
-    count, pos = uvarint_tail(data, pos, first)
-    if count > MAX_TAGS:
-        raise ValueError(f"{count} tagged fields, above {MAX_TAGS}")
-    return count, pos
-
-
 def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
     """The position after a tag section. ``count`` is the number of tags, which was just read; from 128 on, it is only
     the first byte of that number."""
     if count > 127:
-        count, pos = many_tags(data, pos, count)
+        count, pos = uvarint_tail(data, pos, count)
+        if count > MAX_TAGS:
+            raise ValueError(f"{count} tagged fields, above {MAX_TAGS}")
     for _ in range(count):
         _, pos = read_uvarint(data, pos)
         length, pos = read_uvarint(data, pos)
@@ -309,13 +171,3 @@ def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
         if pos > size:
             raise overrun(length, size - pos + length)
     return pos
-
-
-def write_tags(append: Append, tagged: Iterable[tuple[int, Buffer]]) -> None:
-    """Write a tag section; ``tagged`` is sorted by tag and not empty."""
-    fields = list(tagged)
-    append(uvarint(len(fields)))
-    for tag, value in fields:
-        append(uvarint(tag))
-        append(uvarint(len(value)))
-        append(value)

@@ -21,6 +21,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+from oncelog.records.big_endian cimport load_16, load_32, load_64, store_16, store_32, store_64, write_uvarint
+
 from oncelog.records import _pure, _pure_scan
 from oncelog.records.crc import compiled_crc32c
 from oncelog.records.record_errors import CorruptBatch
@@ -816,20 +818,6 @@ cdef class RecordArea:
         return self.out.size
 
 
-cdef inline uint8_t* store_16(uint8_t* out, int64_t value) noexcept nogil:
-    out[0] = <uint8_t> (value >> 8)
-    out[1] = <uint8_t> value
-    return out + 2
-
-
-cdef inline uint8_t* store_32(uint8_t* out, int64_t value) noexcept nogil:
-    return store_16(store_16(out, value >> 16), value)
-
-
-cdef inline uint8_t* store_64(uint8_t* out, int64_t value) noexcept nogil:
-    return store_32(store_32(out, value >> 32), value)
-
-
 def encode_pairs(
     pairs,
     int64_t timestamp_ms,
@@ -1485,18 +1473,6 @@ cdef class ColumnsDecoder:
 # --- scanning a log
 
 
-cdef inline int16_t load_16(const uint8_t* p) noexcept nogil:
-    return <int16_t> (p[0] << 8 | p[1])
-
-
-cdef inline uint32_t load_32(const uint8_t* p) noexcept nogil:
-    return <uint32_t> p[0] << 24 | <uint32_t> p[1] << 16 | <uint32_t> p[2] << 8 | p[3]
-
-
-cdef inline int64_t load_64(const uint8_t* p) noexcept nogil:
-    return <int64_t> (<uint64_t> load_32(p) << 32 | load_32(p + 4))
-
-
 cdef enum:
     TRANSACTIONAL_BIT = 0x10
     CONTROL_BIT = 0x20
@@ -2055,15 +2031,6 @@ def parse_fetch(bytes data, int64_t pos, int version):
     made.topics = topics
     made.forgotten = ()
     return made
-
-
-cdef inline uint8_t* write_uvarint(uint8_t* out, uint64_t value) noexcept nogil:
-    while value > 0x7F:
-        out[0] = <uint8_t> (value | 0x80)
-        out += 1
-        value >>= 7
-    out[0] = <uint8_t> value
-    return out + 1
 
 
 cdef inline int add_uvarint(Output out, uint64_t value) except -1:

@@ -1,29 +1,14 @@
-"""Chooses the record codec: the compiled module if it exists, otherwise the one in Python.
-
-``ONCELOG_PURE=1`` in the environment selects the codec in Python in any case. The variable is read here, once, at
-import; nothing else in ``records`` reads the environment.
-"""
+"""Chooses the record codec: the compiled module if it exists, otherwise the one in Python."""
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oncelog.records import _pure, _pure_scan
-
-
-def _compiled() -> tuple[Any, str]:
-    if os.environ.get("ONCELOG_PURE", "") not in ("", "0"):
-        return None, "ONCELOG_PURE is set"
-    try:
-        return import_module("oncelog.records._native"), ""
-    except ImportError as error:
-        return None, f"the compiled module is missing: {error}"
-
+from oncelog.runtime.compiled import import_compiled
 
 compiled: Any
-compiled, why_pure = _compiled()
+compiled, why_pure = import_compiled("oncelog.records._native")
 """The compiled module, or None, and the reason why there is none. :mod:`oncelog.records.arrow` needs them, because its
 classes without the compiled module have other names."""
 

@@ -133,7 +133,8 @@ def test_the_source_distribution_contains_licences_documents_and_cython_sources(
     with tarfile.open(distributions["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {"LICENSE", "NOTICE", "CHANGELOG.md", "README.md", "SECURITY.md", "pyproject.toml", "setup.py"}
-    assert names >= {"src/oncelog/records/_native.pyx", "src/oncelog/schemas/arrow/_columns.pyx"}
+    modules = ("protocol/_layout.pyx", "records/_native.pyx", "records/big_endian.pxd", "schemas/arrow/_columns.pyx")
+    assert names >= {f"src/oncelog/{module}" for module in modules}
 
 
 def test_every_extra_is_in_the_metadata_and_installable(distributions: dict[str, Path]) -> None:

@@ -34,7 +34,7 @@ from oncelog.protocol.generated.fetch_response import (
 )
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.produce_fast import parse_one_partition
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.records.native import compiled
 from tests.unit.protocol.message_values import HypothesisSource, make_message
 

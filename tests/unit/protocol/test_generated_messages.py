@@ -21,7 +21,8 @@ from oncelog.protocol.generated.fetch_response import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
-from oncelog.protocol.wire import ElementLimit, Message, Struct
+from oncelog.protocol.struct_fields import ElementLimit, Struct
+from oncelog.protocol.wire import Message
 from tests.unit.protocol.message_values import (
     MESSAGES,
     HypothesisSource,

@@ -31,7 +31,7 @@ from oncelog.client.core.client_errors import UnknownTopicOrPartitionError
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.chance import uuid4
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 

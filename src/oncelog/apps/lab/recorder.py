@@ -17,7 +17,7 @@ from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import RequestHeader, decode_request_header, decode_response_header
 from oncelog.protocol.messages import request_type, response_type
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.records.batch import BatchHeader, decode_records, iter_headers
 from oncelog.types import IsolationLevel, encode_uuid
 

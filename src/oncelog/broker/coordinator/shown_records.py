@@ -19,7 +19,7 @@ from oncelog.protocol.internal_records import (
     decode_transaction_key,
     decode_transaction_value,
 )
-from oncelog.protocol.wire import Struct
+from oncelog.protocol.struct_fields import Struct
 from oncelog.records.record import Record
 from oncelog.runtime.shown import json_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC, encode_uuid

@@ -42,7 +42,8 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import request_header_fields
 from oncelog.protocol.messages import read_type
-from oncelog.protocol.wire import Buffer, Message
+from oncelog.protocol.struct_fields import Buffer
+from oncelog.protocol.wire import Message
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Background, Disk, Random
 from oncelog.runtime.timers import Timers

@@ -29,7 +29,8 @@ from oncelog.broker.core.requests.work import Work
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.messages import read_type
-from oncelog.protocol.wire import ElementLimit, Message
+from oncelog.protocol.struct_fields import ElementLimit
+from oncelog.protocol.wire import Message
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.security.security_log import SecurityLog
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANS
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.core.broker import Broker
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
 
 REORDER_TIMEOUT_MS = 500
 """A reordered request that waits for the next request is passed on after this time in ms, for clients that send one

@@ -12,7 +12,8 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import RequestHeader
 from oncelog.protocol.messages import request_type
-from oncelog.protocol.wire import ZERO_UUID, Message
+from oncelog.protocol.struct_fields import ZERO_UUID
+from oncelog.protocol.wire import Message
 
 Topics = Iterable[tuple[str, int | None]]
 NameOf = Callable[[bytes], str]

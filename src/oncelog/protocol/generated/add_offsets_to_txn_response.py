@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from struct import Struct as _Struct
-
-from oncelog.protocol.wire import READ_ERRORS, Append, Message, malformed, skip_tags
-
-_pack_ih = _Struct(">ih").pack
-_pack_ihx = _Struct(">ihx").pack
-_unpack_ih = _Struct(">ih").unpack_from
-_unpack_ihB = _Struct(">ihB").unpack_from
+from oncelog.protocol.struct_fields import Field
+from oncelog.protocol.wire import Message
 
 
 class AddOffsetsToTxnResponse(Message):
@@ -18,56 +12,15 @@ class AddOffsetsToTxnResponse(Message):
     MAX_VERSION = 4
     FLEXIBLE_FROM = 3
     __slots__ = ("throttle_time_ms", "error_code")
+    FIELDS = (
+        Field("throttle_time_ms", "int32", "0+"),
+        Field("error_code", "int16", "0+"),
+    )
 
     def __init__(
         self,
-        throttle_time_ms: int = 0,  # 0+
-        error_code: int = 0,  # 0+
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-
-
-def _read_add_offsets_to_txn_response_v0(data: bytes, pos: int, size: int) -> tuple[AddOffsetsToTxnResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, error_code = _unpack_ih(data, pos)
-        pos += 6
-    except READ_ERRORS as error:
-        raise malformed("AddOffsetsToTxnResponse", at, pos, error) from None
-    return AddOffsetsToTxnResponse(throttle_time_ms, error_code), pos
-
-
-def _write_add_offsets_to_txn_response_v0(w: Append, x: AddOffsetsToTxnResponse) -> None:
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-
-
-def _read_add_offsets_to_txn_response_v3(data: bytes, pos: int, size: int) -> tuple[AddOffsetsToTxnResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, error_code, tags = _unpack_ihB(data, pos)
-        pos += 7
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AddOffsetsToTxnResponse", at, pos, error) from None
-    return AddOffsetsToTxnResponse(throttle_time_ms, error_code), pos
-
-
-def _write_add_offsets_to_txn_response_v3(w: Append, x: AddOffsetsToTxnResponse) -> None:
-    w(_pack_ihx(x.throttle_time_ms, x.error_code))
-AddOffsetsToTxnResponse._READERS = {
-    0: _read_add_offsets_to_txn_response_v0,
-    1: _read_add_offsets_to_txn_response_v0,
-    2: _read_add_offsets_to_txn_response_v0,
-    3: _read_add_offsets_to_txn_response_v3,
-    4: _read_add_offsets_to_txn_response_v3,
-}
-AddOffsetsToTxnResponse._WRITERS = {
-    0: _write_add_offsets_to_txn_response_v0,
-    1: _write_add_offsets_to_txn_response_v0,
-    2: _write_add_offsets_to_txn_response_v0,
-    3: _write_add_offsets_to_txn_response_v3,
-    4: _write_add_offsets_to_txn_response_v3,
-}

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from struct import Struct as _Struct, pack, unpack_from
-
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
-
-_pack_U = _Struct(">16s").pack
-_pack_UB = _Struct(">16sB").pack
-_pack_bx = _Struct(">bx").pack
-_pack_h = _Struct(">h").pack
-_pack_i = _Struct(">i").pack
-_pack_iB = _Struct(">iB").pack
-_pack_ii = _Struct(">ii").pack
-_pack_iiB = _Struct(">iiB").pack
-_pack_ix = _Struct(">ix").pack
-_unpack_UB = _Struct(">16sB").unpack_from
-_unpack_bB = _Struct(">bB").unpack_from
-_unpack_hB = _Struct(">hB").unpack_from
-_unpack_iB = _Struct(">iB").unpack_from
-_unpack_iiB = _Struct(">iiB").unpack_from
+from oncelog.protocol.struct_fields import EMPTY, ZERO_UUID, Field, Struct, Uuid
+from oncelog.protocol.wire import Message
 
 
 class TopicPartitions(Struct):
     __slots__ = ("topic_id", "topic_name", "partitions")
+    FIELDS = (
+        Field("topic_id", "uuid", "0+"),
+        Field("topic_name", "string", "0+"),
+        Field("partitions", "int32", "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        topic_id: Uuid = ZERO_UUID,  # 0+
-        topic_name: str = "",  # 0+
-        partitions: list[int] = EMPTY,  # 0+
+        topic_id: Uuid = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = EMPTY,
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
@@ -38,30 +27,46 @@ class TopicPartitions(Struct):
 
 class Assignment(Struct):
     __slots__ = ("topic_partitions",)
+    FIELDS = (
+        Field("topic_partitions", TopicPartitions, "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        topic_partitions: list[TopicPartitions] = EMPTY,  # 0+
+        topic_partitions: list[TopicPartitions] = EMPTY,
     ) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
 
 
 class Member(Struct):
     __slots__ = ("member_id", "instance_id", "rack_id", "member_epoch", "client_id", "client_host", "subscribed_topic_names", "subscribed_topic_regex", "assignment", "target_assignment", "member_type")
+    FIELDS = (
+        Field("member_id", "string", "0+"),
+        Field("instance_id", "string", "0+", nullable="0+", default=None),
+        Field("rack_id", "string", "0+", nullable="0+", default=None),
+        Field("member_epoch", "int32", "0+"),
+        Field("client_id", "string", "0+"),
+        Field("client_host", "string", "0+"),
+        Field("subscribed_topic_names", "string", "0+", is_array=True),
+        Field("subscribed_topic_regex", "string", "0+", nullable="0+", default=None),
+        Field("assignment", Assignment, "0+"),
+        Field("target_assignment", Assignment, "0+"),
+        Field("member_type", "int8", "1+", default=-1, is_ignorable=True),
+    )
 
     def __init__(
         self,
-        member_id: str = "",  # 0+
-        instance_id: str | None = None,  # 0+
-        rack_id: str | None = None,  # 0+
-        member_epoch: int = 0,  # 0+
-        client_id: str = "",  # 0+
-        client_host: str = "",  # 0+
-        subscribed_topic_names: list[str] = EMPTY,  # 0+
-        subscribed_topic_regex: str | None = None,  # 0+
-        assignment: Assignment | None = None,  # 0+
-        target_assignment: Assignment | None = None,  # 0+
-        member_type: int = -1,  # 1+, ignorable
+        member_id: str = "",
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        member_epoch: int = 0,
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = EMPTY,
+        subscribed_topic_regex: str | None = None,
+        assignment: Assignment | None = None,
+        target_assignment: Assignment | None = None,
+        member_type: int = -1,
     ) -> None:
         self.member_id = member_id
         self.instance_id = instance_id
@@ -78,18 +83,29 @@ class Member(Struct):
 
 class DescribedGroup(Struct):
     __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "assignor_name", "members", "authorized_operations")
+    FIELDS = (
+        Field("error_code", "int16", "0+"),
+        Field("error_message", "string", "0+", nullable="0+", default=None),
+        Field("group_id", "string", "0+"),
+        Field("group_state", "string", "0+"),
+        Field("group_epoch", "int32", "0+"),
+        Field("assignment_epoch", "int32", "0+"),
+        Field("assignor_name", "string", "0+"),
+        Field("members", Member, "0+", is_array=True),
+        Field("authorized_operations", "int32", "0+", default=-2147483648),
+    )
 
     def __init__(
         self,
-        error_code: int = 0,  # 0+
-        error_message: str | None = None,  # 0+
-        group_id: str = "",  # 0+
-        group_state: str = "",  # 0+
-        group_epoch: int = 0,  # 0+
-        assignment_epoch: int = 0,  # 0+
-        assignor_name: str = "",  # 0+
-        members: list[Member] = EMPTY,  # 0+
-        authorized_operations: int = -2147483648,  # 0+
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        assignor_name: str = "",
+        members: list[Member] = EMPTY,
+        authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
@@ -108,737 +124,15 @@ class ConsumerGroupDescribeResponse(Message):
     MAX_VERSION = 1
     FLEXIBLE_FROM = 0
     __slots__ = ("throttle_time_ms", "groups")
+    FIELDS = (
+        Field("throttle_time_ms", "int32", "0+"),
+        Field("groups", DescribedGroup, "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        throttle_time_ms: int = 0,  # 0+
-        groups: list[DescribedGroup] = EMPTY,  # 0+
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = EMPTY,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is EMPTY else groups
-
-
-def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "topic_name"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic_name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.TopicPartitions", at, pos, error) from None
-    return TopicPartitions(topic_id, topic_name, partitions), pos
-
-
-def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("ConsumerGroupDescribeResponse", "topic_id", topic_id)
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    count = len(topic_name_bytes) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + string_length(count))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
-    w(b"\0")
-
-
-def _read_assignment_v0(data: bytes, pos: int, size: int) -> tuple[Assignment, int]:
-    at = "topic_partitions"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_partitions: list[TopicPartitions] = []
-        for _ in range(count):
-            topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
-            topic_partitions.append(topic_partitions_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.Assignment", at, pos, error) from None
-    return Assignment(topic_partitions), pos
-
-
-def _write_assignment_v0(w: Append, x: Assignment) -> None:
-    topic_partitions = x.topic_partitions
-    count = len(topic_partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topic_partitions_item in topic_partitions:
-        _write_topic_partitions_v0(w, topic_partitions_item)
-    w(b"\0")
-
-
-def _read_member_v0(data: bytes, pos: int, size: int) -> tuple[Member, int]:
-    at = "member_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            instance_id = data[pos:end].decode()
-            pos = end
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        rack_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            rack_id = data[pos:end].decode()
-            pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "client_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        client_id = data[pos:end].decode()
-        pos = end
-        at = "client_host"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        client_host = data[pos:end].decode()
-        pos = end
-        at = "subscribed_topic_names"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        subscribed_topic_names: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            subscribed_topic_names_item = data[pos:end].decode()
-            pos = end
-            subscribed_topic_names.append(subscribed_topic_names_item)
-        at = "subscribed_topic_regex"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        subscribed_topic_regex: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            subscribed_topic_regex = data[pos:end].decode()
-            pos = end
-        at = "assignment"
-        assignment, pos = _read_assignment_v0(data, pos, size)
-        at = "target_assignment"
-        target_assignment, pos = _read_assignment_v0(data, pos, size)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.Member", at, pos, error) from None
-    return Member(member_id, instance_id, rack_id, member_epoch, client_id, client_host, subscribed_topic_names, subscribed_topic_regex, assignment, target_assignment, -1), pos
-
-
-def _write_member_v0(w: Append, x: Member) -> None:
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    instance_id = x.instance_id
-    if instance_id is None:
-        w(b"\0")
-    else:
-        instance_id_bytes = instance_id.encode()
-        count = len(instance_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(instance_id_bytes)
-    rack_id = x.rack_id
-    if rack_id is None:
-        w(b"\0")
-    else:
-        rack_id_bytes = rack_id.encode()
-        count = len(rack_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(rack_id_bytes)
-    client_id = x.client_id
-    client_id_bytes = client_id.encode()
-    count = len(client_id_bytes) + 1
-    w(_pack_iB(x.member_epoch, count) if count < 128 else _pack_i(x.member_epoch) + string_length(count))
-    w(client_id_bytes)
-    client_host = x.client_host
-    client_host_bytes = client_host.encode()
-    count = len(client_host_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(client_host_bytes)
-    subscribed_topic_names = x.subscribed_topic_names
-    count = len(subscribed_topic_names) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for subscribed_topic_names_item in subscribed_topic_names:
-        subscribed_topic_names_item_bytes = subscribed_topic_names_item.encode()
-        count = len(subscribed_topic_names_item_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_names_item_bytes)
-    subscribed_topic_regex = x.subscribed_topic_regex
-    if subscribed_topic_regex is None:
-        w(b"\0")
-    else:
-        subscribed_topic_regex_bytes = subscribed_topic_regex.encode()
-        count = len(subscribed_topic_regex_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_regex_bytes)
-    assignment = x.assignment
-    _write_assignment_v0(w, assignment)
-    target_assignment = x.target_assignment
-    _write_assignment_v0(w, target_assignment)
-    w(b"\0")
-
-
-def _read_member_v1(data: bytes, pos: int, size: int) -> tuple[Member, int]:
-    at = "member_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            instance_id = data[pos:end].decode()
-            pos = end
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        rack_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            rack_id = data[pos:end].decode()
-            pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "client_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        client_id = data[pos:end].decode()
-        pos = end
-        at = "client_host"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        client_host = data[pos:end].decode()
-        pos = end
-        at = "subscribed_topic_names"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        subscribed_topic_names: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            subscribed_topic_names_item = data[pos:end].decode()
-            pos = end
-            subscribed_topic_names.append(subscribed_topic_names_item)
-        at = "subscribed_topic_regex"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        subscribed_topic_regex: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            subscribed_topic_regex = data[pos:end].decode()
-            pos = end
-        at = "assignment"
-        assignment, pos = _read_assignment_v0(data, pos, size)
-        at = "target_assignment"
-        target_assignment, pos = _read_assignment_v0(data, pos, size)
-        at = "member_type"
-        member_type, tags = _unpack_bB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.Member", at, pos, error) from None
-    return Member(member_id, instance_id, rack_id, member_epoch, client_id, client_host, subscribed_topic_names, subscribed_topic_regex, assignment, target_assignment, member_type), pos
-
-
-def _write_member_v1(w: Append, x: Member) -> None:
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    instance_id = x.instance_id
-    if instance_id is None:
-        w(b"\0")
-    else:
-        instance_id_bytes = instance_id.encode()
-        count = len(instance_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(instance_id_bytes)
-    rack_id = x.rack_id
-    if rack_id is None:
-        w(b"\0")
-    else:
-        rack_id_bytes = rack_id.encode()
-        count = len(rack_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(rack_id_bytes)
-    client_id = x.client_id
-    client_id_bytes = client_id.encode()
-    count = len(client_id_bytes) + 1
-    w(_pack_iB(x.member_epoch, count) if count < 128 else _pack_i(x.member_epoch) + string_length(count))
-    w(client_id_bytes)
-    client_host = x.client_host
-    client_host_bytes = client_host.encode()
-    count = len(client_host_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(client_host_bytes)
-    subscribed_topic_names = x.subscribed_topic_names
-    count = len(subscribed_topic_names) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for subscribed_topic_names_item in subscribed_topic_names:
-        subscribed_topic_names_item_bytes = subscribed_topic_names_item.encode()
-        count = len(subscribed_topic_names_item_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_names_item_bytes)
-    subscribed_topic_regex = x.subscribed_topic_regex
-    if subscribed_topic_regex is None:
-        w(b"\0")
-    else:
-        subscribed_topic_regex_bytes = subscribed_topic_regex.encode()
-        count = len(subscribed_topic_regex_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_regex_bytes)
-    assignment = x.assignment
-    _write_assignment_v0(w, assignment)
-    target_assignment = x.target_assignment
-    _write_assignment_v0(w, target_assignment)
-    w(_pack_bx(x.member_type))
-
-
-def _read_described_group_v0(data: bytes, pos: int, size: int) -> tuple[DescribedGroup, int]:
-    at = "error_code"
-    try:
-        error_code, count = _unpack_hB(data, pos)
-        pos += 3
-        at = "error_message"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        error_message: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            error_message = data[pos:end].decode()
-            pos = end
-        at = "group_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "group_state"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_state = data[pos:end].decode()
-        pos = end
-        at = "group_epoch"
-        group_epoch, assignment_epoch, count = _unpack_iiB(data, pos)
-        pos += 9
-        at = "assignor_name"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        assignor_name = data[pos:end].decode()
-        pos = end
-        at = "members"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        members: list[Member] = []
-        for _ in range(count):
-            members_item, pos = _read_member_v0(data, pos, size)
-            members.append(members_item)
-        at = "authorized_operations"
-        authorized_operations, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.DescribedGroup", at, pos, error) from None
-    return DescribedGroup(error_code, error_message, group_id, group_state, group_epoch, assignment_epoch, assignor_name, members, authorized_operations), pos
-
-
-def _write_described_group_v0(w: Append, x: DescribedGroup) -> None:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    assignor_name = x.assignor_name
-    assignor_name_bytes = assignor_name.encode()
-    count = len(assignor_name_bytes) + 1
-    w(_pack_iiB(x.group_epoch, x.assignment_epoch, count) if count < 128 else _pack_ii(x.group_epoch, x.assignment_epoch) + string_length(count))
-    w(assignor_name_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_member_v0(w, members_item)
-    w(_pack_ix(x.authorized_operations))
-
-
-def _read_described_group_v1(data: bytes, pos: int, size: int) -> tuple[DescribedGroup, int]:
-    at = "error_code"
-    try:
-        error_code, count = _unpack_hB(data, pos)
-        pos += 3
-        at = "error_message"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        error_message: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            error_message = data[pos:end].decode()
-            pos = end
-        at = "group_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "group_state"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_state = data[pos:end].decode()
-        pos = end
-        at = "group_epoch"
-        group_epoch, assignment_epoch, count = _unpack_iiB(data, pos)
-        pos += 9
-        at = "assignor_name"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        assignor_name = data[pos:end].decode()
-        pos = end
-        at = "members"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        members: list[Member] = []
-        for _ in range(count):
-            members_item, pos = _read_member_v1(data, pos, size)
-            members.append(members_item)
-        at = "authorized_operations"
-        authorized_operations, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse.DescribedGroup", at, pos, error) from None
-    return DescribedGroup(error_code, error_message, group_id, group_state, group_epoch, assignment_epoch, assignor_name, members, authorized_operations), pos
-
-
-def _write_described_group_v1(w: Append, x: DescribedGroup) -> None:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    assignor_name = x.assignor_name
-    assignor_name_bytes = assignor_name.encode()
-    count = len(assignor_name_bytes) + 1
-    w(_pack_iiB(x.group_epoch, x.assignment_epoch, count) if count < 128 else _pack_ii(x.group_epoch, x.assignment_epoch) + string_length(count))
-    w(assignor_name_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_member_v1(w, members_item)
-    w(_pack_ix(x.authorized_operations))
-
-
-def _read_consumer_group_describe_response_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupDescribeResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "groups"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[DescribedGroup] = []
-        for _ in range(count):
-            groups_item, pos = _read_described_group_v0(data, pos, size)
-            groups.append(groups_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse", at, pos, error) from None
-    return ConsumerGroupDescribeResponse(throttle_time_ms, groups), pos
-
-
-def _write_consumer_group_describe_response_v0(w: Append, x: ConsumerGroupDescribeResponse) -> None:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        _write_described_group_v0(w, groups_item)
-    w(b"\0")
-
-
-def _read_consumer_group_describe_response_v1(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupDescribeResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "groups"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[DescribedGroup] = []
-        for _ in range(count):
-            groups_item, pos = _read_described_group_v1(data, pos, size)
-            groups.append(groups_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeResponse", at, pos, error) from None
-    return ConsumerGroupDescribeResponse(throttle_time_ms, groups), pos
-
-
-def _write_consumer_group_describe_response_v1(w: Append, x: ConsumerGroupDescribeResponse) -> None:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        _write_described_group_v1(w, groups_item)
-    w(b"\0")
-ConsumerGroupDescribeResponse._READERS = {
-    0: _read_consumer_group_describe_response_v0,
-    1: _read_consumer_group_describe_response_v1,
-}
-ConsumerGroupDescribeResponse._WRITERS = {
-    0: _write_consumer_group_describe_response_v0,
-    1: _write_consumer_group_describe_response_v1,
-}

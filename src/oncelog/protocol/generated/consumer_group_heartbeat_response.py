@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from struct import Struct as _Struct, pack, unpack_from
-
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
-
-_pack_U = _Struct(">16s").pack
-_pack_UB = _Struct(">16sB").pack
-_pack_ih = _Struct(">ih").pack
-_pack_ii = _Struct(">ii").pack
-_unpack_UB = _Struct(">16sB").unpack_from
-_unpack_ihB = _Struct(">ihB").unpack_from
-_unpack_iib = _Struct(">iib").unpack_from
+from oncelog.protocol.struct_fields import EMPTY, ZERO_UUID, Field, Struct, Uuid
+from oncelog.protocol.wire import Message
 
 
 class TopicPartitions(Struct):
     __slots__ = ("topic_id", "partitions")
+    FIELDS = (
+        Field("topic_id", "uuid", "0+"),
+        Field("partitions", "int32", "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        topic_id: Uuid = ZERO_UUID,  # 0+
-        partitions: list[int] = EMPTY,  # 0+
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[int] = EMPTY,
     ) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
@@ -29,10 +24,13 @@ class TopicPartitions(Struct):
 
 class Assignment(Struct):
     __slots__ = ("topic_partitions",)
+    FIELDS = (
+        Field("topic_partitions", TopicPartitions, "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        topic_partitions: list[TopicPartitions] = EMPTY,  # 0+
+        topic_partitions: list[TopicPartitions] = EMPTY,
     ) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
 
@@ -43,16 +41,25 @@ class ConsumerGroupHeartbeatResponse(Message):
     MAX_VERSION = 1
     FLEXIBLE_FROM = 0
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "assignment")
+    FIELDS = (
+        Field("throttle_time_ms", "int32", "0+"),
+        Field("error_code", "int16", "0+"),
+        Field("error_message", "string", "0+", nullable="0+", default=None),
+        Field("member_id", "string", "0+", nullable="0+", default=None),
+        Field("member_epoch", "int32", "0+"),
+        Field("heartbeat_interval_ms", "int32", "0+"),
+        Field("assignment", Assignment, "0+", nullable="0+", default=None),
+    )
 
     def __init__(
         self,
-        throttle_time_ms: int = 0,  # 0+
-        error_code: int = 0,  # 0+
-        error_message: str | None = None,  # 0+
-        member_id: str | None = None,  # 0+
-        member_epoch: int = 0,  # 0+
-        heartbeat_interval_ms: int = 0,  # 0+
-        assignment: Assignment | None = None,  # 0+
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str | None = None,
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        assignment: Assignment | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -61,154 +68,3 @@ class ConsumerGroupHeartbeatResponse(Message):
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.assignment = assignment
-
-
-def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatResponse.TopicPartitions", at, pos, error) from None
-    return TopicPartitions(topic_id, partitions), pos
-
-
-def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("ConsumerGroupHeartbeatResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
-    w(b"\0")
-
-
-def _read_assignment_v0(data: bytes, pos: int, size: int) -> tuple[Assignment, int]:
-    at = "topic_partitions"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_partitions: list[TopicPartitions] = []
-        for _ in range(count):
-            topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
-            topic_partitions.append(topic_partitions_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatResponse.Assignment", at, pos, error) from None
-    return Assignment(topic_partitions), pos
-
-
-def _write_assignment_v0(w: Append, x: Assignment) -> None:
-    topic_partitions = x.topic_partitions
-    count = len(topic_partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topic_partitions_item in topic_partitions:
-        _write_topic_partitions_v0(w, topic_partitions_item)
-    w(b"\0")
-
-
-def _read_consumer_group_heartbeat_response_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupHeartbeatResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, error_code, count = _unpack_ihB(data, pos)
-        pos += 7
-        at = "error_message"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        error_message: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            error_message = data[pos:end].decode()
-            pos = end
-        at = "member_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        member_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            member_id = data[pos:end].decode()
-            pos = end
-        at = "member_epoch"
-        member_epoch, heartbeat_interval_ms, present = _unpack_iib(data, pos)
-        pos += 9
-        assignment: Assignment | None = None
-        if present >= 0:
-            assignment, pos = _read_assignment_v0(data, pos, size)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatResponse", at, pos, error) from None
-    return ConsumerGroupHeartbeatResponse(throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, assignment), pos
-
-
-def _write_consumer_group_heartbeat_response_v0(w: Append, x: ConsumerGroupHeartbeatResponse) -> None:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    member_id = x.member_id
-    if member_id is None:
-        w(b"\0")
-    else:
-        member_id_bytes = member_id.encode()
-        count = len(member_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(member_id_bytes)
-    assignment = x.assignment
-    w(_pack_ii(x.member_epoch, x.heartbeat_interval_ms))
-    if assignment is None:
-        w(b"\xff")
-    else:
-        w(b"\x01")
-        _write_assignment_v0(w, assignment)
-    w(b"\0")
-ConsumerGroupHeartbeatResponse._READERS = {
-    0: _read_consumer_group_heartbeat_response_v0,
-    1: _read_consumer_group_heartbeat_response_v0,
-}
-ConsumerGroupHeartbeatResponse._WRITERS = {
-    0: _write_consumer_group_heartbeat_response_v0,
-    1: _write_consumer_group_heartbeat_response_v0,
-}

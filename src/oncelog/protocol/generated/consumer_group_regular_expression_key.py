@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from struct import Struct as _Struct
-
-from oncelog.protocol.wire import READ_ERRORS, Append, Message, malformed, null_value, overrun
-
-_pack_h = _Struct(">h").pack
-_unpack_h = _Struct(">h").unpack_from
+from oncelog.protocol.struct_fields import Field
+from oncelog.protocol.wire import Message
 
 
 class ConsumerGroupRegularExpressionKey(Message):
@@ -16,55 +12,15 @@ class ConsumerGroupRegularExpressionKey(Message):
     MAX_VERSION = 0
     FLEXIBLE_FROM = 32767
     __slots__ = ("group_id", "regular_expression")
+    FIELDS = (
+        Field("group_id", "string", "0"),
+        Field("regular_expression", "string", "0"),
+    )
 
     def __init__(
         self,
-        group_id: str = "",  # 0
-        regular_expression: str = "",  # 0
+        group_id: str = "",
+        regular_expression: str = "",
     ) -> None:
         self.group_id = group_id
         self.regular_expression = regular_expression
-
-
-def _read_consumer_group_regular_expression_key_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupRegularExpressionKey, int]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "regular_expression"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        regular_expression = data[pos:end].decode()
-        pos = end
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupRegularExpressionKey", at, pos, error) from None
-    return ConsumerGroupRegularExpressionKey(group_id, regular_expression), pos
-
-
-def _write_consumer_group_regular_expression_key_v0(w: Append, x: ConsumerGroupRegularExpressionKey) -> None:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    w(_pack_h(len(group_id_bytes)))
-    w(group_id_bytes)
-    regular_expression = x.regular_expression
-    regular_expression_bytes = regular_expression.encode()
-    w(_pack_h(len(regular_expression_bytes)))
-    w(regular_expression_bytes)
-ConsumerGroupRegularExpressionKey._READERS = {
-    0: _read_consumer_group_regular_expression_key_v0,
-}
-ConsumerGroupRegularExpressionKey._WRITERS = {
-    0: _write_consumer_group_regular_expression_key_v0,
-}

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from struct import Struct as _Struct
-
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
-
-_pack_h = _Struct(">h").pack
-_pack_hx = _Struct(">hx").pack
-_pack_i = _Struct(">i").pack
-_pack_iB = _Struct(">iB").pack
-_pack_ii = _Struct(">ii").pack
-_unpack_h = _Struct(">h").unpack_from
-_unpack_hB = _Struct(">hB").unpack_from
-_unpack_iB = _Struct(">iB").unpack_from
-_unpack_ii = _Struct(">ii").unpack_from
+from oncelog.protocol.struct_fields import EMPTY, Field, Struct
+from oncelog.protocol.wire import Message
 
 
 class DeletableGroupResult(Struct):
     __slots__ = ("group_id", "error_code", "error_message")
+    FIELDS = (
+        Field("group_id", "string", "0+"),
+        Field("error_code", "int16", "0+"),
+        Field("error_message", "string", "3+", nullable="3+", default=None, is_ignorable=True),
+    )
 
     def __init__(
         self,
-        group_id: str = "",  # 0+
-        error_code: int = 0,  # 0+
-        error_message: str | None = None,  # 3+, ignorable
+        group_id: str = "",
+        error_code: int = 0,
+        error_message: str | None = None,
     ) -> None:
         self.group_id = group_id
         self.error_code = error_code
@@ -37,238 +31,15 @@ class DeleteGroupsResponse(Message):
     MAX_VERSION = 3
     FLEXIBLE_FROM = 2
     __slots__ = ("throttle_time_ms", "results")
+    FIELDS = (
+        Field("throttle_time_ms", "int32", "0+"),
+        Field("results", DeletableGroupResult, "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        throttle_time_ms: int = 0,  # 0+
-        results: list[DeletableGroupResult] = EMPTY,  # 0+
+        throttle_time_ms: int = 0,
+        results: list[DeletableGroupResult] = EMPTY,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is EMPTY else results
-
-
-def _read_deletable_group_result_v0(data: bytes, pos: int, size: int) -> tuple[DeletableGroupResult, int]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "error_code"
-        error_code, = _unpack_h(data, pos)
-        pos += 2
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse.DeletableGroupResult", at, pos, error) from None
-    return DeletableGroupResult(group_id, error_code, None), pos
-
-
-def _write_deletable_group_result_v0(w: Append, x: DeletableGroupResult) -> None:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    w(_pack_h(len(group_id_bytes)))
-    w(group_id_bytes)
-    w(_pack_h(x.error_code))
-
-
-def _read_deletable_group_result_v2(data: bytes, pos: int, size: int) -> tuple[DeletableGroupResult, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "error_code"
-        error_code, tags = _unpack_hB(data, pos)
-        pos += 3
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse.DeletableGroupResult", at, pos, error) from None
-    return DeletableGroupResult(group_id, error_code, None), pos
-
-
-def _write_deletable_group_result_v2(w: Append, x: DeletableGroupResult) -> None:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    w(_pack_hx(x.error_code))
-
-
-def _read_deletable_group_result_v3(data: bytes, pos: int, size: int) -> tuple[DeletableGroupResult, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "error_code"
-        error_code, count = _unpack_hB(data, pos)
-        pos += 3
-        at = "error_message"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        error_message: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            error_message = data[pos:end].decode()
-            pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse.DeletableGroupResult", at, pos, error) from None
-    return DeletableGroupResult(group_id, error_code, error_message), pos
-
-
-def _write_deletable_group_result_v3(w: Append, x: DeletableGroupResult) -> None:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    w(b"\0")
-
-
-def _read_delete_groups_response_v0(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, count = _unpack_ii(data, pos)
-        pos += 8
-        at = "results"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        results: list[DeletableGroupResult] = []
-        for _ in range(count):
-            results_item, pos = _read_deletable_group_result_v0(data, pos, size)
-            results.append(results_item)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse", at, pos, error) from None
-    return DeleteGroupsResponse(throttle_time_ms, results), pos
-
-
-def _write_delete_groups_response_v0(w: Append, x: DeleteGroupsResponse) -> None:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        _write_deletable_group_result_v0(w, results_item)
-
-
-def _read_delete_groups_response_v2(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "results"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        results: list[DeletableGroupResult] = []
-        for _ in range(count):
-            results_item, pos = _read_deletable_group_result_v2(data, pos, size)
-            results.append(results_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse", at, pos, error) from None
-    return DeleteGroupsResponse(throttle_time_ms, results), pos
-
-
-def _write_delete_groups_response_v2(w: Append, x: DeleteGroupsResponse) -> None:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_deletable_group_result_v2(w, results_item)
-    w(b"\0")
-
-
-def _read_delete_groups_response_v3(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsResponse, int]:
-    at = "throttle_time_ms"
-    try:
-        throttle_time_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "results"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        results: list[DeletableGroupResult] = []
-        for _ in range(count):
-            results_item, pos = _read_deletable_group_result_v3(data, pos, size)
-            results.append(results_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsResponse", at, pos, error) from None
-    return DeleteGroupsResponse(throttle_time_ms, results), pos
-
-
-def _write_delete_groups_response_v3(w: Append, x: DeleteGroupsResponse) -> None:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_deletable_group_result_v3(w, results_item)
-    w(b"\0")
-DeleteGroupsResponse._READERS = {
-    0: _read_delete_groups_response_v0,
-    1: _read_delete_groups_response_v0,
-    2: _read_delete_groups_response_v2,
-    3: _read_delete_groups_response_v3,
-}
-DeleteGroupsResponse._WRITERS = {
-    0: _write_delete_groups_response_v0,
-    1: _write_delete_groups_response_v0,
-    2: _write_delete_groups_response_v2,
-    3: _write_delete_groups_response_v3,
-}

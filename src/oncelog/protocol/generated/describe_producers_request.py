@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from struct import pack, unpack_from
-
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
-
+from oncelog.protocol.struct_fields import EMPTY, Field, Struct
+from oncelog.protocol.wire import Message
 
 
 class TopicRequest(Struct):
     __slots__ = ("name", "partition_indexes")
+    FIELDS = (
+        Field("name", "string", "0+"),
+        Field("partition_indexes", "int32", "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        name: str = "",  # 0+
-        partition_indexes: list[int] = EMPTY,  # 0+
+        name: str = "",
+        partition_indexes: list[int] = EMPTY,
     ) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
@@ -26,104 +28,12 @@ class DescribeProducersRequest(Message):
     MAX_VERSION = 0
     FLEXIBLE_FROM = 0
     __slots__ = ("topics",)
+    FIELDS = (
+        Field("topics", TopicRequest, "0+", is_array=True),
+    )
 
     def __init__(
         self,
-        topics: list[TopicRequest] = EMPTY,  # 0+
+        topics: list[TopicRequest] = EMPTY,
     ) -> None:
         self.topics = [] if topics is EMPTY else topics
-
-
-def _read_topic_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicRequest, int]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        if limit is not None:
-            limit.take(count)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeProducersRequest.TopicRequest", at, pos, error) from None
-    return TopicRequest(name, partition_indexes), pos
-
-
-def _write_topic_request_v0(w: Append, x: TopicRequest) -> None:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partition_indexes = x.partition_indexes
-    count = len(partition_indexes) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
-    w(b"\0")
-
-
-def _read_describe_producers_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeProducersRequest, int]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        if limit is not None:
-            limit.take(count)
-        topics: list[TopicRequest] = []
-        for _ in range(count):
-            topics_item, pos = _read_topic_request_v0(data, pos, size, limit)
-            topics.append(topics_item)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeProducersRequest", at, pos, error) from None
-    return DescribeProducersRequest(topics), pos
-
-
-def _write_describe_producers_request_v0(w: Append, x: DescribeProducersRequest) -> None:
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        _write_topic_request_v0(w, topics_item)
-    w(b"\0")
-DescribeProducersRequest._READERS = {
-    0: _read_describe_producers_request_v0,
-}
-DescribeProducersRequest._WRITERS = {
-    0: _write_describe_producers_request_v0,
-}

@@ -6,13 +6,12 @@ Python decodes the values where the compiled module is missing, and where column
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 
+from oncelog.runtime.compiled import import_compiled
 from oncelog.schemas.arrow.avro_types import AvroColumns, AvroTypes
 from oncelog.schemas.arrow.fitting import Problems, fitting
 from oncelog.schemas.arrow.layout import CellKind, Column, ReadStep, column_of
@@ -22,17 +21,7 @@ from oncelog.schemas.avro.values import ValueReader
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 
-
-def _compiled() -> Any:
-    if os.environ.get("ONCELOG_PURE", "") not in ("", "0"):
-        return None
-    try:
-        return import_module("oncelog.schemas.arrow._columns")
-    except ImportError:
-        return None
-
-
-compiled: Any = _compiled()
+compiled, _ = import_compiled("oncelog.schemas.arrow._columns")
 """The compiled module; None if it is not installed or ``ONCELOG_PURE`` is set."""
 
 

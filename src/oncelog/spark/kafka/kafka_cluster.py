@@ -33,7 +33,7 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponseTopic
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import BatchHeader, iter_headers
 from oncelog.spark.kafka.interface import (

@@ -7,7 +7,8 @@ from typing import Any
 
 from oncelog.protocol.generated.request_header import RequestHeader
 from oncelog.protocol.messages import response_type
-from oncelog.protocol.wire import Message, Struct
+from oncelog.protocol.struct_fields import Struct
+from oncelog.protocol.wire import Message
 
 ANY_ORDER = frozenset(
     {

@@ -13,7 +13,8 @@ from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorR
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from oncelog.protocol.wire import Message, Struct
+from oncelog.protocol.struct_fields import Struct
+from oncelog.protocol.wire import Message
 from oncelog.types import encode_uuid
 from tests.compatibility.interop.admin.admin_wire import ANY_ORDER, OF_THE_BROKER, Connection
 

@@ -20,7 +20,7 @@ from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from oncelog.protocol.wire import Struct
+from oncelog.protocol.struct_fields import Struct
 from tests.unit.protocol.message_values import (
     MESSAGES,
     RandomSource,

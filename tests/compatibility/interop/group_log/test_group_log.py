@@ -59,7 +59,8 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 )
 from oncelog.protocol.internal_records import InternalRecord, decode_group_record
 from oncelog.protocol.messages import response_type
-from oncelog.protocol.wire import ZERO_UUID, Message, Struct
+from oncelog.protocol.struct_fields import ZERO_UUID, Struct
+from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
 from oncelog.types import java_hash_partition
 from tests.integration.conformance.nodes import Node, new_node

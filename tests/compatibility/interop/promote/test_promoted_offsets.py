@@ -11,7 +11,7 @@ from oncelog.apps.conformance.raw.group_members import commit, committed_once_st
 from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
 from oncelog.apps.conformance.raw.wire import GROUP, RawConnection
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from tests.compatibility.interop.promote.test_promote import promote, wait_for_leader
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess

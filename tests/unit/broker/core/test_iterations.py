@@ -80,7 +80,8 @@ from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderTopic,
 )
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.protocol.wire import ElementLimit, Message
+from oncelog.protocol.struct_fields import ElementLimit
+from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.frames import encode_request
 from tests.support.work import calls_of

@@ -25,7 +25,7 @@ from oncelog.apps.conformance.registry import PROTOCOL, check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 
 UNSTABLE = Error.UNSTABLE_OFFSET_COMMIT
 ILLEGAL_GENERATION = Error.ILLEGAL_GENERATION

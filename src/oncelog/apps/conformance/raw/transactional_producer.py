@@ -25,7 +25,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 
 LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.storage.flushing import Flushing
     from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
 
 FIRST_FLEXIBLE: Final = 8
 LEARNED_IN_VAIN: Final = 8

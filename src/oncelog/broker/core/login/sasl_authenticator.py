@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.registry import Served
     from oncelog.broker.core.requests.session import Channel
     from oncelog.broker.core.security.security_log import SecurityLog
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
     from oncelog.runtime.timers import Timers
 
 SHORTEST_SESSION_MS = 1000

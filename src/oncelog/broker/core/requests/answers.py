@@ -13,7 +13,8 @@ from oncelog.broker.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import UnencodableValue
 from oncelog.protocol.framing import encode_response_header
-from oncelog.protocol.wire import Message, Struct
+from oncelog.protocol.struct_fields import Struct
+from oncelog.protocol.wire import Message
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000

@@ -15,7 +15,7 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
 
 
 class Interceptor(Protocol):

@@ -13,7 +13,8 @@ from oncelog.broker.core.requests.durations import Durations
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.fetch_fast import FetchAnswered
 from oncelog.protocol.generated.produce_response import ProduceResponse
-from oncelog.protocol.wire import Message, Struct
+from oncelog.protocol.struct_fields import Struct
+from oncelog.protocol.wire import Message
 
 PRODUCE = int(ApiKey.PRODUCE)
 SOUND_PRODUCE = PRODUCE, 0

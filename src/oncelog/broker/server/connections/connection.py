@@ -34,7 +34,7 @@ from oncelog.runtime import forks, real_time
 if TYPE_CHECKING:
     from oncelog.broker.core.requests.session import Session
     from oncelog.broker.server.connections.spare_buffers import SpareBuffers
-    from oncelog.protocol.wire import Buffer
+    from oncelog.protocol.struct_fields import Buffer
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,8 @@ from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
-from oncelog.protocol.wire import Buffer, Message
+from oncelog.protocol.struct_fields import Buffer
+from oncelog.protocol.wire import Message
 from oncelog.runtime import forks
 from oncelog.runtime.chance import random
 

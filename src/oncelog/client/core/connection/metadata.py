@@ -14,7 +14,7 @@ from oncelog.client.core.connection.wire import METADATA, Answer, RequestFailure
 from oncelog.errors import Error
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timer
 from oncelog.types import TopicPartition

@@ -27,7 +27,7 @@ from oncelog.client.core.consumer.truncation import TruncationCheck
 from oncelog.client.core.structs import ConsumerRecord, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.records.batch import BatchHeader, CorruptBatch, OlderFormat, iter_headers
 from oncelog.runtime.timers import Timer
 

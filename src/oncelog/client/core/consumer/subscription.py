@@ -15,7 +15,7 @@ from oncelog.client.core.client_errors import IllegalStateError, topic_error
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 
 TopicPattern = str | re.Pattern[str]
 """A regular expression as a string, or compiled with its own flags."""

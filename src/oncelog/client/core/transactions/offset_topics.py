@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import RequestFailure
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 
 
 class OffsetTopics:

@@ -22,7 +22,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.types import TopicPartition
 from tests.unit.client.core.producers import ProducerCore, coordinator
 from tests.unit.client.core.wires import FakeWire, Sent

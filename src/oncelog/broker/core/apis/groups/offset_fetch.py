@@ -30,7 +30,7 @@ from oncelog.protocol.generated.offset_fetch_response import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred, gather
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated import alter_share_group_offsets_response as answers
 from oncelog.protocol.generated.alter_share_group_offsets_request import AlterShareGroupOffsetsRequest
 from oncelog.protocol.generated.alter_share_group_offsets_response import AlterShareGroupOffsetsResponse
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated import delete_share_group_offsets_response as answers
 from oncelog.protocol.generated.delete_share_group_offsets_request import DeleteShareGroupOffsetsRequest
 from oncelog.protocol.generated.delete_share_group_offsets_response import DeleteShareGroupOffsetsResponse
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from oncelog.protocol.generated.describe_share_group_offsets_request import (
     DescribeShareGroupOffsetsRequestGroup,
 )
 from oncelog.protocol.generated.describe_share_group_offsets_response import DescribeShareGroupOffsetsResponse
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 

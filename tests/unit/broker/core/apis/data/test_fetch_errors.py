@@ -7,7 +7,7 @@ import pytest
 from oncelog.broker.core.registry import SERVED
 from oncelog.errors import Error
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from tests.unit.broker.core.conftest import NOW_MS, Admin
 
 FIRST_WITH_REPLICA_STATE = 15

@@ -40,7 +40,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID
+from oncelog.protocol.struct_fields import ZERO_UUID
 from tests.support.group_host import GroupClient, MemoryGroupHost
 from tests.support.handler_ports import HandlerPorts
 

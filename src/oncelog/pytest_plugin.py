@@ -88,7 +88,7 @@ def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[Embedded
 
 
 @pytest.fixture
-def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Embedded | ExistingCluster]:
+def oncelog_broker(request: pytest.FixtureRequest) -> Iterator[Embedded | ExistingCluster]:
     """A broker in memory, shared by the session: an ``oncelog.Broker`` with an admin client. A test's topics, groups,
     transactions and faults are removed before the next test; its settings, quotas and users are not.
 
@@ -106,7 +106,7 @@ def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[E
     if request.config.getoption("--kafka-bootstrap-server"):
         pytest.skip("the test needs a broker with its own settings, which an existing cluster cannot be given")
     options = _options(marker)
-    folder = _folder(options.get("data"), tmp_path)
+    folder = _folder(options.get("data"), request)
     with Embedded(options.get("settings") or {}, folder, options.get("nodes", 1)) as own:
         yield own
 
@@ -122,11 +122,12 @@ def _options(marker: pytest.Mark) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
-def _folder(data: object, tmp_path: Path) -> Path | None:
+def _folder(data: object, request: pytest.FixtureRequest) -> Path | None:
     if data is None:
         return None
     if data != "folder":
         raise pytest.UsageError(f'the marker oncelog takes data="folder" (in the test\'s tmp_path), not {data!r}')
+    tmp_path: Path = request.getfixturevalue("tmp_path")  # not for others: pyfakefs leaves pytest no place for it
     return tmp_path / "oncelog-data"
 
 

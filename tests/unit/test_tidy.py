@@ -37,6 +37,7 @@ NAMES_OF_OTHERS = {
     "do_GET do_POST do_DELETE log_message send_error": "http.server's handlers",
     "http_open https_open redirect_request handler_order": "urllib's handlers",
     "pytest_*": "pytest's hooks",
+    "create_module": "importlib's loaders",
     "list_commands get_command format_commands": "click's groups",
     "onQuery*": "Spark's listeners",
     "streamReader streamWriter initialOffset getDefaultReadLimit latestOffset prepareForTriggerAvailableNow "

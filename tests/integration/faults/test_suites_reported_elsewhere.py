@@ -87,6 +87,36 @@ def test_test_cases_of_unittest_use_loops_of_their_own(tmp_path: Path) -> None:
     assert (ended.returncode, "Warning" in ended.stderr) == (0, False), ended.stderr
 
 
+WITHOUT_MODULES = """
+import sys
+from unittest import mock
+
+import oncelog
+import pytest
+
+@pytest.fixture
+def tmp_path():
+    raise OSError("pytest finds no place for it under pyfakefs")
+
+@pytest.mark.parametrize("number", range(2))
+def test_modules_come_and_go(oncelog_broker, oncelog_topic, number):
+    with mock.patch.dict(sys.modules, {"boto3": mock.Mock()}):
+        settings = {"bootstrap_servers": oncelog_broker.bootstrap_servers}
+        with oncelog.Producer(transactional_id=oncelog_topic, **settings) as producer, producer.transaction():
+            producer.send(oncelog_topic, b"x")
+        with oncelog.Consumer(oncelog_topic, group_id="g", auto_offset_reset="earliest", **settings) as consumer:
+            assert consumer.getone().value == b"x"
+    assert "boto3" not in sys.modules
+"""
+
+
+def test_a_shared_broker_serves_on_after_a_test_has_removed_imported_modules(tmp_path: Path) -> None:
+    """hw-native-sys/pypto#2462, openai/openai-agents-python#5049, pytest-dev/pyfakefs#198 and #684:
+    ``patch.dict(sys.modules)`` and pyfakefs remove what was imported meanwhile, and pyfakefs leaves no ``tmp_path``."""
+    done = suite(tmp_path, WITHOUT_MODULES)
+    assert "2 passed" in done.stdout, done.stdout
+
+
 FORGOTTEN = """
 import atexit, logging, sys
 import oncelog

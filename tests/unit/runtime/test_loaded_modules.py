@@ -1,0 +1,44 @@
+"""``mock.patch.dict(sys.modules)`` and pyfakefs take modules that were imported meanwhile out of ``sys.modules``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+from oncelog.runtime import LoadedModules
+
+PACKAGE = "oncelog.broker.core.apis.groups"
+MODULE = f"{PACKAGE}.delete_groups"
+
+
+def found(name: str, **arguments: object) -> ModuleSpec | None:
+    return LoadedModules.find_spec(name, None, **arguments)  # type: ignore[arg-type]
+
+
+def test_a_module_that_left_sys_modules_is_not_executed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, package = import_module(MODULE), import_module(PACKAGE)
+    spec = module.__spec__
+    monkeypatch.delitem(sys.modules, MODULE)
+    monkeypatch.delitem(sys.modules, PACKAGE)
+    assert import_module(MODULE) is module
+    assert import_module(PACKAGE) is package
+    assert module.__spec__ is spec
+
+
+def test_a_module_is_reloaded_if_its_user_asks_for_it() -> None:
+    module = import_module(MODULE)
+    assert found(MODULE) is not None
+    assert found(MODULE, target=module) is None
+
+
+@pytest.mark.parametrize("name", ["oncelog", "json.decoder", "oncelog.missing", "oncelog.broker.missing"])
+def test_the_finder_leaves_what_the_package_has_not_loaded_to_the_others(name: str) -> None:
+    assert found(name) is None
+
+
+def test_a_function_with_the_name_of_a_module_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module(PACKAGE), "delete_groups", print)
+    assert found(MODULE) is None

@@ -6,7 +6,6 @@ that were sent long ago, still has no number. ``docs/internals/atomic.md`` has t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -146,7 +145,7 @@ class OutboxRelay:
         """Send rows until the task is cancelled; raises the first error."""
         while True:
             if not await self.round():
-                await asyncio.sleep(self.poll_s)
+                await real_time.sleep(self.poll_s)
 
     async def round(self) -> int:
         """Send the next rows in one transaction; returns their number, 0 if there were none.

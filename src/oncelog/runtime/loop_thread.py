@@ -43,6 +43,10 @@ _GREEN = (
     "process: call gevent.monkey.patch_all(thread=False, queue=False, select=False) or "
     "eventlet.monkey_patch(thread=False, select=False) instead, or run this in a process that is not patched"
 )
+_MOCKED = (
+    "{what} needs a thread, and none was started: something, such as unittest.mock.patch, has replaced "
+    "threading.Thread for the whole process; let it replace a name in your own module, or start this before it"
+)
 
 
 class LoopThread:
@@ -82,6 +86,9 @@ class LoopThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         real_time.keep_real(loop)
         self._thread.start()
+        if not isinstance(self._thread.ident, int):
+            loop.close()
+            raise error(_MOCKED.format(what=what))
         if not self._begun.result():
             loop.close()
             raise error(_GREEN.format(what=what))
@@ -263,7 +270,7 @@ class LoopThread:
         if left:
             loop.run_until_complete(asyncio.wait(left))
         loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next iteration
+        loop.run_until_complete(real_time.sleep(0))  # closed transports are released in the next iteration
         loop.close()
         if self._last is not None and not self._last.cancelled():
             self._last.result()

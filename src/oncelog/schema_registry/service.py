@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.runtime import real_time
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks
 from oncelog.schema_registry.formats.parsing import Parser
@@ -124,7 +125,7 @@ class Registry:
                 self._note_problem(str(error))
                 if isinstance(error, TopicRefused):
                     self._settled.set()
-                await asyncio.sleep(_RETRY_SECONDS)
+                await real_time.sleep(_RETRY_SECONDS)
 
     def _note_problem(self, text: str) -> None:
         if text != self._problem:

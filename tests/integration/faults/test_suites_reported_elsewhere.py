@@ -117,6 +117,37 @@ def test_a_shared_broker_serves_on_after_a_test_has_removed_imported_modules(tmp
     assert "2 passed" in done.stdout, done.stdout
 
 
+WITHOUT_PAUSES = """
+import asyncio
+from unittest import mock
+
+import oncelog
+import pytest
+from oncelog.client.aio import Consumer, Producer
+
+@pytest.mark.parametrize("number", range(2))
+@mock.patch("asyncio.sleep")
+def test_nothing_pauses(_, oncelog_broker, oncelog_topic, number):
+    async def asynchronous():
+        async with Producer(bootstrap_servers=oncelog_broker.bootstrap_servers) as producer:
+            await producer.send_and_wait(oncelog_topic, b"x")
+        settings = {"bootstrap_servers": oncelog_broker.bootstrap_servers, "auto_offset_reset": "earliest"}
+        async with Consumer(oncelog_topic, group_id="g", **settings) as consumer:
+            return (await consumer.getone()).value
+
+    assert asyncio.run(asynchronous()) == b"x"
+    with oncelog.Broker() as broker, oncelog.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait("t", b"x")
+"""
+
+
+def test_broker_and_clients_work_while_asyncios_sleep_is_mocked(tmp_path: Path) -> None:
+    """caura-ai/caura#868, ai-dynamo/aiperf#62: the mock holds for everything in the process, and never lets a loop go
+    on."""
+    done = suite(tmp_path, WITHOUT_PAUSES)
+    assert "2 passed" in done.stdout, done.stdout
+
+
 FORGOTTEN = """
 import atexit, logging, sys
 import oncelog

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 
@@ -118,6 +119,14 @@ def test_a_forked_child_is_told_that_the_thread_is_in_its_parent(thread: LoopThr
     os.close(read)
     os.close(write)
     assert thread.run(asyncio.sleep(0, 7)) == 7
+
+
+@pytest.mark.parametrize("name", ["threading.Thread", "threading.Thread.start"])
+def test_a_mock_in_the_place_of_a_thread_is_refused_at_once(name: str) -> None:
+    loop = asyncio.SelectorEventLoop()
+    with mock.patch(name), pytest.raises(OncelogError, match=r"the thing needs a thread.* replaced threading\.Thread "):
+        LoopThread(loop, "oncelog-test", "the thing", "the thing is not running")
+    assert loop.is_closed()
 
 
 GREEN = """

@@ -102,7 +102,7 @@ class Yielding:
     async def after_each(self) -> None:
         """Call this after each record: it yields to other tasks when enough time has passed."""
         if real_time.monotonic() - self._since > YIELD_AFTER_SECONDS:
-            await asyncio.sleep(0)
+            await real_time.sleep(0)
             self._since = real_time.monotonic()
 
 
@@ -193,7 +193,7 @@ class TopicReading:
                     if len(rows) >= self.limit or real_time.monotonic() > looking_until:
                         found.next[partition] = one.record.offset + 1
                         break
-                await asyncio.sleep(0)
+                await real_time.sleep(0)
         found.rows = await self.rows(rows)
         return found
 

@@ -92,7 +92,7 @@ class Replay:
         while start < len(self._flights):
             number = start // FLIGHTS_A_TRANSACTION + 1
             await orders.wait_for(number)
-            await asyncio.sleep(max(0.0, due - real_time.monotonic()))
+            await real_time.sleep(max(0.0, due - real_time.monotonic()))
             due = max(due, real_time.monotonic() - 1.0) + self._pause_s
             chunk = self._flights[start : start + FLIGHTS_A_TRANSACTION]
             if orders.stop_in == number:

@@ -7,7 +7,6 @@ that need a request that an old broker lacks are left out, and the report names 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -242,7 +241,7 @@ class _Run:
         for _ in range(_LOOKS):
             if wrong is None:
                 return look
-            await asyncio.sleep(_LOOK_PAUSE_S)
+            await real_time.sleep(_LOOK_PAUSE_S)
             again = await self._read(check, look.high_watermark)
             if again is None:
                 return look

@@ -15,6 +15,7 @@ from oncelog.broker.server.process.loops import new_event_loop, on_reload_signal
 from oncelog.broker.server.process.service import ServiceManager
 from oncelog.broker.server.server import Server
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_time
 from oncelog.runtime.ports import Disk
 
 logger = logging.getLogger(__name__)
@@ -112,4 +113,4 @@ async def _watch_heap(server: Server) -> None:
     heap = GarbageCollection()
     while True:
         heap.count(len(server.broker.partitions()))
-        await asyncio.sleep(HEAP_WATCH_S)
+        await real_time.sleep(HEAP_WATCH_S)

@@ -212,7 +212,7 @@ class Server:
                 and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
             )
         ):
-            await asyncio.sleep(0.001)
+            await real_time.sleep(0.001)
         self._over = True
         # changed only if no validation runs: a batch must not overtake one that is being validated
         if not self._checking.under_way:
@@ -232,7 +232,7 @@ class Server:
         for connection in list(self._connections):
             connection.cut_off("the broker crashes")
         while self._connections:
-            await asyncio.sleep(0.001)
+            await real_time.sleep(0.001)
         self._release()
         self.broker.abandon()
         for close in self.at_end:
@@ -246,7 +246,7 @@ class Server:
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
-            await asyncio.sleep(0.001)
+            await real_time.sleep(0.001)
         for connection in list(self._connections):
             connection.cut_off("the client does not read its answers, and the broker stops")
         self._release()

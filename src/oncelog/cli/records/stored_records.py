@@ -91,7 +91,7 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
         if what.timeout is not None and real_time.monotonic() - quiet_since >= what.timeout:
             return
         sys.stdout.flush()
-        await asyncio.sleep(POLL_MS / 1000)
+        await real_time.sleep(POLL_MS / 1000)
 
 
 def _line_of(

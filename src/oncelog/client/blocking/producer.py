@@ -338,7 +338,7 @@ class Producer(Generic[SentK, SentV]):
                     if not self._space.is_set() and self._half_empty():
                         self._space.set()
                     if appender.filled and appender.time_to_yield():
-                        await asyncio.sleep(0)
+                        await real_time.sleep(0)
                 self._pumping = False
                 if not queue:
                     return

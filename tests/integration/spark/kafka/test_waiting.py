@@ -115,7 +115,7 @@ def test_the_option_for_retries_of_offset_requests_is_respected(
         pauses.append(seconds)
 
     monkeypatch.setattr(kafka_cluster, "list_offsets", refuse_twice)
-    monkeypatch.setattr(kafka_cluster, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(kafka_cluster, "real_time", SimpleNamespace(sleep=sleep))
     if answered:
         assert cluster.list_offsets({partition: -1}, IsolationLevel.READ_COMMITTED) == {partition: 0}
     else:

@@ -31,6 +31,7 @@ from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.waiting import retried
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.wire import Message
+from oncelog.runtime import real_time
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition, partitions_there
 
@@ -138,7 +139,7 @@ class ClusterAccess:
                     failures += 1
                     if last.error.refresh_metadata or last.error in _LEADER_UNSURE:
                         self._leaders_unsure = True
-                    await asyncio.sleep(
+                    await real_time.sleep(
                         backoff_ms(failures, self.config.retry_backoff_ms, self.config.retry_backoff_max_ms) / 1000
                     )
         except TimeoutError:

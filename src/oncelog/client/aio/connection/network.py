@@ -138,7 +138,7 @@ class Network:
         for task in tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        await asyncio.sleep(0)
+        await real_time.sleep(0)
 
     def _give_up_all(self) -> None:
         for connection in list(self._connections.values()):

@@ -99,7 +99,7 @@ class Tokens:
                     raise KafkaError(
                         Error.NETWORK_EXCEPTION, f"sasl.oauthbearer.token.endpoint.url={url} does not answer: {error}"
                     ) from error
-            await asyncio.sleep(wait_s)
+            await real_time.sleep(wait_s)
             wait_s *= 2
 
 

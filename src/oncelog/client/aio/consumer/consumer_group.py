@@ -130,7 +130,7 @@ class GroupMembership:
 
     async def _commit_periodically(self) -> None:
         while True:
-            await asyncio.sleep(self._config.auto_commit_interval_ms / 1000)
+            await real_time.sleep(self._config.auto_commit_interval_ms / 1000)
             if self.membership.stable or not self._subscription.by_group:
                 await self._commit_quietly(self._subscription.assigned)
 

@@ -21,6 +21,7 @@ from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
 from oncelog.errors import KafkaError
+from oncelog.runtime import real_time
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +116,7 @@ class Positions:
                         self._waits.fail(error)
                         return
                     log.info("positions are not known yet: %s", error)
-                    await asyncio.sleep(self._config.retry_backoff_ms / 1000)
+                    await real_time.sleep(self._config.retry_backoff_ms / 1000)
         finally:
             self._task = None
         self._poll_soon()

@@ -322,7 +322,7 @@ class Producer(Generic[SentK, SentV]):
                 future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()
             )
         elif self._appender.filled and self._appender.time_to_yield():
-            await asyncio.sleep(0)
+            await real_time.sleep(0)
         return future
 
     async def send_and_wait(

@@ -252,7 +252,7 @@ class RecordAppender:
         self.filled += 1
         if self.time_to_yield():
             self._sender.poll(self._network.now_ms())
-            await asyncio.sleep(0)
+            await real_time.sleep(0)
         return queued
 
     # --- choosing a partition

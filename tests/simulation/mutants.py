@@ -703,7 +703,7 @@ COMPACTION: Sequence[Mutant] = (
         "if newest or only_marker:",
         "if only_marker:",
         scenes=("compacted_producers",),
-        one_in=14,
+        one_in=50,
     ),
     Mutant(
         "a rewritten segment is not synced",

@@ -44,7 +44,7 @@ _GREEN = (
     "eventlet.monkey_patch(thread=False, select=False) instead, or run this in a process that is not patched"
 )
 _MOCKED = (
-    "{what} needs a thread, and none was started: something, such as unittest.mock.patch, has replaced "
+    "{what} needs a thread, and none was started: something, perhaps unittest.mock.patch, has replaced "
     "threading.Thread for the whole process; let it replace a name in your own module, or start this before it"
 )
 

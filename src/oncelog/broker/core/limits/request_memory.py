@@ -69,14 +69,14 @@ class RequestMemory:
         self.waiting[connection] = size_bytes
         return False
 
-    def count(self, size_bytes: int) -> bool:
+    def count(self, size_bytes: int, counted: int = 0) -> bool:
         """Count memory that an incomplete or a waiting request already uses; returns False if this exceeds the limit by
-        more than a quarter.
+        more than a quarter. ``counted`` of the bytes are counted for now twice, and do not exceed it.
 
         The quarter is for such small amounts, so that connections waiting for memory do not block all others.
         """
         self.held_bytes += size_bytes
-        return self.held_bytes <= self.limit_bytes + self.limit_bytes // 4
+        return self.held_bytes - counted <= self.limit_bytes + self.limit_bytes // 4
 
     def estimate(self, more_bytes: int) -> None:
         """Add to the estimated size of completely received requests; a negative amount is subtracted."""

@@ -257,7 +257,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._waiting, self._waiting_end = buffer[position:end], left
         else:
             self._waiting, self._waiting_end, self._lent = buffer, end, True
-        self._hold(left)
+        self._hold(left, counted=0 if buffer is self._server.read_buffer else left)
         if self._transport is not None:
             self._transport.pause_reading()
 
@@ -295,9 +295,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._may_read():
             self._read_on()
 
-    def _hold(self, size_bytes: int) -> None:
+    def _hold(self, size_bytes: int, counted: int = 0) -> None:
+        """Count memory; ``counted`` of the bytes are counted already, and released when this call has returned."""
         self._held_bytes += size_bytes
-        if not self._server.memory.count(size_bytes):
+        if not self._server.memory.count(size_bytes, counted):
             limit = self._server.memory.limit_bytes
             self._refuse_request(f"requests take more memory than queued.max.request.bytes allows ({limit} bytes)")
 
@@ -409,8 +410,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
             and self._may_start(PRODUCE if is_produce(waiting, 0) else -1)
         ):
             self._waiting = None
-            self._release(self._waiting_end)
-            self._start_own(waiting, self._waiting_end)
+            end = self._waiting_end
+            self._start_own(waiting, end)
+            self._release(end)
             if budget.used >= ITERATION_BUDGET:
                 self._yield()
         if self._may_read():

@@ -8,6 +8,9 @@ from pathlib import Path
 from random import Random
 
 import oncelog
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.broker.server.server import Server
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
@@ -23,6 +26,7 @@ from oncelog.records.compression import Compression
 from tests.support.frames import encode_request
 
 VERSION = 12
+MB = 1024 * 1024
 
 
 class Client:
@@ -92,3 +96,22 @@ def test_a_batch_under_validation_is_not_overtaken_after_an_earlier_batch_was_wr
             broker.on_loop(lambda _: None)
         resume.set()
         assert (client.error(), client.error()) == (Error.NONE, Error.NONE)
+
+
+def test_a_request_that_waits_for_an_answer_is_counted_once(tmp_path: Path) -> None:
+    """The buffer in which it was received is the one in which it waits."""
+    limits = {"queued.max.request.bytes": str(16 * MB), "socket.request.max.bytes": str(8 * MB)}
+    with (
+        oncelog.Broker(tmp_path, settings=limits) as broker,
+        RawConnection(broker.bootstrap_servers) as other,
+        RawConnection(broker.bootstrap_servers) as client,
+    ):
+        client.create_topic("large", max_message_bytes=8 * MB)
+        other.send_bytes((8 * MB).to_bytes(4, "big") + bytes(8 * MB - 1000))
+        while broker.on_loop(lambda nodes: nodes.server.memory.held_bytes) < 8 * MB - 1000:
+            pass
+        fetch = client.send_fetch({("large", 0): RawFetchPosition(0)}, max_wait_ms=1000)
+        produce = client.send_produce({("large", 0): batch(bytes(7 * MB))})
+        assert client.receive_fetch(fetch).error == Error.NONE
+        assert client.receive_produce(produce)["large", 0].error == Error.NONE
+        assert broker.on_loop(lambda nodes: nodes.server.memory.held_bytes) <= 8 * MB + 1000

@@ -31,7 +31,7 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from oncelog.protocol.wire import uvarint
+from oncelog.protocol.struct_fields import uvarint
 from tests.hostile.conftest import Node
 
 MB = 1024 * 1024

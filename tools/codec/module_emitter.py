@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oncelog.protocol.struct_fields import ENDLESS
 from tools.codec.names import annotation, default, may_be_null
-from tools.codec.schema import ENDLESS, Field, MessageDef, StructDef, Versions
+from tools.codec.schema import Field, MessageDef, StructDef, Versions
 
 HEADER: Final = "# Generated from tools/codec/schemas by `python -m tools.codec`; do not edit.\n"
 

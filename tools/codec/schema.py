@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from oncelog.protocol.struct_fields import ENDLESS
+
 SCHEMAS: Final = Path(__file__).parent / "schemas"
-ENDLESS: Final = 32767
 PRIMITIVES: Final = frozenset(
     ("int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "bool", "uuid", "string", "bytes", "records")
 )

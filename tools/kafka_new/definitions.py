@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tools.codec.schema import ENDLESS, NO_VERSIONS, Field, MessageDef, StructDef, Versions, parse_versions
+from oncelog.protocol.struct_fields import ENDLESS
+from tools.codec.schema import NO_VERSIONS, Field, MessageDef, StructDef, Versions, parse_versions
 
 PARTS: Final = ("clients", "group-coordinator", "share-coordinator", "transaction-coordinator", "metadata", "raft")
 """The jars that define what brokers send and write."""

@@ -9,12 +9,14 @@ bytes in tests.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from oncelog.records.big_endian cimport load_16, load_32, load_64, store_16, store_32, store_64, write_uvarint
+from oncelog.records.big_endian cimport (
+    load_16, load_32, load_64, room_after, store_16, store_32, store_64, write_uvarint,
+)
 
 from oncelog.protocol import _pure_layout
 from oncelog.protocol._pure_layout import too_long, unencodable
@@ -549,16 +551,7 @@ cdef class Writing:
 
     cdef uint8_t* reserve(self, int64_t more) except NULL:
         """The place for ``more`` bytes after the last one."""
-        cdef uint8_t* moved
-        cdef int64_t needed = self.size + more
-        if needed > self.capacity:
-            needed = max(needed, 2 * self.capacity, 256)
-            moved = <uint8_t*> PyMem_Realloc(self.start, needed)
-            if moved == NULL:
-                raise MemoryError()
-            self.start = moved
-            self.capacity = needed
-        return self.start + self.size
+        return room_after(&self.start, &self.capacity, self.size, more, 256)
 
     cdef list finish(self):
         self.cut()

@@ -1,7 +1,7 @@
 """Reads and writes structs according to their layouts, in Python: the twin of the compiled ``_layout``.
 
-Integers are big-endian; lengths are compact in flexible versions: a varint of the length plus one (KIP-482). Null is
-the length -1, or 0 if compact.
+Integers are big-endian; lengths are compact in flexible versions: a varint of the length plus one. Null is the length
+-1, or 0 if compact.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnsupportedField
+from oncelog.protocol.struct_fields import read_uvarint, uvarint
 
 if TYPE_CHECKING:
     from oncelog.protocol.struct_fields import Buffer, ElementLimit, Struct
@@ -331,20 +332,12 @@ class _Reading:
         return _NUMBERS[kind].unpack(self.fixed(_SIZES[kind]))[0]
 
     def varint(self) -> int:
-        start, value = self.pos, 0
-        for shift in range(0, 35, 7):
-            if start >= len(self.data):
-                raise _Unreadable("ends before the field does")
-            byte = self.data[start]
-            start += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
-        else:
-            raise _Unreadable("varint longer than five bytes")
-        if value > 0xFFFFFFFF:
-            raise _Unreadable("varint above 32 bits")
-        self.pos = start
+        try:
+            value, self.pos = read_uvarint(self.data, self.pos)
+        except IndexError:
+            raise _Unreadable("ends before the field does") from None
+        except ValueError as error:
+            raise _Unreadable(str(error)) from None
         return value
 
     def null(self, slot: Slot, is_nullable: bool, length: int) -> None:
@@ -391,10 +384,7 @@ class _Writing:
             raise unencodable(name, field, kind, value) from None
 
     def varint(self, value: int) -> None:
-        while value > 0x7F:
-            self._out.append(value & 0x7F | 0x80)
-            value >>= 7
-        self._out.append(value)
+        self._out += uvarint(value)
 
     def length(self, length: int, is_compact: bool, size: int) -> None:
         if is_compact:

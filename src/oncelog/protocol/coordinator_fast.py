@@ -13,8 +13,8 @@ from struct import error as StructError
 from typing import Final
 
 from oncelog.protocol.codec_errors import UnencodableValue
-from oncelog.protocol.struct_fields import ZERO_UUID
-from oncelog.protocol.wire import string_length, uvarint
+from oncelog.protocol.struct_fields import ZERO_UUID, uvarint
+from oncelog.protocol.wire import string_length
 
 _INT32: Final = Struct(">i")
 _KEY: Final = Struct(">hh")

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest
-from oncelog.protocol.struct_fields import Buffer, ElementLimit
-from oncelog.protocol.wire import Message, string_length, uvarint
+from oncelog.protocol.struct_fields import Buffer, ElementLimit, uvarint
+from oncelog.protocol.wire import Message, string_length
 from oncelog.records.native import compiled
 from oncelog.types import new_tuple
 

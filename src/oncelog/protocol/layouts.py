@@ -1,7 +1,7 @@
 """Chooses the codec of messages, and builds the layout of each message in each version when it is first needed.
 
-A layout reads and writes one struct in one version: the compiled ``Layout`` if the module exists, otherwise its twin
-in Python. A property test compares both.
+A layout reads and writes one struct in one version: the compiled ``StructLayout`` if the module exists, otherwise its
+twin in Python. A property test compares both.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class _Builder:
         is_present = self._version in parse_versions(item.versions)
         is_tagged = is_present and self._version in parse_versions(item.tagged)
         is_records = item.type == "records"
+        make_default = _factory(item)
+        zero = make_default() if make_default else _ZEROS.get(str(item.type), 0)
         return Slot(
             name=item.name,
             kind=KINDS["struct" if child else str(item.type)],
@@ -73,8 +75,8 @@ class _Builder:
             is_compact=self._is_flexible and item.is_flexible,
             is_ignorable=item.is_ignorable,
             tag=item.tag if is_tagged else -1,
-            default=_default(item),
-            make_default=_factory(item),
+            default=zero if item.default is ZERO else item.default,
+            make_default=make_default,
             child=self.build(child) if child and is_present else None,
         )
 
@@ -86,10 +88,3 @@ def _factory(item: Field) -> Any:
     if item.is_array:
         return list
     return None if isinstance(item.type, str) else item.type
-
-
-def _default(item: Field) -> Any:
-    if item.default is not ZERO:
-        return item.default
-    factory = _factory(item)
-    return factory() if factory else _ZEROS.get(str(item.type), 0)

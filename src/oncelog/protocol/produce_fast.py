@@ -12,8 +12,7 @@ from struct import error as StructError
 from typing import Final
 
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.protocol.struct_fields import ZERO_UUID
-from oncelog.protocol.wire import uvarint_tail
+from oncelog.protocol.struct_fields import ZERO_UUID, uvarint_tail
 
 _unpack_h = Struct(">h").unpack_from
 _unpack_hiih = Struct(">hiih").unpack_from

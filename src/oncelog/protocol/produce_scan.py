@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from oncelog.protocol.framing import is_flexible
 from oncelog.protocol.generated.produce_request import ProduceRequest
 from oncelog.protocol.produce_fast import index_position
-from oncelog.protocol.wire import uvarint_tail
+from oncelog.protocol.struct_fields import uvarint_tail
 from oncelog.records.batch import (
     ATTRIBUTES_AT,
     HEADER_SIZE_BYTES,

@@ -1,6 +1,10 @@
-"""Structs, the parts of messages, and their fields as Apache Kafka's message definitions state them.
+"""Structs, the parts of messages, their fields as Apache Kafka's message definitions state them, and the varints in
+which their lengths and tags are written.
 
-Used by the generated modules, and by the codec that reads and writes structs (:mod:`oncelog.protocol.layouts`).
+Used by the generated modules, by the codec that reads and writes structs (:mod:`oncelog.protocol.layouts`), and by
+hand-written codecs. A varint is Kafka's unsigned one: seven bits a byte, least significant first, at most five bytes
+(KIP-482). Functions that read one return the value with the position after it; they raise IndexError if the bytes end
+too early, and ValueError for other bad bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ Buffer: TypeAlias = bytes | memoryview
 Uuid: TypeAlias = bytes
 """Struct format of a UUID: sixteen bytes, most significant first."""
 ZERO_UUID: Final[Uuid] = bytes(16)
+VARINT: Final = tuple(bytes((n,)) for n in range(128))
 EMPTY: Final[list[Any]] = []
 """The default of a field that stands for "a new empty list". ``None`` cannot, because it is a value of nullable arrays.
 Never stored."""
@@ -97,3 +102,41 @@ def parse_versions(text: str) -> range:
     if low.endswith("+"):
         return range(int(low[:-1]), ENDLESS + 1)
     return range(int(low), int(high if dash else low) + 1)
+
+
+def uvarint_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
+    """Read the rest of a varint whose ``first`` byte, above 127, was at ``data[pos - 1]``; returns its value and the
+    position after it."""
+    value = first & 0x7F
+    shift = 7
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise ValueError("varint longer than five bytes")
+    if value > 0xFFFFFFFF:
+        raise ValueError("varint above 32 bits")
+    return value, pos
+
+
+def read_uvarint(data: Buffer, pos: int) -> tuple[int, int]:
+    first = data[pos]
+    return (first, pos + 1) if first < 0x80 else uvarint_tail(data, pos + 1, first)
+
+
+def uvarint(value: int) -> bytes:
+    """The encoding of ``value`` (0 to 2^32 - 1) as a varint."""
+    if value < 0x80:
+        return VARINT[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,8 +1,7 @@
 """The base class of all generated messages, and primitives for hand-written codecs.
 
-Integers are big-endian; a varint is Kafka's unsigned one (seven bits a byte, least significant first, at most five
-bytes; KIP-482). Functions that read return the value with the position after it; on bad bytes they raise one of
-``READ_ERRORS``, from which :func:`malformed` makes a ``MalformedMessage`` with the field's name.
+Integers are big-endian. Functions that read return the value with the position after it; on bad bytes they raise one
+of ``READ_ERRORS``, from which :func:`malformed` makes a ``MalformedMessage`` with the field's name.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from oncelog.protocol._pure_layout import MAX_STRING_BYTES, MAX_TAGS
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion
 from oncelog.protocol.layouts import build_layout
-from oncelog.protocol.struct_fields import Buffer, ElementLimit, Struct
+from oncelog.protocol.struct_fields import Buffer, ElementLimit, Struct, read_uvarint, uvarint, uvarint_tail
 
 if TYPE_CHECKING:
     from oncelog.protocol._pure_layout import StructLayout
 
 READ_ERRORS: Final = (StructError, IndexError, ValueError)
-VARINT: Final = tuple(bytes((n,)) for n in range(128))
 
 
 class Message(Struct):
@@ -110,44 +108,6 @@ def malformed(message: str, field: str, offset: int, error: Exception) -> Malfor
 
 def overrun(need: int, left: int) -> ValueError:
     return ValueError(f"length {need} with {left} bytes left")
-
-
-def uvarint_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
-    """Read the rest of a varint whose ``first`` byte, above 127, was at ``data[pos - 1]``; returns its value and the
-    position after it."""
-    value = first & 0x7F
-    shift = 7
-    while True:
-        byte = data[pos]
-        pos += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-        if shift > 28:
-            raise ValueError("varint longer than five bytes")
-    if value > 0xFFFFFFFF:
-        raise ValueError("varint above 32 bits")
-    return value, pos
-
-
-def read_uvarint(data: Buffer, pos: int) -> tuple[int, int]:
-    first = data[pos]
-    return (first, pos + 1) if first < 0x80 else uvarint_tail(data, pos + 1, first)
-
-
-def uvarint(value: int) -> bytes:
-    """The encoding of ``value`` (0 to 2^32 - 1) as a varint."""
-    if value < 0x80:
-        return VARINT[value]
-    if value < 0x4000:
-        return bytes((value & 0x7F | 0x80, value >> 7))
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def string_length(value: int) -> bytes:

@@ -17,11 +17,13 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.bytearray cimport PyByteArray_AsString, PyByteArray_FromStringAndSize
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from oncelog.records.big_endian cimport load_16, load_32, load_64, store_16, store_32, store_64, write_uvarint
+from oncelog.records.big_endian cimport (
+    load_16, load_32, load_64, room_after, store_16, store_32, store_64, write_uvarint,
+)
 
 from oncelog.records import _pure, _pure_scan
 from oncelog.records.crc import compiled_crc32c
@@ -653,16 +655,7 @@ cdef class Output:
 
     cdef uint8_t* reserve(self, int64_t more) except NULL:
         """The place for ``more`` bytes after the last one."""
-        cdef int64_t needed = self.size + more
-        cdef uint8_t* moved
-        if needed > self.capacity:
-            needed = max(needed, 2 * self.capacity, 1024)
-            moved = <uint8_t*> PyMem_Realloc(self.start, needed)
-            if moved == NULL:
-                raise MemoryError()
-            self.start = moved
-            self.capacity = needed
-        return self.start + self.size
+        return room_after(&self.start, &self.capacity, self.size, more, 1024)
 
     cdef bytes to_bytes(self):
         return PyBytes_FromStringAndSize(<const char*> self.start, self.size)

@@ -1,6 +1,7 @@
 # cython: language_level=3
-"""Integers and varints as Kafka writes them, inlined into each compiled module."""
+"""Integers and varints as Kafka writes them, and room for them; inlined into each compiled module."""
 
+from cpython.mem cimport PyMem_Realloc
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
@@ -37,3 +38,17 @@ cdef inline uint8_t* write_uvarint(uint8_t* out, uint64_t value) noexcept nogil:
         value >>= 7
     out[0] = <uint8_t> value
     return out + 1
+
+
+cdef inline uint8_t* room_after(uint8_t** start, int64_t* capacity, int64_t size, int64_t more, int64_t least) except NULL:
+    """The place for ``more`` bytes after the first ``size`` ones, which may have moved: ``least`` bytes at first."""
+    cdef int64_t needed = size + more
+    cdef uint8_t* moved
+    if needed > capacity[0]:
+        needed = max(needed, 2 * capacity[0], least)
+        moved = <uint8_t*> PyMem_Realloc(start[0], needed)
+        if moved == NULL:
+            raise MemoryError()
+        start[0] = moved
+        capacity[0] = needed
+    return start[0] + size

@@ -39,7 +39,8 @@ from oncelog.protocol.generated.snapshot_header_record import SnapshotHeaderReco
 from oncelog.protocol.generated.topic_record import TopicRecord
 from oncelog.protocol.generated.user_scram_credential_record import UserScramCredentialRecord
 from oncelog.protocol.generated.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
-from oncelog.protocol.wire import Message, read_uvarint, uvarint
+from oncelog.protocol.struct_fields import read_uvarint, uvarint
+from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, encode_batch, iter_headers, verify_crc
 from oncelog.records.control import ControlType
 from oncelog.records.record import Record

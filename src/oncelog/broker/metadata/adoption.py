@@ -16,7 +16,7 @@ from struct import error as StructError
 from oncelog.broker.log.checkpoints import decode_leader_epochs, read_partition_metadata
 from oncelog.broker.log.segments.batch_reader import records_at_rest
 from oncelog.broker.metadata.metadata_errors import MetadataError
-from oncelog.protocol.wire import read_uvarint
+from oncelog.protocol.struct_fields import read_uvarint
 from oncelog.records.record_errors import CorruptBatch
 from oncelog.runtime.ports import Disk
 

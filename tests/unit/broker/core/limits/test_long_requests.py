@@ -43,7 +43,8 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import Message, uvarint
+from oncelog.protocol.struct_fields import uvarint
+from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition

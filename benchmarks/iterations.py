@@ -199,9 +199,8 @@ class Measured(NamedTuple):
     def show(self, label: str, count: int | None, answered: str = "") -> None:
         of_each = "" if count is None else f"{self.cpu_ms * 1000 / count:7.1f} us"
         shown = "" if count is None else f"{count:,}"
-        print(
-            f"{label:<76}{shown:>8}{self.cpu_ms:>8.1f} ms{of_each:>11}{self.waited_ms:>8.0f} ms  {answered}", flush=True
-        )
+        times = f"{self.cpu_ms:>10.1f} ms{of_each:>11}{self.waited_ms:>9.0f} ms"
+        print(f"{label:<76}{shown:>8}{times}  {answered}", flush=True)
 
 
 class Meter:
@@ -289,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             processes.append(context.Process(target=other_client, args=(servers, other_end)))
             processes[1].start()
             meter = Meter(servers, broker, beside)
-            print(f"{'':<76}{'entries':>8}{'longest step':>11}{'of each':>11}{'other waits':>11}  answered with")
+            print(f"{'':<76}{'entries':>8}{'longest step':>13}{'of each':>11}{'other waits':>12}  answered with")
             silent = lambda: meter.take(lambda: time.sleep(5)).show("nothing", None)  # noqa: E731
             silent()
             for name, case in CASES.items():

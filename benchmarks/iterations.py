@@ -227,7 +227,7 @@ class Meter:
         return Measured.of(found)
 
 
-def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequence[str]) -> list[str]:
+def wide_requests(meter: Meter, world: World, words: Sequence[str]) -> list[str]:
     """Measure each shape of request; returns those that exceed their bounds."""
     exceeded = []
     for shape in shapes():
@@ -236,9 +236,9 @@ def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequ
             continue
         largest = max_entries(shape, world, SERVED[shape.api_key].max_elements)
         few = min(largest, max_entries(shape, world, FEW_ELEMENTS))
-        ask_wide(meter, client, shape, world, 2)  # imports it
+        ask_wide(meter, shape, world, 2)  # imports it
         for entries, bound_ms in {few: FEW_MS, min(PARTITIONS, largest): MAX_MS, largest: MAX_MS}.items():
-            rounds = [ask_wide(meter, client, shape, world, entries) for _ in range(ROUNDS)]
+            rounds = [ask_wide(meter, shape, world, entries) for _ in range(ROUNDS)]
             found = Measured.of([one for one, _ in rounds])
             found.show(label, entries, rounds[-1][1])
             if found.cpu_ms > bound_ms:
@@ -246,9 +246,10 @@ def wide_requests(meter: Meter, client: RawConnection, world: World, words: Sequ
     return exceeded
 
 
-def ask_wide(meter: Meter, client: RawConnection, shape: Shape, world: World, entries: int) -> tuple[Measured, str]:
+def ask_wide(meter: Meter, shape: Shape, world: World, entries: int) -> tuple[Measured, str]:
     """The measurements of one request, and its answer."""
-    precede(shape, client, world)
+    with RawConnection(meter.address, timeout_s=600) as client:  # a connection of minutes would be closed as idle
+        precede(shape, client, world)
     body = build(shape, world, entries).encode(shape.version)
     answers: list[str] = []
     found = meter.take(lambda: answers.append(answered(meter.address, shape, body)))
@@ -294,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, case in CASES.items():
                 if not words or any(word in name for word in words):
                     meter.take(*[lambda case=case: case(client)] * 2).show(name, None)  # type: ignore[misc]
-            exceeded = wide_requests(meter, client, world, words)
+            exceeded = wide_requests(meter, world, words)
             silent()
     finally:
         for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):  # the other client first

@@ -154,11 +154,10 @@ def _throw_output_away() -> None:
 
 def _show_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
     if asked and not context.resilient_parsing:
-        from importlib.metadata import version
+        from oncelog import __version__
+        from oncelog.records import native
 
-        from oncelog.cli.doctor.doctor_here import codec
-
-        click.echo(f"oncelog {version('oncelog')}, record codec: {codec()}")
+        click.echo(f"oncelog {__version__}, record codec: {native.codec()}")
         context.exit()
 
 

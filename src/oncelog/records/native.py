@@ -42,6 +42,7 @@ __all__ = [
     "RecordArea",
     "Scanned",
     "assign_offsets",
+    "codec",
     "columns",
     "compiled",
     "consumer_records",
@@ -52,3 +53,8 @@ __all__ = [
     "walk",
     "why_pure",
 ]
+
+
+def codec() -> str:
+    """Name the record codec in use and, if it is the slower one, the reason."""
+    return "compiled" if compiled is not None else f"pure Python, slower ({why_pure})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
 import sys
 from importlib import import_module
 
@@ -77,3 +78,13 @@ def test_the_garbage_collector_is_off_during_imports() -> None:
         assert not gc.isenabled()
     assert gc.isenabled()
     gc.unfreeze()
+
+
+def test_the_version_is_shown_without_loading_the_broker() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "oncelog", "--version"], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in shown.stderr.splitlines()}
+    assert shown.stdout.startswith("oncelog ")
+    assert "oncelog.records.native" in loaded
+    assert not {name for name in loaded if name.startswith(("asyncio", "oncelog.broker", "oncelog.client"))}

@@ -39,11 +39,6 @@ EARLIEST_S = 1_735_689_600
 """The beginning of 2025, in seconds since 1970; a clock that shows an earlier time was never set."""
 
 
-def codec() -> str:
-    """Report which of the two record codecs is used, and the reason if it is the slower one."""
-    return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
-
-
 def findings(data: Path | None, listen: Address) -> Iterator[DoctorFinding]:
     """The findings about this machine.
 
@@ -69,8 +64,8 @@ def _python() -> str:
 
 def _codec() -> DoctorFinding:
     if native.compiled is not None:
-        return DoctorFinding("record codec", codec())
-    return warn("record codec", codec(), "install a wheel, or a C compiler before pip install oncelog")
+        return DoctorFinding("record codec", native.codec())
+    return warn("record codec", native.codec(), "install a wheel, or a C compiler before pip install oncelog")
 
 
 def _port(listen: Address) -> DoctorFinding:

@@ -103,7 +103,8 @@ def measured(spark: SparkSession, url: str, shape: str, rows: int, rounds: int) 
         way,
     ) in (
         ways.items()
-    ):  # one variant after the other: alternating would make Spark restart the workers of functions per row
+        # one variant after the other: if variants alternated, Spark would restart the Python workers for each row
+    ):
         seconds = []
         part, factor = (values.limit(rows // 20), 20) if name == "fastavro" else (values, 1)
         for _ in range(rounds + 1):

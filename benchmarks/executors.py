@@ -65,7 +65,7 @@ def speeds(
     rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:
-            for name in brokers:  # brokers do not run at the same time: even an idle one takes CPU
+            for name in brokers:  # the two brokers do not run at the same time: even an idle broker takes CPU
                 with running(BROKERS[name]()) as server:
                     _speeds(cluster, server, executors, rows, rounds, add)
 

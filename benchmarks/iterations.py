@@ -139,7 +139,7 @@ def _bomb(client: RawConnection) -> None:
 
 def _transaction(client: RawConnection) -> None:
     asked = InitProducerIdRequest(transactional_id="over-all", transaction_timeout_ms=60_000)
-    # succeeds once the last transaction has ended
+    # the request succeeds once the last transaction has ended
     given = client.ask_until(asked, 4, lambda answer: answer.error_code == 0)
     topics = [AddPartitionsToTxnTopic(WIDE, list(range(PARTITIONS)))]
     producer = given.producer_id, given.producer_epoch
@@ -298,7 +298,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             exceeded = wide_requests(meter, world, words)
             silent()
     finally:
-        for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):  # the other client first
+        # the other client stops first
+        for process, pipe in reversed(list(zip(processes, (broker, beside), strict=False))):
             pipe.send(False)
             process.join(60)
             process.kill()

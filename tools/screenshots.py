@@ -109,7 +109,7 @@ def open_transaction(broker: oncelog.Broker) -> Iterator[None]:
             auto_offset_reset="earliest",
         )
         with consumer as reader:
-            next(iter(reader))  # the consumer learns the last stable offset from its first fetch
+            next(iter(reader))  # the consumer gets the last stable offset with its first fetch
             stable = reader.last_stable_offset(PAYMENTS) or 0
             reader.commit({PAYMENTS: stable})
             reader.pause(PAYMENTS)

@@ -127,7 +127,8 @@ def _folder(data: object, request: pytest.FixtureRequest) -> Path | None:
         return None
     if data != "folder":
         raise pytest.UsageError(f'the marker oncelog takes data="folder" (in the test\'s tmp_path), not {data!r}')
-    tmp_path: Path = request.getfixturevalue("tmp_path")  # not for others: pyfakefs leaves pytest no place for it
+    # requested only for data="folder": under pyfakefs pytest cannot create it
+    tmp_path: Path = request.getfixturevalue("tmp_path")
     return tmp_path / "oncelog-data"
 
 

@@ -214,7 +214,8 @@ def _open_missing_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # opens the closed descriptor, because open() takes the lowest free number
+            # open() takes the lowest free number, which is that of the closed descriptor
+            os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 

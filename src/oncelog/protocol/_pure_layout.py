@@ -394,6 +394,6 @@ class _Writing:
 
     def null(self, slot: Slot) -> None:
         if slot.kind == _STRUCT and not slot.is_array:
-            self._out += b"\0" if slot.tag >= 0 else b"\xff"  # in a tagged field a varint, otherwise an int8
+            self._out += b"\0" if slot.tag >= 0 else b"\xff"  # null is a varint in a tagged field, otherwise an int8
         else:
             self.length(-1, slot.is_compact, 2 if slot.kind == _STRING and not slot.is_array else 4)

@@ -19,7 +19,8 @@ async def close_servers(servers: Iterable[asyncio.Server]) -> None:
     """
     loop, closing = asyncio.get_running_loop(), list(servers)
     sockets = [sock for server in closing for sock in server.sockets]
-    # a selector loop makes the transport of an accepted connection some iterations later, other loops at once
+    # a selector loop creates the transport of an accepted connection some iterations later, other loops create it at
+    # once
     if isinstance(loop, asyncio.SelectorEventLoop):
         for sock in sockets:
             loop.remove_reader(sock.fileno())

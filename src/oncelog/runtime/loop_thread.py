@@ -264,7 +264,7 @@ class LoopThread:
             for release in self.at_death:
                 with suppress(Exception):  # the exception interrupted work, so releasing may fail, too
                     loop.run_until_complete(release())
-        left = asyncio.all_tasks(loop)  # tasks that other threads have started since
+        left = asyncio.all_tasks(loop)  # other threads have started these tasks since
         for task in left:
             task.cancel()
         if left:

@@ -67,7 +67,7 @@ def bind(address: Address) -> socket.socket:
     :raises OncelogError: the address is in use, or is not this machine's.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # asyncio sends an answer's parts without delay (TCP_NODELAY) only if the socket names its protocol
+    # asyncio sends the parts of an answer without delay (TCP_NODELAY) only if the socket names its protocol
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

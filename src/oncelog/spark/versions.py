@@ -250,7 +250,8 @@ class VersionChecked:
 
 def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
     """Raises ConfigError in a worker whose versions are not the driver's."""
-    acknowledge()  # acknowledged here, where only the pickled object has been read: the JVM sends the rows after it
+    # acknowledge here, after the pickled object alone: the JVM sends the rows only after the acknowledgement
+    acknowledge()
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
         if theirs != ours:
             raise ConfigError(

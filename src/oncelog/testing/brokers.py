@@ -143,7 +143,7 @@ class Embedded(Broker, TestBroker):
         if open_ids:
             self.admin.fence_producers(open_ids)
         groups = [listed.group_id for listed in self.admin.list_consumer_groups()]
-        for group in groups:  # members of a failed test would delay those of the next one
+        for group in groups:  # members of a failed test's groups would delay those of the next test
             self.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)

@@ -96,7 +96,8 @@ class RegistryReader:
             except SchemaRegistryError as error:
                 until = real_time.monotonic() + AGAIN_S
                 self._known[named] = _CachedCodec(None, str(error), until)
-                # No status: the registry cannot be reached, and looking up the other schemas would time out, too.
+                # No status means that the registry cannot be reached: a lookup of the other schemas would time out,
+                # too.
                 if error.status is None:
                     self._known |= {
                         other: _CachedCodec(None, str(error), until) for other in wanted if other not in self._known

@@ -125,7 +125,7 @@ class RecordFilter:
             found = (node.value for node in path.query.finditer(value))
             return any(self.equals is None or _text(one) == self.equals for one in found)
         except (JSONPathError, RecursionError, _TooManyVisits):
-            return False  # the value nests deeper than a path may follow, or has too many places to visit
+            return False  # the value nests deeper than a path may go, or the search has visited too many places
 
 
 def _text(value: Any) -> str:

@@ -156,7 +156,8 @@ async def _moved(
 ) -> list[TopicPartition]:
     """Partitions in which the group's offset on the target differs from the offset that the mirror set."""
     moved: list[TopicPartition] = []
-    # a difference may be a pending commit of the mirror's last transaction: read again once it is stable
+    # a pending commit of the mirror's last transaction may cause the difference: read again once the transaction is
+    # complete
     for stable in (False, True):
         try:
             there = await admin.list_consumer_group_offsets(group, require_stable=stable, negative=True)

@@ -521,7 +521,7 @@ class Mirror:
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
-            # the target cluster has an offsets topic of its own
+            # the target cluster's own coordinator writes its offsets topic
             if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:
                 continue
             if position.offset > cut[name]:

@@ -142,7 +142,7 @@ def _check(
     for name, address in [*taken, *((listener.name, listener.address) for listener in clients)]:
         if not address.port:
             raise ConfigError(f"listener {name} has no port that clients could know: give it one with --listen")
-    for name, address in taken:  # without the clients' listeners, which parse_listeners has checked
+    for name, address in taken:  # parse_listeners has already checked the listeners of clients
         if address.is_every:
             raise ConfigError(
                 f"no client can reach listener {name} at {address.host}: name the host with --controller or --internal"

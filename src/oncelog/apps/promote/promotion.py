@@ -68,7 +68,7 @@ def _take(source: Path, target: Path, *, linked: bool) -> None:
         try:
             os.link(source, target)
             return
-        except OSError:  # the target is on another file system, or on one without hard links
+        except OSError:  # the target is on another file system, or on a file system without hard links
             pass
     shutil.copy2(source, target)
 

@@ -190,7 +190,8 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # never answered, so later requests of the connection get no answer either
+            # this request is never answered, so later requests of the connection get no answer either
+            self._expect(exchange)
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await real_time.sleep(delay.delay_ms / 1000)
@@ -314,7 +315,8 @@ class _Proxy:
 
     async def _serve(self, broker: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream = await self._upstream.reach(*broker)
-        if upstream is not None:  # otherwise the client's connection is closed, as the broker would close it
+        # if the upstream cannot be reached, the client's connection is closed, as the broker would close it
+        if upstream is not None:
             await _Connection(self, (reader, writer), upstream).run()
 
     def _served(self, task: asyncio.Task[None]) -> None:

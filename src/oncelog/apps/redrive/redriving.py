@@ -95,7 +95,8 @@ class Redrive:
             they may have expired.
         """
         names = await self._admin.partitions(self._topic)
-        stable = self._producer is not None  # a dry run does not wait for a transaction that a killed run left open
+        # a dry run does not wait for the end of a transaction that a killed run left open
+        stable = self._producer is not None
         committed = await self._admin.list_consumer_group_offsets(self._group, names, require_stable=stable)
         selection = self._plan.selection
         if any(position.metadata != selection for position in committed.values()):
@@ -140,7 +141,7 @@ class Redrive:
         if committed or self._first_run or not with_dead_letters:
             return
         minutes = await _offsets_retention_minutes(self._admin)
-        # 90 % of the retention time, because the clocks of broker and client differ
+        # 90 % of the retention time, because the clocks of broker and client may differ
         before_ms = real_time.time_ms() - minutes * 54_000
         oldest = await self._admin.list_offsets(dict.fromkeys(with_dead_letters, 0), read_committed=True)
         if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):

@@ -211,7 +211,7 @@ class ProducerChecks:
             self._add("epoch-back", header, f"epoch {header.producer_epoch} after {producer.epoch}")
 
     def _check_sequence(self, producer: _Producer, header: BatchHeader) -> None:
-        if not self._has_sequences:  # an internal topic: brokers check no sequences of a coordinator's batches
+        if not self._has_sequences:  # in an internal topic brokers check no sequences of a coordinator's batches
             return
         if header.base_sequence < 0:
             self._check_has_sequence(header)

@@ -172,7 +172,8 @@ class RequestLife:
         ports = self._ports
         if ports.long_requests.in_progress and not ports.long_requests.is_wanted(context):
             self._release(context)
-            # counted without an answer: otherwise a client that disconnects at once would escape its quota
+            # the request is counted although its answer is not sent: otherwise a client that disconnects at once would
+            # escape its quota
             self._count(context, size_bytes)
             return
         requests = ports.request_metrics

@@ -128,7 +128,8 @@ class LogWriter(LogPart):
             self._append_failed(error)
         if not written:
             for batch, header in zip(run, headers, strict=True):
-                # Restore the batch as the producer sent it: offset and leader epoch were already put in.
+                # Restore the batch as the producer sent it: the caller has already overwritten its offset and leader
+                # epoch.
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)
             return []
         self._wrote(log, count, size_bytes, end, leader_epoch, now_ms)

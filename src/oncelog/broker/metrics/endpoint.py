@@ -129,8 +129,8 @@ class Endpoint:
             if len(self._connections) <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # The peer sends nothing, reads nothing or is gone: an orderly close would wait forever to
-            # send it the rest of the answer.
+            # The peer sends nothing, reads nothing or is gone: close() would wait forever to send the rest of the
+            # answer.
             writer.transport.abort()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

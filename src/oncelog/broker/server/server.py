@@ -378,7 +378,8 @@ class Server:
         while writable:
             connection, _ = writable.popitem()
             connection.write()
-        self.iteration_ms = 0  # last, because a connection whose answers were sent may continue with its requests
+        # this comes last, because a connection whose answers were sent may continue with its requests
+        self.iteration_ms = 0
         if self.broker.flushing.wanted:
             self._syncing.iteration_ends()
         if self.broker.tasks:

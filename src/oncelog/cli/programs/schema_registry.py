@@ -94,7 +94,7 @@ def command(
     )
     address = Address.parse(listen)
     check_listening(settings, address)
-    settings.admin_config()  # before the server starts: refuses settings that are not allowed
+    settings.admin_config()  # refuses settings that are not allowed before the server starts
     with bind(address) as listening:
         where = settings.url or url_of(settings, listening)
         message = f"oncelog schema registry: {where}"

@@ -426,7 +426,7 @@ def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoder
     new_value = encoders.value is not None or "value_schema" in fields
     if not (new_key or new_value):
         return headers
-    # imported here: the package of schemas takes long to import
+    # imported here, because the schemas package takes long to import
     from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 
     names = [KEY_HEADER] * new_key + [VALUE_HEADER] * new_value

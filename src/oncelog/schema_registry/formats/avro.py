@@ -135,7 +135,7 @@ def _for_package(node: Any, space: str = "") -> Any:
         return node
     own = node.get("namespace", space) if node.get("type") in _NAMED else space
     made = {name: _for_package(one, own) for name, one in node.items() if name != "logicalType"}
-    if node.get("type") == "error":  # Avro's "error" is a record, but the package does not compare it
+    if node.get("type") == "error":  # Avro's type "error" is a record, but the avro package does not compare errors
         made["type"] = "record"
     if node.get("type") in _NAMED and own and isinstance(node.get("aliases"), list):
         made["aliases"] = [alias if "." in alias else f"{own}.{alias}" for alias in node["aliases"]]

@@ -216,7 +216,7 @@ class Reading:
         finally:
             del self._open[key]
         if found and _is_same(reader.schema, writer.schema):
-            found = []  # the comparison of combined schemas is not exact: it may refuse what cannot differ
+            found = []  # the comparison of combined schemas is not exact: it may refuse schemas that cannot differ
         if not self._open or found:
             self._closed[key] = found
         return found

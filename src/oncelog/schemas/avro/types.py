@@ -89,7 +89,7 @@ class NamedTypes:
 
     def _holds_unions(self, schema: Any, seen: set[int]) -> bool:
         known = self.known(schema)
-        if id(known) in seen:  # a recursive type: already being searched
+        if id(known) in seen:  # a recursive type, which is already being searched
             return False
         seen.add(id(known))
         if isinstance(known, list):

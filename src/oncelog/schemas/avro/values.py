@@ -87,7 +87,7 @@ class _Functions:
     def of(self, plan: ReadPlan) -> Read:
         key = id(plan)
         if key not in self._made:
-            # stands for the reader while it is made, because a type may contain itself
+            # a placeholder for the reader that is being built, because a type may contain itself
             self._made[key] = lambda source: self._made[key](source)
             self._made[key] = self._new(plan)
         return self._made[key]

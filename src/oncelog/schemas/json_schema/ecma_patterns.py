@@ -68,8 +68,8 @@ def compiled(pattern: str) -> regex.Pattern[str]:
             inside = inside or not found["open"].endswith("]")
         elif found["close"] is not None:
             inside = False
-    # ``regex`` accepts syntax that neither JavaScript nor Java has, so ``re``, which refuses it, checks the expression
-    # first, with ``\w`` in place of each ``\p{...}``, which it does not know.
+    # ``regex`` accepts syntax that neither JavaScript nor Java has, and ``re`` refuses this syntax: ``re`` checks the
+    # expression first. Because ``re`` does not know ``\p{...}``, ``\w`` replaces each.
     re.compile("".join([*known, pattern[at:]]))
     try:
         return regex.compile("".join([*made, pattern[at:]]))

@@ -107,7 +107,7 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
 
     try:
         while not failures:
-            begin()  # begins writes before it reads the source, which may take long
+            begin()  # writes begin before the next read of the source, which may take long
             window.fill()
             begin()
             if not under_way:

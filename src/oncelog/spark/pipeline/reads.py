@@ -132,7 +132,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
         place = _place(ends[name])
         if place.start:
             begins[name] = Place(place.start, place.ids)
-        else:  # an empty first batch: its line has an end offset but no start
+        else:  # an empty first batch: its line in the checkpoint has an end offset but no start
             kept[name] = ReadStart(place, last.batch_id)
     return CheckpointReads(begins, True, last.batch_id, kept, groups=groups, tables=tables)
 

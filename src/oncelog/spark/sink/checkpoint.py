@@ -350,7 +350,8 @@ def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: Offs
         planned = checkpoint.planned(number) if number < previous.batch_id else None
         ends = {} if planned is None else offsets_by_source(planned.offsets)
         moved = [name for name in sorted(came & ends.keys()) if not continues(ends[name], now[name])]
-        if moved and number < previous.batch_id - 1:  # Spark itself continues a source that only one batch lacked
+        # Spark itself continues a source that was missing in only one batch
+        if moved and number < previous.batch_id - 1:
             raise CheckpointError(
                 f"Batch {batch.batch_id} of checkpoint {checkpoint.location} is refused: it has source {moved[0]} "
                 f"again, which later batches than {number} did not have, so Spark has forgotten where it was and begun "

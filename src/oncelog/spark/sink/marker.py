@@ -253,7 +253,7 @@ class BatchPlan:
         names = sorted({name for name in (topic, before.name if before else "") if name})
         ids = dict(ask_ids(names)) if names else {}
         if before is not None and topic == before.name:
-            # keep the known id: a single answer without the topic does not prove that it was deleted
+            # keep the known id: a single answer without the topic does not prove that the topic was deleted
             ids.setdefault(topic, before.id)
         return replace(
             self,

@@ -450,7 +450,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ]
         if not wanted:
             return []
-        # Tasks wait for records that an open transaction holds back: a range that ended before these records would skip
+        # Tasks wait for records that an open transaction holds back: a batch whose range ended before them would skip
         # them
         seem_gone = any(name.topic in until.ids and name.topic not in ids for name in wanted)
         earliest, ends = self._bounds(self._existing(wanted) if seem_gone else wanted)

@@ -168,7 +168,7 @@ def _write(state: ShareState, event: WriteState, now_ms: int, max_updates: int) 
     update = Update(
         state.snapshot_epoch, event.leader_epoch, event.start_offset, event.final_count, tuple(event.batches)
     )
-    # due after max_updates updates, and as often again if that snapshot was too large to be written
+    # a snapshot is due after max_updates updates, and after as many again if it was too large to be written
     is_due = state.updates % (max_updates + 1) == max_updates
     return _as_snapshot(_updated(state, update, now_ms), now_ms) if is_due else update
 

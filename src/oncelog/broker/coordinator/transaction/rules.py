@@ -166,7 +166,7 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
 def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
     ongoing = txn.state is S.ONGOING
     if not txn.timed and event.transaction_version < EPOCH_BUMP_VERSION:
-        # else two transactions would share an epoch, and thus the token by which a database decides
+        # otherwise two transactions would share an epoch, and thus the token by which a database decides
         return INVALID_STATE
     if ongoing and event.partitions <= txn.partitions:
         return NOTHING
@@ -220,7 +220,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
     if not txn.timed:
-        # else the next transaction would have the same epoch, and thus the same two-phase-commit token
+        # otherwise the next transaction would have the same epoch, and thus the same two-phase-commit token
         return INVALID_STATE
     return store(prepare(txn, event, now_ms), txn.producer)
 

@@ -197,7 +197,8 @@ class TransactionCoordinator:
         if timeout_ms <= 0 or (timeout_ms > self._settings().transaction_max_timeout_ms and not two_phase):
             return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
         if (two_phase or keep_prepared) and self._host.transaction_version < EPOCH_BUMP_VERSION:
-            return Deferred.of(ProducerResult(Error.UNSUPPORTED_VERSION))  # else two transactions would share an epoch
+            # otherwise two transactions would share an epoch
+            return Deferred.of(ProducerResult(Error.UNSUPPORTED_VERSION))
         event = InitProducerId(
             transactional_id,
             NO_TIME_LIMIT if two_phase else timeout_ms,

@@ -147,12 +147,13 @@ class Topics:
         self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
             info = self._ports.nodes.place(info, replicas)
-            yield  # a new iteration: the change of the metadata took as long as creating a partition's files
+            # a new iteration of the event loop: the change of the metadata took as long as creating a partition's files
+            yield
             yield from self._opening(info, range(partitions), now_ms)
         except GeneratorExit:
             raise  # the broker stops; its next start opens the partitions that are missing
         except BaseException:
-            # Whatever failed: a topic exists completely or not at all.
+            # Remove the topic after any failure: a topic exists completely or not at all.
             if self._ports.metadata.topic_by_id(info.topic_id) is not None:
                 try:
                     self.delete(name, now_ms)

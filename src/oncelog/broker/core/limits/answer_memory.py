@@ -57,7 +57,8 @@ class AnswerMemory:
             self._waiting[connection_id] = more, admitted
             self._memory.wanted_by_answers += more
             yield admitted
-            self.held.setdefault(connection_id, 0)  # added again if the connection has ended while the work continues
+            # the connection is counted again if it ended while the work continued
+            self.held.setdefault(connection_id, 0)
         self.held[connection_id] += more
         self._memory.estimate(more)
 

@@ -69,7 +69,7 @@ class Buckets(Generic[Owner]):
             bucket.free_at_ms += step_ms
 
     def _opened(self, owner: Owner) -> Bucket:
-        if len(self._by_owner) >= self._most:  # drops half of the buckets, so that it is rarely needed
+        if len(self._by_owner) >= self._most:  # dropping half of the buckets at once makes this expensive step rare
             kept = nlargest(self._most // 2, self._by_owner.items(), key=_free_at_ms)
             self._by_owner = dict(kept)
         bucket = self._by_owner[owner] = Bucket()

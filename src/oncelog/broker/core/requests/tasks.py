@@ -149,7 +149,7 @@ class Tasks:
 
     def __bool__(self) -> bool:
         """Whether any task can continue; the server checks this in each iteration."""
-        return bool(self._short.running or self._long.running)  # if no task is running, none is queued
+        return bool(self._short.running or self._long.running)  # tasks wait in the queue only while another task runs
 
     def begins_for(self, owner: RequestContext) -> int:
         """Begin to count work for a request; the result is to be passed to :meth:`ends_for`, which ends the

@@ -141,7 +141,8 @@ class SharePartition:
             if batch.last < position:
                 continue
             first = max(batch.first, position)
-            if first > position:  # records that were acquired when the state was last written, and never acknowledged
+            # records that were acquired when the state was last written, and not acknowledged since
+            if first > position:
                 self._ranges.append(RecordRange(position, first - 1, RecordState.AVAILABLE))
             self._ranges.append(RecordRange(first, batch.last, batch.state, batch.deliveries))
             position = batch.last + 1

@@ -173,7 +173,7 @@ class Flushing:
             del self._dirty[partition]
             self._early.pop(partition, None)
             if partition.log.failed is not None:
-                # other work failed to sync the log, and did not notify the waiters
+                # a sync outside this class failed, and did not notify the waiters
                 partition.flush_failed(partition.log.failed)
                 continue
             try:

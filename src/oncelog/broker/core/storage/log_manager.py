@@ -213,7 +213,7 @@ class LogManager:
         """Truncate a log to ``offset`` (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
         log.trimmer.truncate_to(offset)
-        # the log's end may be below ``offset``, which can lie inside a batch
+        # the log may end below ``offset``, which can lie inside a batch
         if self._cleaner.truncated(topic_partition, log.log_end_offset):
             self._cleaner.write_checkpoint()
 

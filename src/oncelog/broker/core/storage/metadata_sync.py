@@ -117,7 +117,7 @@ class MetadataSync:
         self._store.file.leave_sync_to(self._changed, alone)
         self._store.producer_ids.reserve_next_block()
         # a block of producer ids that was just reserved does not count as unsettled: only an answer with an id from
-        # that block waits for its sync
+        # this block waits for the block's sync
         self.is_settled = True
 
     def end(self) -> None:

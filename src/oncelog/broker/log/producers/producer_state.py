@@ -60,8 +60,8 @@ class ProducerStateManager:
         self.entries: dict[int, ProducerStateEntry] = {}
         self.map_end_offset = 0
         self._verifications: dict[int, VerificationEntry] = {}
-        # Producer ids by the first offset of their open transaction; in ascending order, because a transaction begins
-        # at the log's end.
+        # producer ids by the first offset of their open transactions; the order is ascending, because a transaction
+        # begins at the log's end
         self._ongoing: dict[int, int] = {}
         self.unstable: dict[int, None] = {}
         """The first offsets of the transactions that hold back the last stable offset; other classes only read this."""

@@ -108,16 +108,17 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
-        # How many entries of the offset, time and transaction index are in their files; None: the file must be
-        # replaced.
+        # The numbers of entries of the offset, time and transaction index that are in their files; None: the file must
+        # be replaced.
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
-        # Settings, size and timestamp of the last check: no batch up to this size and timestamp needs a new segment.
+        # The settings, size and timestamp of the last check: no batch up to this size and timestamp needs a new
+        # segment.
         self._fit_config: TopicConfig | None = None
         self._fit_size_bytes = 0
         self._fit_timestamp = 0
-        # The position of each of the newest batches, and the offset after it. They include every batch from _tail_low
-        # on.
+        # The position of each of the newest batches, and the offset after the batch. The list includes every batch from
+        # _tail_low on.
         self._tail_positions = array("q")
         self._tail_next = array("q")
         self._tail_low = base_offset
@@ -464,7 +465,7 @@ class Segment:
                 except StorageError:
                     if read_bytes == HEADER_SIZE_BYTES:
                         raise
-                    # read the header alone: perhaps the disk fails only on the batches behind it
+                    # read only the header: the disk may fail only on the data of the batch, which follows
                     read_bytes = HEADER_SIZE_BYTES
                     continue
             try:

@@ -43,7 +43,7 @@ class IncomingFrame:
 
     def begin(self, begun: memoryview) -> None:
         """Take over the bytes that have already arrived, once memory for more is counted."""
-        if len(begun) < FIRST_FRAME_BYTES:  # only few bytes: the buffer is allocated when more arrive
+        if len(begun) < FIRST_FRAME_BYTES:  # only few bytes are expected: the buffer is allocated when more arrive
             self._buffer = bytearray(begun)
         else:
             self._buffer = self._spare.take(self.capacity)

@@ -123,7 +123,7 @@ class Sending:
                 size_bytes = len(ready[0])
             else:
                 self._out.extend(ready)
-                size_bytes = sum(map(len, ready))  # a range of a file counts as a few bytes
+                size_bytes = sum(map(len, ready))  # a range of a file counts as few bytes, because it takes no memory
             self._out_bytes += size_bytes
             if size_bytes > LARGE_ANSWER_BYTES:
                 self._budget.used += ANSWER_PRICE * size_bytes

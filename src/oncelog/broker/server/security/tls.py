@@ -217,7 +217,7 @@ class TlsContexts:
             return
         try:
             self._context = new_context(settings)
-        except ConfigError as error:  # tried again later: perhaps no file descriptor was free
+        except ConfigError as error:  # the renewal is tried again later: perhaps no file descriptor was free
             if (settings, states) != self._refused:
                 self._refused = settings, states
                 logger.error("listener %s keeps its certificates: %s", settings.listener, error)

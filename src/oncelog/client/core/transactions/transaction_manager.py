@@ -391,7 +391,9 @@ class TransactionManager:
             return
         for partition in self._restart:
             if not all(batch.refused for batch in self.book.of(partition).in_flight):
-                return  # wait for it: a batch that may be stored under its old sequence could be stored twice
+                # wait for this batch: it may be stored under its old sequence, and would be stored twice under a new
+                # one
+                return
         restart, self._restart = self._restart, {}
         producer_id, epoch = self.producer
         if epoch >= MAX_EPOCH - 1:
@@ -529,7 +531,7 @@ class TransactionManager:
     def _to_abortable(self, error: KafkaError) -> None:
         aborting = self.state is ClientTxnState.ABORTING
         if not self._transaction_v2 and (aborting or self.state in MAY_FOLLOW[ClientTxnState.ABORTABLE_ERROR]):
-            self._bump_required = True  # the broker lacks the failed batch's sequence
+            self._bump_required = True  # the broker lacks the sequence of the failed batch
         if self.state not in MAY_FOLLOW[ClientTxnState.ABORTABLE_ERROR]:
             return
         if self.state is not ClientTxnState.ABORTABLE_ERROR:

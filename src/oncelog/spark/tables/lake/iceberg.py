@@ -446,7 +446,7 @@ def _look_at(table: Table, group: str, plans: Sequence[str], known: Collection[s
     others = {} if own is not None else {sink: one for sink, one in found.items() if one is not None}
     retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
     if own is None and _has_snapshot_of(table, group, plans):
-        retention = FOR_EVER_MS  # it has not expired: the table was rolled back
+        retention = FOR_EVER_MS  # the snapshot has not expired, so the table was rolled back
     return TableLook(str(table.metadata.table_uuid), retention, own, others, _layout(table))
 
 

@@ -252,7 +252,7 @@ def _limits(statistics: Any) -> tuple[Any, Any] | None:
     try:
         found = statistics.min, statistics.max
     except OverflowError:
-        return None  # a date outside Python's years, 1 to 9999
+        return None  # a date outside the years of Python, 1 to 9999
     return found if _exact(found[0]) and _exact(found[1]) else None
 
 

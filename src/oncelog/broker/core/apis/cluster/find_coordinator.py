@@ -48,8 +48,8 @@ def handle(
 def _alone(found: Coordinator) -> FindCoordinatorResponse:
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        # Kafka's answer for a single key has the message "NONE" if there is no error, and old clients show it; answers
-        # for several keys have no message.
+        # For a single key without an error, Kafka's answer has the message "NONE", which old clients show; answers for
+        # several keys have no message.
         error_message=found.error_message or "NONE",
         node_id=found.node_id,
         host=found.host,

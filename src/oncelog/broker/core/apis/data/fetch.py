@@ -109,7 +109,7 @@ class _WaitingFetch(ParkedFetch[FetchAnswered]):
                 self._read[partition.topic_partition] = data.key, size_bytes
                 total += size_bytes
         self._total = total
-        # kept only if small and without slices, which could be of a segment removed meanwhile
+        # the answer is kept only if it is small and has no slices, whose segment could be removed meanwhile
         self._answers = answers if not total and len(answers) == 1 else None
 
     def attempt(self, woken: TopicPartition | None) -> bool:

@@ -256,7 +256,7 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks() -> None:
 
 
 @pytest.mark.parametrize("name", ["benchmarks", "limits"])
-def test_pages_of_figures_show_no_earlier_figures(name: str) -> None:
+def test_pages_with_figures_show_no_outdated_figure(name: str) -> None:
     """They show what holds now and how to measure it; what held before is in the repository's history."""
     page = (ROOT / "docs" / "reference" / f"{name}.md").read_text()
     assert re.findall(r"^#+ History|^\|.*\| (?:before|after|now) \|", page, re.MULTILINE | re.IGNORECASE) == []

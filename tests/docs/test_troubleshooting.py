@@ -65,5 +65,5 @@ def test_an_error_quoted_on_the_page_is_raised_by_the_code(text: str) -> None:
     assert text in conditions() or any(wanted.search(string) for string in texts_of_the_code()), text
 
 
-def test_the_page_quotes_errors() -> None:
+def test_the_page_quotes_more_than_20_errors() -> None:
     assert len(quoted()) > 20

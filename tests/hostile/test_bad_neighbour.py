@@ -16,7 +16,7 @@ MEMORY_MB = 512
 
 
 @pytest.mark.parametrize("attacks", [neighbour.ATTACKS], ids=["all"])
-def test_nothing_is_lost_and_memory_is_bounded_under_attack(
+def test_under_attack_no_record_is_lost_and_memory_is_bounded(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     attacks: tuple[neighbour.Attack, ...],

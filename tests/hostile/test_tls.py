@@ -72,7 +72,7 @@ def test_half_a_tls_handshake_delays_no_other_client(broker: tuple[oncelog.Broke
     assert greeted(running, authority) == "TLSv1.3"
 
 
-def test_an_aborted_tls_handshake_leaves_nothing_open(broker: tuple[oncelog.Broker, Path]) -> None:
+def test_an_aborted_tls_handshake_leaves_no_connection_open(broker: tuple[oncelog.Broker, Path]) -> None:
     running, authority = broker
     host, port = running.bootstrap_servers.split(":")
     for number in range(20):

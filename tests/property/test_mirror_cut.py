@@ -162,7 +162,7 @@ def go(
 
 @given(st.integers(0, 2**48))
 @settings(max_examples=50)
-def test_the_newer_protocol_never_waits_for_ended_transactions(seed: int) -> None:
+def test_a_mirror_of_transactions_of_the_newer_protocol_never_waits_for_ended_transactions(seed: int) -> None:
     """Whatever else continues: if no transaction is open at the first look, the cut is that look."""
     world = World(Random(seed))
     for writer in world.writers:

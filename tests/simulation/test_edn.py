@@ -19,7 +19,7 @@ def operations(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_history_of_a_seed_is_a_list_append_history(seed: int) -> None:
+def test_the_history_of_a_seed_is_exported_as_a_list_append_history_of_jepsen(seed: int) -> None:
     found = operations(to_edn(run(seed, scene="everything").history.of_clients()))
     assert [one["index"] for one in found] == list(range(len(found)))
     appended: Counter[tuple[str, int]] = Counter()

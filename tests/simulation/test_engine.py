@@ -140,7 +140,7 @@ def test_a_busy_loop_is_reported() -> None:
         simulate(main)
 
 
-def test_a_simulated_program_that_is_killed_does_nothing_more_until_it_begins_again() -> None:
+def test_a_killed_program_does_nothing_in_a_simulation_until_it_is_started_again() -> None:
     printed: list[str] = []
 
     async def main(world: Simulation) -> None:
@@ -164,7 +164,7 @@ def test_a_simulated_program_that_is_killed_does_nothing_more_until_it_begins_ag
     simulate(main)
 
 
-def test_a_paused_process_notices_nothing_and_catches_up() -> None:
+def test_a_paused_process_does_nothing_and_continues_afterwards() -> None:
     async def main(world: Simulation) -> None:
         seen: list[float] = []
 
@@ -238,7 +238,7 @@ def test_a_sync_takes_time_so_that_power_can_fail_before_it() -> None:
     assert simulate(main) >= 0.5
 
 
-def test_a_full_disk_refuses_until_there_is_room() -> None:
+def test_a_full_disk_refuses_writes_until_space_is_free() -> None:
     async def main(world: Simulation) -> list[bytes | None]:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             await producer.send_and_wait("t", b"before")
@@ -286,7 +286,7 @@ def test_a_fault_for_several_nodes_is_refused_if_there_is_one_node() -> None:
 
 
 @pytest.mark.parametrize("power", [False, True])
-def test_acknowledged_records_survive_the_broker(power: bool) -> None:
+def test_acknowledged_records_survive_a_crash_of_the_broker(power: bool) -> None:
     async def main(world: Simulation) -> list[bytes | None]:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             for number in range(5):

@@ -33,7 +33,7 @@ def test_a_short_subject_and_a_body_after_a_blank_line_are_accepted(message: str
         ("x\n\nWhat was meant to be the subject\n", "'x'"),
     ],
 )
-def test_any_other_message_is_refused_with_the_reason(message: str, fault: str) -> None:
+def test_any_other_commit_message_is_refused_with_the_reason(message: str, fault: str) -> None:
     assert fault in " ".join(faults(message))
 
 

@@ -29,7 +29,7 @@ def report(tmp_path: Path, lines: dict[str, int], branches: int = 50) -> str:
     return str(file)
 
 
-def test_full_coverage_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_coverage_passes_every_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([report(tmp_path, ALL)]) == 0
     assert capsys.readouterr().out.count("100.0%") == 3 * len(FLOORS)
 
@@ -42,7 +42,7 @@ def test_the_error_names_a_package_below_its_coverage_floor(
     assert f"{package}: 51.2 % of lines and branches" in capsys.readouterr().err
 
 
-def test_branches_have_a_floor_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_branch_coverage_has_its_own_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([report(tmp_path, ALL, 35)]) == 1
     refused = [
         f"{package}: 70.0 % of branches are covered, at least {floor.branches} % are required"
@@ -51,7 +51,7 @@ def test_branches_have_a_floor_of_their_own(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.splitlines() == refused
 
 
-def test_a_package_that_was_not_measured_fails(tmp_path: Path) -> None:
+def test_a_package_whose_coverage_was_not_measured_fails(tmp_path: Path) -> None:
     assert main([report(tmp_path, dict.fromkeys(list(FLOORS)[1:], 1000))]) == 1
 
 

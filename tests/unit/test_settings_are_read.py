@@ -64,7 +64,7 @@ def is_read(cls: type[Settings], name: str) -> bool:
 
 
 @pytest.mark.parametrize("cls", [TopicConfig, BrokerConfig, AdminConfig, ProducerConfig, ConsumerConfig])
-def test_a_setting_with_an_effect_is_read_and_no_other(cls: type[Settings]) -> None:
+def test_every_setting_with_an_effect_is_read_and_no_other_setting_is_read(cls: type[Settings]) -> None:
     known = properties(cls)  # type: ignore[arg-type]
     assert [name for name, f in known.items() if f.metadata["effect"] and not is_read(cls, name)] == []
     idle = [name for name, f in known.items() if not f.metadata["effect"] and name not in REFUSED]

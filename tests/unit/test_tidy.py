@@ -147,7 +147,7 @@ def contents(path: Path) -> Contents:
     return Contents(frozenset(names), frozenset(constants), tuple(docstrings))
 
 
-def test_every_definition_is_used() -> None:
+def test_every_definition_in_the_package_is_used() -> None:
     names = [name for line in NAMES_OF_OTHERS for name in line.split()]
     finder = Vulture(ignore_names=names, ignore_decorators=list(CALLED_BY_OTHERS))
     finder.scavenge([str(SOURCE)], exclude=["*/generated/*"])

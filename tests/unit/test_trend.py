@@ -17,7 +17,7 @@ def _trend(*words: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "benchmarks.trend", *words], cwd=ROOT, check=True)
 
 
-def test_two_runs_are_kept_and_drawn(tmp_path: Path) -> None:
+def test_the_trend_page_keeps_two_runs_and_draws_them(tmp_path: Path) -> None:
     kept, drawn = tmp_path / "runs.jsonl", tmp_path / "page.md"
     for rate in (200.0, 400.0):
         figures = {OURS: {"rate": [rate], "only ours": [1.0]}, "Apache Kafka 4.4.0": {"rate": [100.0], "idle": [0.0]}}
@@ -31,7 +31,7 @@ def test_two_runs_are_kept_and_drawn(tmp_path: Path) -> None:
     assert "only ours" not in text
 
 
-def test_a_run_without_apache_kafka_has_no_ratio() -> None:
+def test_a_benchmark_run_without_apache_kafka_has_no_ratio() -> None:
     assert page(
         runs(['{"at": "2026-01-31T00:00:00", "commit": "a", "medians": {"oncelog (interval)": {"rate": 1}}}'])
     ) == (page([]))

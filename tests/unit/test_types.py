@@ -27,7 +27,7 @@ def hashed(name: str) -> int:
     return 0 if value == -(2**31) else abs(value)
 
 
-def test_known_hashes_are_computed() -> None:
+def test_known_java_hashes_are_computed() -> None:
     assert java_hash_partition("", PARTITIONS) == 0
     assert java_hash_partition("hello", PARTITIONS) == 99_162_322
     assert java_hash_partition("polygenelubricants", PARTITIONS) == 0  # the smallest number

@@ -202,7 +202,9 @@ def test_the_console_shows_its_pages_on_each_release(
 
 
 @case("`conformance`, every check; afterwards no open transaction")
-def test_conformance_has_no_failure_and_leaves_nothing_open(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
+def test_conformance_reports_no_failure_and_leaves_no_topic_or_transaction_open(
+    kafka: ApacheKafka, request: pytest.FixtureRequest
+) -> None:
     servers = kafka.bootstrap_servers
     before = open_on(servers)
     report = run(AdminConfig.from_properties({"bootstrap.servers": servers}), cases_of(all_checks()))

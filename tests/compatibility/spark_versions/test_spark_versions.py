@@ -51,7 +51,7 @@ def copy(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> Cop
     return Copy(oncelog_broker, unique_name, tmp_path)
 
 
-def test_no_private_api_in_use_is_missing(program: Program) -> None:
+def test_every_private_api_in_use_exists(program: Program) -> None:
     assert program.printed({"run": "private"}) == [[]]
 
 

@@ -141,7 +141,7 @@ def test_errors_have_their_attributes_on_the_class_and_on_the_exception(attribut
     assert compared >= 77
 
 
-def test_broker_errors_have_descriptions() -> None:
+def test_every_broker_error_has_a_description() -> None:
     """In words of our own."""
     for name, theirs, ours in _classes():
         if getattr(theirs, "description", ""):

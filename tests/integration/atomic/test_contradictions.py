@@ -61,7 +61,7 @@ def shop(oncelog_broker: RunningBroker, unique_name: str) -> Shop:
     return Shop(oncelog_broker, unique_name)
 
 
-def test_a_restored_database_sends_nothing_until_an_operator_decides(shop: Shop) -> None:
+def test_after_a_database_is_restored_the_relay_sends_nothing_until_an_operator_decides(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     backup = shop.copy()
@@ -110,7 +110,7 @@ def test_an_expired_position_does_not_make_the_relay_send_again(shop: Shop) -> N
     assert shop.sent() == [b"a", b"b"]
 
 
-def test_the_last_batch_can_be_sent_again_on_request(shop: Shop) -> None:
+def test_the_relay_sends_its_last_batch_again_on_request(shop: Shop) -> None:
     shop.write("a")
     shop.relay(batches=1)
     with Admin(bootstrap_servers=shop.servers) as admin:
@@ -271,7 +271,7 @@ def test_deleted_records_raise_an_error_and_are_not_skipped(shop: Shop) -> None:
         received(reading, 1)
 
 
-def test_a_topic_that_was_recreated_is_an_error(shop: Shop) -> None:
+def test_a_recreated_topic_raises_an_error(shop: Shop) -> None:
     produce(shop, "a", "b", "c")
     with inbox(shop) as reading:
         assert received(reading, 3) == [b"a", b"b", b"c"]

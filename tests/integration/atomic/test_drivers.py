@@ -272,7 +272,7 @@ def test_a_commit_refused_by_the_database_is_resolved_by_the_next_transaction(
 
 
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_a_role_that_may_not_create_tables_uses_existing_ones(address: str, unique_name: str) -> None:
+def test_a_role_without_permission_to_create_tables_uses_existing_tables(address: str, unique_name: str) -> None:
     with psycopg.connect(address) as connection:
         atomic.Outbox(connection).start()
         role = unique_name.replace("-", "_")

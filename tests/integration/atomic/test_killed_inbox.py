@@ -114,7 +114,7 @@ def test_an_inbox_killed_at_every_point_writes_each_record_once(
 
 
 @pytest.mark.soak
-def test_a_thousand_kills_of_an_inbox_lose_nothing(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_thousand_kills_of_an_inbox_lose_no_record(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=100) > 1000
 
 

@@ -147,7 +147,7 @@ def test_a_relay_killed_at_every_point_sends_each_committed_row_once(
 
 
 @pytest.mark.soak
-def test_a_thousand_kills_of_a_relay_lose_nothing(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_a_thousand_kills_of_a_relay_lose_no_row(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 1500
 
 

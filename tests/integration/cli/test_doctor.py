@@ -314,7 +314,7 @@ def test_doctor_reports_topics_that_one_failure_can_hurt() -> None:
     assert any("replicas out of sync: " in one and "lone-0" in one for one in found)
 
 
-def test_doctors_advice_ends_a_hanging_transaction(unique_name: str) -> None:
+def test_the_advice_of_doctor_ends_a_hanging_transaction(unique_name: str) -> None:
     with oncelog.Broker(settings=hanging.SETTINGS) as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
@@ -342,7 +342,7 @@ def test_doctor_reports_transactions_of_the_older_protocol() -> None:
     assert reported["status"] == "warn" and "transaction.version=2" in reported["todo"]
 
 
-def test_doctor_reports_how_rows_and_records_can_be_written_atomically_on_a_cluster(broker: RunningBroker) -> None:
+def test_doctor_reports_how_a_cluster_can_commit_rows_and_records_atomically(broker: RunningBroker) -> None:
     (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
     assert reported["status"] == "ok" and reported["found"].startswith("by an outbox or an inbox")
 

@@ -74,7 +74,7 @@ def test_a_new_group_reads_all_records_from_the_beginning_and_stops_at_the_end(
     assert _values(served, topic, *group, "--from-beginning") == []
 
 
-def test_a_group_commits_nothing_that_was_not_shown(served: Served, topic: str) -> None:
+def test_a_group_does_not_commit_records_that_were_not_shown(served: Served, topic: str) -> None:
     """The records from 15 s on are fetched with the earlier ones, and not shown."""
     group = ("-g", f"g-{topic}", "--from-beginning")
     assert _values(served, topic, *group, "--until", 15_000) == list(range(15))

@@ -213,7 +213,7 @@ def test_files_that_begin_with_a_byte_order_mark_are_read(served: Served, topic:
     assert [value for _, value, _ in stored(served, topic)] == ["ü".encode(), b"w"]
 
 
-def test_windows_line_ends_are_no_part_of_a_record(served: Served, topic: str) -> None:
+def test_windows_line_ends_do_not_become_part_of_a_record(served: Served, topic: str) -> None:
     """A file of Windows is written as Kafka's console producer writes it: a line ends before the carriage return."""
     served.run("produce", "-t", topic, "-K", ":", stdin=b"k:v\r\nl:\r\n:w\r\n").done()
     assert stored(served, topic) == [(b"k", b"v", None), (b"l", b"", None), (b"", b"w", None)]
@@ -244,7 +244,7 @@ def test_no_command_needs_a_home_folder(served: Served, topic: str, env: dict[st
     assert topic in listed.out
 
 
-def test_a_user_without_a_name_may_run_broker_and_clients(tmp_path: Path) -> None:
+def test_a_user_without_a_user_name_can_run_broker_and_clients(tmp_path: Path) -> None:
     """ecederstrand/exchangelib#451, jupyter-server/enterprise_gateway#705, fedora-infra/koschei#282: ``KeyError:
     getpwuid(): uid not found`` under the random user of a container."""
     code = (
@@ -299,7 +299,7 @@ def _may_make_namespaces() -> bool:
 
 @pytest.mark.skipif(not _may_make_namespaces(), reason="needs the right to make process namespaces")
 @pytest.mark.parametrize("words", PID_1.values(), ids=PID_1)
-def test_as_first_process_of_a_container_a_command_ends_at_sigterm(words: tuple[str, ...]) -> None:
+def test_a_command_that_is_the_first_process_of_a_container_ends_at_sigterm(words: tuple[str, ...]) -> None:
     """frozenpandaman/s3s#196, mrmn2/PdfDing#165, confluentinc/cp-docker-images#527: the kernel gives process 1 no
     default action for SIGTERM, so ``docker stop`` waits for ten seconds and kills."""
     inner = f'exec "{ONCELOG}" "$@"'

@@ -34,7 +34,7 @@ def test_top_shows_rates_between_two_samples_and_the_busiest_topics_first() -> N
     assert found["records_per_s"] == 55.0
 
 
-def test_new_removed_and_recreated_topics_have_no_negative_rate() -> None:
+def test_new_removed_and_recreated_topics_never_show_a_negative_rate() -> None:
     gone = TopicPartition("gone", 0)
     found = screen_row(
         TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}, {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}, {}), 10

@@ -116,7 +116,7 @@ def test_transaction_outcomes_of_records_on_apache_kafka_are_shown(
     assert (described["state"], described["partitions"]) == ("Empty", [])
 
 
-def test_list_and_describe_show_state_and_partitions(served: Served, topic: str) -> None:
+def test_list_and_describe_show_the_state_and_partitions_of_a_transaction(served: Served, topic: str) -> None:
     states = {row["transactional_id"]: row["state"] for row in served.run("transactions", "list", "--json").done().json}
     assert states[f"{topic}-1"] == "CompleteAbort"
     assert states[f"{topic}-2"] == "Ongoing"
@@ -127,7 +127,7 @@ def test_list_and_describe_show_state_and_partitions(served: Served, topic: str)
     assert described["open_for_ms"] >= 0
 
 
-def test_history_reads_every_transition(served: Served, topic: str) -> None:
+def test_history_shows_every_state_transition_of_a_transactional_id(served: Served, topic: str) -> None:
     rows = served.run("transactions", "history", f"{topic}-1", "--json").done().json
     assert [row["state"] for row in rows] == [
         "Empty",
@@ -141,7 +141,7 @@ def test_history_reads_every_transition(served: Served, topic: str) -> None:
     assert "state=Ongoing" in text.splitlines()[1]
 
 
-def test_producers_of_a_partition_shows_which_producer_holds_readers_back(served: Served, topic: str) -> None:
+def test_producers_of_a_partition_shows_the_producer_that_holds_readers_back(served: Served, topic: str) -> None:
     rows = served.run("transactions", "describe-producers", "--topic", f"{topic}:0", "--json").done().json
     assert [row["open_from_offset"] for row in rows if row["open_from_offset"] is not None] == [5]
 
@@ -184,13 +184,13 @@ def test_an_unknown_transactional_id_is_refused(words: list[str], sentence: str,
     assert re.search(sentence, refused.sentence())
 
 
-def test_fencing_an_unknown_id_does_not_create_it(served: Served) -> None:
+def test_fencing_an_unknown_transactional_id_does_not_create_it(served: Served) -> None:
     assert served.run("transactions", "fence", "never-used").code == 1
     listed = served.run("transactions", "list", "--json").done().json
     assert "never-used" not in [row["transactional_id"] for row in listed]
 
 
-def test_a_state_can_be_written_in_lower_case(served: Served, topic: str) -> None:
+def test_a_transaction_state_can_be_written_in_lower_case(served: Served, topic: str) -> None:
     listed = served.run("transactions", "list", "--state", "ongoing", "--json").done().json
     assert f"{topic}-2" in [row["transactional_id"] for row in listed]
 
@@ -264,7 +264,7 @@ def test_prepared_transactions_are_aborted_without_a_token_or_by_force(
     assert "CompleteAbort" in [row["state"] for row in history]
 
 
-def test_completing_an_unused_id_does_not_create_it(in_two_phases: Broker, unique_name: str) -> None:
+def test_completing_an_unused_transactional_id_does_not_create_it(in_two_phases: Broker, unique_name: str) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
     assert call("transactions", "complete", unique_name, "--token", "", *to_it).code == 1
     listed = call("transactions", "list", "--json", *to_it).done().json
@@ -287,7 +287,7 @@ def test_consume_names_the_transaction_that_holds_records_back(served: Served, t
     assert beside.err.splitlines() == ["7 records"]
 
 
-def test_find_hanging_also_lists_transactions_that_have_been_open_for_long(
+def test_find_hanging_also_lists_transactions_that_are_open_for_a_long_time(
     served: Served, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.cli.shared.held_back.LONG_OPEN_S", -1)

@@ -114,7 +114,7 @@ class Watching(ConsumerRebalanceListener):
     ),
 )
 @on_loop
-async def test_group_members_share_partitions_and_hand_them_over(
+async def test_group_members_share_partitions_and_pass_them_on_when_membership_changes(
     broker: RunningBroker, group_id: str, settings: dict[str, Any]
 ) -> None:
     servers, unique_name = broker.bootstrap_servers, group_id
@@ -208,7 +208,7 @@ async def test_a_pattern_matches_internal_topics_only_if_they_are_not_excluded(
 
 @PROTOCOLS
 @on_loop
-async def test_the_partitions_of_a_stuck_static_member_wait_for_it(
+async def test_the_partitions_of_a_stuck_static_member_are_not_given_to_others(
     broker: RunningBroker, group_id: str, protocol: str
 ) -> None:
     """For the session timeout, whose default is longer than this test."""
@@ -231,7 +231,9 @@ async def test_the_partitions_of_a_stuck_static_member_wait_for_it(
 
 
 @on_loop
-async def test_read_committed_waits_behind_an_open_transaction(broker: RunningBroker, unique_name: str) -> None:
+async def test_read_committed_consumer_waits_behind_an_open_transaction(
+    broker: RunningBroker, unique_name: str
+) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     reader = {"bootstrap_servers": servers, "auto_offset_reset": "earliest"}
@@ -436,7 +438,7 @@ async def test_a_member_whose_commit_fails_with_unknown_member_id_rejoins_and_re
 
 
 @on_loop
-async def test_a_consumer_loses_nothing_over_a_cut_connection(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_consumer_loses_no_record_over_a_cut_connection(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 3000)

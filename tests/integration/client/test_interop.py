@@ -32,7 +32,7 @@ async def read_ours(servers: str, topic: str, count: int, **settings: object) ->
 
 @CODECS
 @on_loop
-async def test_librdkafka_reads_what_we_write(broker: RunningBroker, unique_name: str, codec: str) -> None:
+async def test_librdkafka_reads_the_records_that_we_write(broker: RunningBroker, unique_name: str, codec: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "compression_type": codec, "linger_ms": 10}
     async with Producer(**settings) as producer:
@@ -49,7 +49,7 @@ async def test_librdkafka_reads_what_we_write(broker: RunningBroker, unique_name
 
 @CODECS
 @on_loop
-async def test_we_read_what_librdkafka_writes(broker: RunningBroker, unique_name: str, codec: str) -> None:
+async def test_we_read_the_records_that_librdkafka_writes(broker: RunningBroker, unique_name: str, codec: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     other = confluent_kafka.Producer(
         {"bootstrap.servers": broker.bootstrap_servers, "compression.type": codec, "linger.ms": 10}
@@ -63,7 +63,7 @@ async def test_we_read_what_librdkafka_writes(broker: RunningBroker, unique_name
 
 
 @on_loop
-async def test_we_hide_what_librdkafka_aborts(broker: RunningBroker, unique_name: str) -> None:
+async def test_our_consumer_hides_records_that_librdkafka_aborts(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     other = confluent_kafka.Producer(
         {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": unique_name, "linger.ms": 0}

@@ -183,7 +183,7 @@ async def test_delete_records_accepts_offsets_and_aiokafkas_records_to_delete(se
 
 
 @on_loop
-async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_name: str) -> None:
+async def test_stopping_a_producer_ends_a_send_that_waits(servers: str, unique_name: str) -> None:
     producer = Producer(bootstrap_servers=servers)
     await producer.start()
     sending = asyncio.create_task(producer.send_and_wait(unique_name, b"v"))

@@ -36,7 +36,9 @@ async def test_a_key_goes_to_the_partition_that_java_clients_choose(broker: Runn
 
 
 @on_loop
-async def test_an_explicit_partition_is_used(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_record_with_an_explicit_partition_goes_to_that_partition(
+    broker: RunningBroker, unique_name: str
+) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 3)
     async with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for number in (2, 0, 1):

@@ -381,7 +381,7 @@ def test_each_client_reaches_a_broker_by_ipv6_address_and_by_host_name(listen: s
 
 
 @pytest.mark.parametrize("listen", ["[::1]:0", "127.0.0.1:0"])
-def test_a_name_with_two_addresses_is_tried_at_both(listen: str) -> None:
+def test_a_host_name_with_two_addresses_is_tried_at_both_addresses(listen: str) -> None:
     """confluentinc/confluent-kafka-python#229 and dpkp/kafka-python#838: the client tried ``::1`` alone."""
     code = """
 import socket

@@ -130,7 +130,7 @@ def provided_token() -> str:
     return unsecured_token("somebody")
 
 
-def test_token_comes_from_a_callable_an_object_or_a_file(secure_kafka: ApacheKafka, tmp_path: Path) -> None:
+def test_a_token_comes_from_a_callable_an_object_or_a_file(secure_kafka: ApacheKafka, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(unsecured_token("somebody") + "\n")
     assert _connects(oauth(secure_kafka, **{"sasl.oauthbearer.token.endpoint.url": file.as_uri()}))
@@ -156,7 +156,7 @@ def test_the_message_of_a_broker_that_refuses_a_token_is_quoted(secure_kafka: Ap
         asyncio.run(_topics(oauth(secure_kafka, **{"sasl.oauthbearer.token.endpoint.url": file.as_uri()})))
 
 
-def test_session_is_renewed_on_the_same_connection_before_the_broker_ends_it(secure_kafka: ApacheKafka) -> None:
+def test_a_session_is_renewed_on_the_same_connection_before_the_broker_ends_it(secure_kafka: ApacheKafka) -> None:
     async def work() -> int:
         properties = oauth(secure_kafka, **{"sasl.oauthbearer.token.provider": f"{__name__}:provided_token"})
         async with Admin(config=AdminConfig.from_properties(properties)) as admin:
@@ -279,7 +279,7 @@ def test_pem_text_in_the_settings_is_read(secure_kafka: ApacheKafka, stores: Sto
     assert _connects(inline)
 
 
-def test_client_without_a_certificate_or_with_a_wrong_type_of_store_is_reported(
+def test_a_client_without_a_certificate_or_with_a_wrong_type_of_store_is_reported(
     secure_kafka: ApacheKafka, stores: Stores
 ) -> None:
     properties = {

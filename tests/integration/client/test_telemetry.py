@@ -128,7 +128,7 @@ def test_blocking_clients_are_traced_and_a_poll_has_a_link_for_each_record(
     assert dict(found[3].headers)["own"] == b"1"
 
 
-def test_a_record_that_is_refused_ends_its_span_with_the_error(servers: str, unique_name: str, traces: Traces) -> None:
+def test_a_refused_record_ends_its_span_with_the_error(servers: str, unique_name: str, traces: Traces) -> None:
     with instrument(blocking.Producer(bootstrap_servers=servers, max_request_size=2000), traces.provider) as producer:
         with pytest.raises(RecordTooLargeError):
             producer.send(unique_name, b"x" * 5000).result()

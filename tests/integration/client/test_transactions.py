@@ -99,7 +99,7 @@ async def test_the_transaction_block_commits_or_aborts(
 
 @PROTOCOLS
 @on_loop
-async def test_a_refused_record_is_abortable_and_work_continues(
+async def test_after_a_refused_record_the_transaction_can_be_aborted_and_the_next_one_commits(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, max_message_bytes="2000")
@@ -152,7 +152,7 @@ async def test_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, witho
 @pytest.mark.parametrize("lose", ["answer", "request"])
 @pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN, PRODUCE, ADD_PARTITIONS])
 @on_loop
-async def test_a_lost_request_or_answer_in_any_step_of_a_transaction_changes_nothing(
+async def test_a_lost_request_or_answer_in_any_step_does_not_change_the_outcome_of_a_transaction(
     broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)

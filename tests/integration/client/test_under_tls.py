@@ -59,7 +59,7 @@ async def test_stop_waits_until_the_system_has_taken_encrypted_bytes(tmp_path: P
 
 @pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_stop_loses_nothing_while_an_answer_is_outstanding(
+def test_stop_loses_no_record_while_an_answer_is_outstanding(
     run: Callable[[Coroutine[Any, Any, None]], None], encrypted: bool, tmp_path: Path, unique_name: str
 ) -> None:
     """The answer reached a closed socket, so the kernel dropped what it had not sent yet."""

@@ -255,7 +255,7 @@ def test_a_partition_not_added_to_the_transaction_is_refused_at_every_transactio
 
 
 @LEVELS
-def test_a_second_producer_aborts_by_the_transaction_version_in_force(
+def test_the_transaction_version_in_force_decides_how_a_second_producer_aborts_a_transaction(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
@@ -271,7 +271,7 @@ def test_a_second_producer_aborts_by_the_transaction_version_in_force(
 
 
 @LEVELS
-def test_a_timeout_aborts_by_the_transaction_version_in_force(
+def test_the_transaction_version_in_force_decides_how_a_timeout_aborts_a_transaction(
     connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)

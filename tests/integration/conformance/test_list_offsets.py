@@ -12,7 +12,7 @@ START_MS = 1_700_000_000_000
 
 
 @pytest.mark.parametrize("batches", [[[100, 0, 50]], [[100], [0], [50]]], ids=["one-batch", "three-batches"])
-def test_the_record_with_the_largest_timestamp_may_be_one_that_was_deleted(
+def test_list_offsets_may_return_a_deleted_record_for_the_largest_timestamp(
     connection: RawConnection, topic: str, batches: list[list[int]]
 ) -> None:
     """Kafka searches the segments, which hold it still, and does not look at the log start offset."""

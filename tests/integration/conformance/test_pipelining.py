@@ -93,7 +93,7 @@ def test_pipelined_produce_11_is_verified_for_each_partition(connection: RawConn
     producer.commit()
 
 
-def test_pipelined_inits_each_get_an_epoch(connection: RawConnection, unique_name: str) -> None:
+def test_pipelined_init_producer_id_requests_each_get_an_epoch(connection: RawConnection, unique_name: str) -> None:
     from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
     from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 

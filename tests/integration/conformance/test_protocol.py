@@ -89,7 +89,9 @@ def test_every_api_of_kafka_that_we_lack_is_listed_as_not_offered(
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("version", range(6))
-def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: RunningKafka, version: int) -> None:
+def test_the_reported_features_equal_those_of_kafka(
+    oncelog_broker: Node, apache_kafka: RunningKafka, version: int
+) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
         RawConnection(apache_kafka.bootstrap_servers) as theirs,

@@ -67,7 +67,7 @@ def test_check_02_a_wrong_max_timestamp_is_stored_as_the_true_one(connection: Ra
     assert [item.timestamp for item in stored.records()] == [start, start + 7, start + 3]
 
 
-def test_check_03_a_log_append_time_topic_shows_the_time_of_the_append(
+def test_check_03_a_log_append_time_topic_returns_the_time_of_the_append(
     connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, message_timestamp_type="LogAppendTime")
@@ -83,7 +83,9 @@ def test_check_03_a_log_append_time_topic_shows_the_time_of_the_append(
     assert [item.timestamp for item in stored.records()] == [answer.log_append_time] * 2
 
 
-def test_a_create_time_topic_answers_no_append_time(connection: RawConnection, topic: str) -> None:
+def test_the_answer_to_a_produce_into_a_create_time_topic_has_no_append_time(
+    connection: RawConnection, topic: str
+) -> None:
     answer = connection.produce(topic, batch(b"a"))
     assert (answer.log_append_time, answer.log_start_offset) == (-1, 0)
 
@@ -180,7 +182,7 @@ def test_check_08_every_form_of_a_codec_is_read_and_stored_unchanged(
 
 
 @pytest.mark.parametrize("name", ["gzip", "snappy-raw", "lz4-plain", "zstd-size"])
-def test_check_08_a_wrong_record_within_a_compressed_batch_is_found(
+def test_check_08_an_invalid_record_within_a_compressed_batch_is_found(
     connection: RawConnection, unique_name: str, name: str
 ) -> None:
     connection.create_topic(unique_name, cleanup_policy="compact")
@@ -461,7 +463,7 @@ def test_clients_cannot_produce_to_an_internal_topic(connection: RawConnection) 
         assert connection.produce(name, batch(b"a")).error == 17
 
 
-def test_an_empty_produce_is_answered_empty(connection: RawConnection) -> None:
+def test_a_produce_without_topics_is_answered_without_topics(connection: RawConnection) -> None:
     assert connection.produce_all({}) == {}
 
 

@@ -266,7 +266,7 @@ def test_an_open_transaction_continues_after_the_crash(crashed: Life) -> None:
     eventually(lambda: committed(connection, GROUP, "open", stable=True) == 7)
 
 
-def test_pids_given_before_the_crash_are_not_given_again(crashed: Life) -> None:
+def test_producer_ids_given_before_the_crash_are_not_given_again(crashed: Life) -> None:
     known = set(crashed.pids.values()) | {producer.pid for producer in crashed.producers.values()}
     assert not known & {new_pid(crashed.connection) for _ in range(20)}
 

@@ -148,7 +148,7 @@ def exhausted(connection: RawConnection, unique_name: str) -> RawTransactionalPr
     return producer
 
 
-def test_check_35_an_exhausted_epoch_gives_a_new_pid(
+def test_check_35_an_exhausted_epoch_leads_to_a_new_producer_id(
     connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
     old = exhausted
@@ -169,7 +169,7 @@ def test_check_35_an_exhausted_epoch_gives_a_new_pid(
     assert connection.read_committed(topic) == [b"at the end", b"v2"]
 
 
-def test_check_35_an_end_at_the_last_epoch_under_transaction_version_2_gives_a_new_pid(
+def test_check_35_end_txn_at_the_last_epoch_under_transaction_version_2_returns_a_new_producer_id(
     connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
     producer = RawTransactionalProducer(connection, exhausted.id, version_2=True)

@@ -147,7 +147,7 @@ def test_visitors_do_not_get_the_credentials_of_a_properties_file() -> None:
     assert (config.sasl_plain_username, config.sasl_plain_password) == ("alice", "y")
 
 
-def test_a_page_of_an_ended_session_leads_to_the_login_and_back(
+def test_a_page_of_an_ended_session_redirects_to_the_login_and_back(
     page: Page, console: RunningConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.goto(f"{console.url}/topics?q=hers")

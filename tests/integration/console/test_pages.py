@@ -347,7 +347,7 @@ def test_the_producers_of_a_partition_are_shown(show: Open, producer: Producer, 
     expect(page.locator("tbody tr")).to_contain_text(f"tx-{topic}")
 
 
-def test_the_chart_draws_outcomes_markers_and_positions_and_updates_itself(
+def test_the_chart_draws_outcomes_markers_and_positions_and_refreshes(
     show: Open, producer: Producer, topic: str
 ) -> None:
     write(producer, topic, ["a"] * 5, end="commit")

@@ -82,7 +82,7 @@ def test_excessive_values_of_reports_are_limited(oncelog_console: RunningConsole
     assert json.loads(card.locator("[data-chart]").get_attribute("data-chart") or "")["series"][0]["values"] == [0.0]
 
 
-def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
+def test_a_browser_whose_language_is_not_a_language_tag_shows_times_and_charts(
     browser: Browser, oncelog_console: RunningConsole, unique_name: str
 ) -> None:
     report(oncelog_console, *(replace(PROGRESS, pipeline=unique_name, batch=batch) for batch in (1, 2, 3)))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.crash
 
 
 @pytest.mark.parametrize("rounds", [8, pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
-def test_nothing_acknowledged_is_lost_or_duplicated_over_crashes(tmp_path: Path, rounds: int) -> None:
+def test_over_crashes_no_acknowledged_record_is_lost_or_duplicated(tmp_path: Path, rounds: int) -> None:
     figures = Figures()
     seed = random.SystemRandom().randrange(1_000_000)
     run_rounds(rounds, seed, tmp_path, figures, lambda: None, rounds_a_folder=max(4, rounds // 10))

@@ -34,7 +34,7 @@ def refused(folder: Path, *options: str, environment: Mapping[str, str] | None =
     return run.stderr
 
 
-def test_too_few_flights_for_the_crashes_are_refused(tmp_path: Path) -> None:
+def test_the_demo_refuses_fewer_flights_than_its_crashes_need(tmp_path: Path) -> None:
     assert "--flights 100 leaves no room for the crashes: give 10000, or --calm" in refused(
         tmp_path, "--flights", "100"
     )

@@ -6,7 +6,7 @@ from oncelog.apps.demo.expected import ExpectedTopics, windows
 from oncelog.apps.demo.flights import Flight
 
 
-def test_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list[Flight]) -> None:
+def test_a_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list[Flight]) -> None:
     flights = flights[:2000]
     chosen = [
         flight

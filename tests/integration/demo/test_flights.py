@@ -20,7 +20,7 @@ def test_flights_are_in_scheduled_order(flights: list[Flight]) -> None:
     assert times == sorted(times)
 
 
-def test_a_limit_of_flights_takes_the_first_flights(flights: list[Flight]) -> None:
+def test_a_limit_of_flights_takes_the_first_flights_of_the_file(flights: list[Flight]) -> None:
     assert read_flights(10_000) == flights[:10_000]
 
 

@@ -97,7 +97,9 @@ def test_each_record_exists_once_after_kills_at_each_step(
 
 @KAFKA_IN_SOAK
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_concurrent_export_is_refused(broker: RunningBroker, unique_name: str, tmp_path: Path, form: str) -> None:
+def test_a_second_export_is_refused_while_the_first_runs(
+    broker: RunningBroker, unique_name: str, tmp_path: Path, form: str
+) -> None:
     """The first waits before it commits until the other has ended."""
     call("topics", "create", unique_name, "--partitions", 2, "-b", broker.bootstrap_servers).done()
     exported = ExportedTopic(broker.bootstrap_servers, unique_name, tmp_path / f"out.{form}")

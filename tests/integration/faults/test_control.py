@@ -213,7 +213,7 @@ def test_the_fault_control_port_accepts_only_local_connections() -> None:
         "duplicate api=Produce partition=3",
     ],
 )
-def test_every_kind_of_fault_can_be_listed(text: str) -> None:
+def test_the_control_api_lists_every_kind_of_fault(text: str) -> None:
     assert add_fault(Faults(), text).hits == 0
 
 

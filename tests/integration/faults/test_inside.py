@@ -87,7 +87,7 @@ def test_a_lost_acknowledgement_duplicates_a_record_without_idempotence(broker: 
     assert committed(broker, 2) == [b"twice", b"twice"]
 
 
-def test_a_client_whose_requests_are_dropped_gives_up(broker: oncelog.Broker) -> None:
+def test_a_client_whose_requests_are_dropped_gives_up_after_its_timeout(broker: oncelog.Broker) -> None:
     with Producer(
         bootstrap_servers=broker.bootstrap_servers, client_id="dark", delivery_timeout_ms=4000, request_timeout_ms=1000
     ) as dark:
@@ -101,7 +101,7 @@ def test_a_client_whose_requests_are_dropped_gives_up(broker: oncelog.Broker) ->
 # --- markers and coordinators
 
 
-def test_held_markers_hold_readers_back(broker: oncelog.Broker) -> None:
+def test_markers_that_a_fault_delays_hold_readers_back(broker: oncelog.Broker) -> None:
     """The transaction is committed and answered but invisible: what the literature calls a hanging transaction."""
     producer = transactional(broker)
     with broker.faults.hold_markers(topic="t") as fault:

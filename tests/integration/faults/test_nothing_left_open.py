@@ -102,10 +102,10 @@ def _run(folder: Path, rounds: int, *options: str) -> None:
     assert "Unclosed" not in done.stdout + done.stderr
 
 
-def test_brokers_and_clients_leave_nothing_open(tmp_path: Path) -> None:
+def test_brokers_and_clients_leave_no_resource_open(tmp_path: Path) -> None:
     _run(tmp_path, 3)
 
 
 @pytest.mark.soak
-def test_brokers_and_clients_leave_nothing_open_in_fifty_rounds(tmp_path: Path) -> None:
+def test_brokers_and_clients_leave_no_resource_open_in_fifty_rounds(tmp_path: Path) -> None:
     _run(tmp_path, 50)

@@ -39,7 +39,9 @@ def producer_of(proxy: FaultProxy, **settings: object) -> Producer:
     )
 
 
-def test_a_proxy_without_faults_changes_nothing(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
+def test_a_proxy_without_faults_changes_no_request_or_answer(
+    proxy: FaultProxy, broker: RunningBroker, topic: str
+) -> None:
     producer = producer_of(proxy)
     for number in range(100):
         producer.produce(topic, b"%d" % number)

@@ -164,11 +164,11 @@ def run(folder: Path, source: str, *options: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=200).stdout
 
 
-def test_the_fixtures_serve_a_users_tests(tmp_path: Path) -> None:
+def test_the_tests_of_a_user_can_use_the_fixtures(tmp_path: Path) -> None:
     assert "7 passed" in run(tmp_path, TESTS)
 
 
-def test_fixtures_serve_several_processes(tmp_path: Path) -> None:
+def test_the_fixtures_work_in_several_processes(tmp_path: Path) -> None:
     assert "7 passed" in run(tmp_path, TESTS, "-n", "2")
 
 
@@ -219,7 +219,7 @@ def test_a_fault_of_a_test_is_removed_before_the_next_test() -> None:
                 assert client.ask(request, 2).error_code == 0
 
 
-def test_a_broker_that_a_test_has_stopped_serves_the_next_one() -> None:
+def test_after_a_test_has_stopped_the_broker_the_next_test_can_use_it() -> None:
     """After a restart at another port, the fixtures' admin client asked at the old one and waited a minute each
     time.
     """

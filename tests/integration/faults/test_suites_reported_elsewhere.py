@@ -78,7 +78,7 @@ class Tests(unittest.IsolatedAsyncioTestCase):
 """
 
 
-def test_test_cases_of_unittest_use_loops_of_their_own(tmp_path: Path) -> None:
+def test_cases_of_unittest_use_their_own_event_loops(tmp_path: Path) -> None:
     """pytest-dev/pytest#644 and kernelci/kernelci-api#154."""
     done = suite(tmp_path, UNITTEST)
     assert "2 passed" in done.stdout, done.stdout
@@ -110,7 +110,7 @@ def test_modules_come_and_go(oncelog_broker, oncelog_topic, number):
 """
 
 
-def test_a_shared_broker_serves_on_after_a_test_has_removed_imported_modules(tmp_path: Path) -> None:
+def test_a_shared_broker_still_serves_after_a_test_has_removed_imported_modules(tmp_path: Path) -> None:
     """hw-native-sys/pypto#2462, openai/openai-agents-python#5049, pytest-dev/pyfakefs#198 and #684:
     ``patch.dict(sys.modules)`` and pyfakefs remove what was imported meanwhile, and pyfakefs leaves no ``tmp_path``."""
     done = suite(tmp_path, WITHOUT_MODULES)

@@ -213,7 +213,7 @@ def test_unmodified_clients_survive_a_cut_connection(broker: oncelog.Broker, kin
     assert committed(broker) == [b"0", b"1"]
 
 
-def test_unmodified_consumers_wait_for_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
+def test_unmodified_consumers_wait_for_markers_that_a_fault_delays(broker: oncelog.Broker, kind: type[Client]) -> None:
     client = kind(broker.bootstrap_servers, "x")
     with broker.faults.hold_markers(topic="t") as made:
         client.begin()

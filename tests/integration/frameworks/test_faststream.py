@@ -109,7 +109,7 @@ def eventually(condition: Callable[[], bool]) -> None:
     ],
 )
 @pytest.mark.parametrize("arrives", [False, True], ids=["before", "after"])
-def test_a_process_killed_at_a_request_loses_and_duplicates_nothing(
+def test_a_process_killed_at_a_request_loses_and_duplicates_no_record(
     service: Service, proxy: FaultProxy, api: str, arrives: bool
 ) -> None:
     service.order(5)
@@ -139,7 +139,7 @@ def _all_written(broker: RunningBroker, service: Service) -> list[bytes | None]:
     return values(broker.bootstrap_servers, service.invoices, isolation="read_uncommitted")
 
 
-def test_a_run_that_is_stopped_and_started_continues_where_it_was(service: Service) -> None:
+def test_a_run_that_is_stopped_and_started_continues_at_its_position(service: Service) -> None:
     for _ in range(2):
         service.order(20)
         process = service.start()
@@ -148,7 +148,7 @@ def test_a_run_that_is_stopped_and_started_continues_where_it_was(service: Servi
     service.check()
 
 
-def test_a_paused_process_that_another_has_replaced_ends_and_duplicates_nothing(
+def test_a_paused_process_that_another_has_replaced_ends_and_duplicates_no_record(
     service: Service, proxy: FaultProxy
 ) -> None:
     service.order(5)

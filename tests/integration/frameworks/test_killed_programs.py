@@ -98,7 +98,7 @@ def upper(request: pytest.FixtureRequest, broker: RunningBroker, unique_name: st
     made.close()
 
 
-def test_a_killed_process_loses_and_duplicates_nothing(broker: RunningBroker, upper: Upper) -> None:
+def test_a_killed_process_loses_and_duplicates_no_record(broker: RunningBroker, upper: Upper) -> None:
     upper.add(2000)
     for _ in range(3):
         before = len(values(broker.bootstrap_servers, upper.target, 2, "read_uncommitted"))

@@ -67,7 +67,7 @@ def test_a_flow_interrupted_while_its_topic_is_deleted_ends_the_program(monkeypa
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_OUR_BROKER))
-def test_flows_that_need_our_broker_are_refused_on_a_cluster(broker: RunningBroker, name: str) -> None:
+def test_flows_that_need_an_oncelog_broker_are_refused_on_a_cluster(broker: RunningBroker, name: str) -> None:
     with pytest.raises(LabError, match="leave --bootstrap-server out"):
         run(FLOWS[name], settings_for(broker.bootstrap_servers))
 
@@ -154,7 +154,7 @@ NOTE = TraceEvent(TraceKind.NOTE, "producer", "producer", "long " * 60)
 
 
 @pytest.mark.parametrize("layout", [WIDE, PHONE])
-def test_everything_stays_within_the_drawing(layout: object) -> None:
+def test_no_element_lies_outside_the_drawing(layout: object) -> None:
     svg = draw(story_of(LOST, NOTE), layout)  # type: ignore[arg-type]
     root = ElementTree.fromstring(svg)
     width, height = (float(number) for number in root.attrib["viewBox"].split()[2:])

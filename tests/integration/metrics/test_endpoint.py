@@ -107,7 +107,7 @@ def test_a_broker_without_metrics_explains_how_to_enable_them() -> None:
         _ = plain.metrics_address
 
 
-def test_a_restart_serves_on_the_same_address_and_a_stop_frees_it(tmp_path: Path) -> None:
+def test_a_restarted_broker_serves_metrics_on_the_same_address_and_a_stop_frees_the_address(tmp_path: Path) -> None:
     broker = oncelog.Broker(tmp_path, metrics="127.0.0.1:0").start()
     address = broker.metrics_address
     broker.restart()

@@ -135,7 +135,7 @@ def play(brokers: tuple[str, str], unique_name: str) -> Callable[[Flow], None]:
     return run
 
 
-def test_an_open_transaction_delays_later_records_and_is_mirrored_whole(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_waits_for_an_open_transaction_and_copies_it_whole(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         mirror = await made.started()
         async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
@@ -229,7 +229,7 @@ def test_the_marker_of_a_spark_sink_is_mirrored_with_its_batch(play: Callable[[F
     play(flow)
 
 
-def test_a_group_active_on_the_target_is_not_changed(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_does_not_change_a_group_that_is_active_on_the_target(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two")
         mirror = await made.mirrored()
@@ -246,7 +246,7 @@ def test_a_group_active_on_the_target_is_not_changed(play: Callable[[Flow], None
     play(flow)
 
 
-def test_group_that_continued_on_the_target_is_not_set_back(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_does_not_reset_a_group_that_continued_on_the_target(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two", b"three")
         group = f"{made.topic}-group"
@@ -296,7 +296,7 @@ def test_changes_of_partitions_and_settings_reach_the_target(play: Callable[[Flo
     play(flow)
 
 
-def test_timestamps_of_the_sources_clock_are_kept(play: Callable[[Flow], None]) -> None:
+def test_a_mirrored_record_keeps_the_timestamp_of_the_source(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         resource = ConfigResource(ConfigResourceType.TOPIC, made.topic)
         await made.source.alter_configs({resource: {"message.timestamp.type": "LogAppendTime"}})
@@ -307,7 +307,7 @@ def test_timestamps_of_the_sources_clock_are_kept(play: Callable[[Flow], None]) 
     play(flow)
 
 
-def test_a_range_deleted_on_the_source_is_refused_unless_allowed(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_refuses_a_range_deleted_on_the_source_unless_allowed(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two", b"three")
         mirror = await made.started()
@@ -518,7 +518,7 @@ def test_two_mirrors_in_opposite_directions_do_not_copy_a_topic_that_is_created_
     play(flow)
 
 
-def test_a_topic_selected_later_has_its_group_offsets_mirrored(play: Callable[[Flow], None]) -> None:
+def test_a_mirror_copies_the_group_offsets_of_a_topic_that_is_selected_later(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         other, group = f"{made.topic}-other", f"{made.topic}-group"
         await made.source.create_topics([NewTopic(other, 1, 1)])

@@ -264,7 +264,7 @@ def test_a_preferred_leader_leads_again_after_an_election(broker: oncelog.Broker
     assert broker.leader("t", 0) == preferred
 
 
-def test_a_data_folder_keeps_its_replicas_and_epochs_never_decrease(tmp_path: Path) -> None:
+def test_a_data_folder_keeps_its_replicas_and_its_epochs_never_decrease(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path, nodes=3) as broker:
         make_topic(broker)
         for to in (*others(broker), broker.leader("t", 0)):
@@ -287,7 +287,7 @@ def test_a_data_folder_keeps_its_replicas_and_epochs_never_decrease(tmp_path: Pa
         assert consumer.getone().value == b"kept"
 
 
-def test_a_node_with_id_0_is_stopped_started_and_moved_to_like_any_other() -> None:
+def test_a_node_with_id_0_can_be_stopped_started_and_chosen_as_leader_like_any_other() -> None:
     with oncelog.Broker(nodes=2, settings={**QUICK, "node.id": 0}) as broker:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=2)])

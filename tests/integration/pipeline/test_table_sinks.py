@@ -314,7 +314,7 @@ def test_a_pipeline_with_only_a_table_writes_in_complete_mode(
         ('format = "delta"\ntable = "t"\noptions = { nonsense = 1 }', "Unknown option 'nonsense' of a table"),
     ],
 )
-def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, reported: str) -> None:
+def test_a_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, reported: str) -> None:
     text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
     assert reported in pipeline.refused_at_once(str(pipeline.write("wrong.toml", text)), "--once")
 
@@ -339,7 +339,7 @@ format = "{format}"
         ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"'),
     ],
 )
-def test_pipeline_file_that_moved_continues_with_its_table(
+def test_a_pipeline_file_that_was_moved_continues_with_its_table(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str
 ) -> None:
     """The table is spelt by another path from there, and the last batch was written without Spark's knowing it."""

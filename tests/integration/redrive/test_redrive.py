@@ -172,7 +172,9 @@ def test_each_run_stores_the_positions_of_all_partitions_again(world: World) -> 
     assert sorted(asyncio.run(positions(world))) == names
 
 
-def test_old_dead_letters_are_not_sent_if_positions_may_have_expired(broker: RunningBroker, unique_name: str) -> None:
+def test_old_dead_letters_are_not_sent_if_the_redrives_positions_may_have_expired(
+    broker: RunningBroker, unique_name: str
+) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(4, age_days=8))
     sentence = world.redrive().sentence()
@@ -300,7 +302,9 @@ def test_a_topic_that_does_not_exist_is_refused_and_nothing_is_sent(world: World
     assert f"{world.dead}-none" not in asyncio.run(topics())
 
 
-def test_a_missing_partition_is_refused(broker: RunningBroker, unique_name: str) -> None:
+def test_a_dead_letter_whose_origin_partition_does_not_exist_is_refused(
+    broker: RunningBroker, unique_name: str
+) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(2))
 
@@ -334,7 +338,7 @@ def test_dead_letters_of_a_truncated_or_recreated_log_are_not_skipped(world: Wor
     assert len(world.values(world.origin)) == 40
 
 
-def test_dead_letters_deleted_unread_are_reported(world: World) -> None:
+def test_dead_letters_that_retention_deleted_before_a_redrive_are_reported(world: World) -> None:
     world.redrive("--limit", "2", "--transaction-size", "2").done()
 
     async def delete() -> int:

@@ -38,7 +38,7 @@ def test_a_schema_is_registered_and_found_again(url: str) -> None:
     assert call(url, "GET", "/").body == {}
 
 
-def test_the_same_schema_has_one_id_however_it_is_written(url: str) -> None:
+def test_a_schema_has_one_id_in_whatever_form_it_is_written(url: str) -> None:
     assert register(url, "x", '{"type": "string"}').body["id"] == 1
     assert register(url, "x", '"string"').body["id"] == 1
     assert register(url, "another", ' "string" ').body["id"] == 1
@@ -259,7 +259,7 @@ def test_a_request_under_an_unknown_host_name_is_refused(url: str) -> None:
     assert call(url, "GET", "/subjects", headers={"Host": "localhost:1"}).status == 200
 
 
-def test_bad_bodies_are_errors_only_for_their_sender(url: str) -> None:
+def test_a_bad_body_causes_an_error_only_for_its_sender(url: str) -> None:
     deep = '{"type":"array","items":' * 10_000 + '"int"' + "}" * 10_000
     assert register(url, "x", deep).code == 42201
     lists = b"[" * 100_000 + b"]" * 100_000

@@ -110,7 +110,7 @@ def test_consume_waits_for_a_registry_that_restarts(stand_in: StandIn, capfd: py
     assert stand_in.url in reports[0]
 
 
-def test_a_deletion_is_not_sent_twice(stand_in: StandIn) -> None:
+def test_a_client_does_not_send_a_deletion_twice(stand_in: StandIn) -> None:
     stand_in.misbehave = lambda target: (503, {}, b"")
     with pytest.raises(SchemaRegistryError):
         SchemaRegistry(stand_in.url).delete_subject("s")
@@ -151,7 +151,7 @@ def test_a_request_to_a_hanging_or_slow_registry_times_out(trickle: bytes) -> No
             thread.join()
 
 
-def test_the_next_address_is_asked_when_one_cannot_be_reached(stand_in: StandIn) -> None:
+def test_the_client_asks_the_next_registry_address_if_one_cannot_be_reached(stand_in: StandIn) -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -83,7 +83,7 @@ def test_consume_decodes_the_values_that_produce_encodes(
     assert formatted.out == f"{line};" * 6
 
 
-def test_writing_decoded_values_as_json_is_noted_once(oncelog_command: Commands, orders: str) -> None:
+def test_a_note_says_once_that_decoded_values_are_written_as_json(oncelog_command: Commands, orders: str) -> None:
     schema = oncelog_command.file("key.avsc", '"long"')
     words = ("produce", "-t", orders, "-K", ":", "--key-schema", schema, "--value-schema", schema)
     oncelog_command(*words, stdin="7:8\n9:10\n").done()
@@ -99,7 +99,7 @@ def test_writing_decoded_values_as_json_is_noted_once(oncelog_command: Commands,
     assert oncelog_command(*again, *schemas, stdin=lines).done().err == ""
 
 
-def test_keys_are_encoded_too_and_null_stays_null(oncelog_command: Commands, orders: str) -> None:
+def test_keys_are_encoded_like_values_and_null_stays_null(oncelog_command: Commands, orders: str) -> None:
     schema = oncelog_command.file("key.avsc", '"long"')
     oncelog_command("produce", "-t", orders, "-K", ":", "--key-schema", schema, stdin="7:plain\n").done()
     oncelog_command("produce", "-t", orders, "--value-schema", schema, stdin="null\n8\n").done()

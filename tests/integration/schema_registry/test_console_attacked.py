@@ -157,7 +157,7 @@ def test_a_subject_with_many_versions_has_a_page(console: RunningConsole, stand_
 
 
 @pytest.mark.parametrize("versions", [[], [0], [True], ["1"], {"a": 1}])
-def test_invalid_versions_are_an_error(console: RunningConsole, stand_in: StandIn, versions: Any) -> None:
+def test_an_invalid_version_shows_an_error_page(console: RunningConsole, stand_in: StandIn, versions: Any) -> None:
     answers(stand_in, versions, '"int"')
     status, found = page(console, "/schema", subject="s")
     assert status in (400, 502)

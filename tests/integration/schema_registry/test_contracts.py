@@ -168,7 +168,7 @@ def test_confluents_serializer_carries_out_the_rules_and_ours_refuses_to_write_w
             ours({"note": "apples"})
 
 
-def test_url_may_end_with_the_default_context(url: str) -> None:
+def test_a_registry_url_may_end_with_the_default_context(url: str) -> None:
     register(url, "x", avro("a"))
     for before in ("/contexts/.", "/contexts/:.:"):
         assert call(url, "GET", f"{before}/subjects").body == ["x"]

@@ -266,7 +266,7 @@ def test_the_exported_key_is_typed_if_its_subject_is_known(exporter: Exporter) -
     assert rows["key"].to_pylist() == ["ü"]
 
 
-def test_topic_without_a_subject_is_reported(exporter: Exporter) -> None:
+def test_an_export_of_a_topic_without_a_subject_is_reported(exporter: Exporter) -> None:
     assert "not found" in exporter.run("out.parquet").sentence()
 
 
@@ -292,7 +292,7 @@ def two_messages(exporter: Exporter) -> Exporter:
     return exporter
 
 
-def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
+def test_a_message_of_another_protobuf_type_is_refused(two_messages: Exporter) -> None:
     printed = two_messages.run("out.parquet").sentence()
     assert "the message is of type shop.Other, not of shop.Order; --message NAME exports" in printed
     assert [one is None for one in two_messages.table("out.parquet", "--malformed", "null").to_pylist()] == [

@@ -109,7 +109,7 @@ def test_confluents_serializers_and_ours_write_the_same_bytes_and_read_each_othe
 
 
 @pytest.mark.parametrize("name", ["avro", "json", "protobuf"])
-def test_an_id_in_a_header_is_read_too(url: str, name: str) -> None:
+def test_a_schema_id_in_a_header_is_read_like_an_id_in_the_value(url: str, name: str) -> None:
     one = Format(name, url)
     context = context_of()
     written = one.ours(one.value, context)

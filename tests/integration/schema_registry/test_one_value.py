@@ -226,7 +226,7 @@ def test_messages_of_a_proto_file_are_written_back_unchanged(readers: Readers, n
     assert readers.payloads() == [data, data]
 
 
-def test_message_that_the_file_does_not_have_is_refused(readers: Readers) -> None:
+def test_a_message_type_that_the_proto_file_lacks_is_refused(readers: Readers) -> None:
     file = readers.folder / "one.proto"
     file.write_text('syntax = "proto3";\npackage shop;\nmessage First { int32 a = 1; message In { } }\n')
     line = json.dumps({"value": {"a": 7}, "value_schema": {"name": "Other"}})
@@ -255,7 +255,7 @@ FAR: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("logical_type", "number", "in_columns"), FAR, ids=[one[0] for one in FAR])
-def test_a_time_beyond_the_year_9999_is_refused_or_exact(
+def test_a_time_after_the_year_9999_is_refused_or_read_exactly(
     readers: Readers, logical_type: str, number: int, in_columns: Any
 ) -> None:
     """Python has no such time; numbers and columns do."""

@@ -141,7 +141,7 @@ def test_avro_with_references_is_read_by_both_clients(url: str) -> None:
     assert their_avro.AvroDeserializer(SchemaRegistryClient({"url": url}))(data, HERE) == value
 
 
-def test_a_schema_of_bytes_is_written_without_a_length(url: str) -> None:
+def test_a_value_of_a_bytes_schema_is_written_without_a_length(url: str) -> None:
     data = AvroSerializer(SchemaRegistry(url), '"bytes"', topic="b")(b"\x00\xff")
     assert data == b"\0\0\0\0\x01\x00\xff"
     assert AvroDeserializer(SchemaRegistry(url))(data) == b"\x00\xff"
@@ -164,7 +164,7 @@ def test_json_bytes_equal_confluents_and_are_read_by_both(url: str) -> None:
     assert JsonSchemaDeserializer(SchemaRegistry(url), validate=False)(written[:5] + b"{}") == {}
 
 
-def test_a_json_schema_never_fetches_from_elsewhere(stand_in: StandIn) -> None:
+def test_a_json_schema_never_fetches_schemas_from_another_server(stand_in: StandIn) -> None:
     schema = {"properties": {"a": {"$ref": f"{stand_in.url}/elsewhere.json"}}}
     with pytest.raises(SchemaError, match="refers to what is not registered"):
         JsonSchemaSerializer(SchemaRegistry(stand_in.url), schema, topic="orders")({"a": 1})

@@ -68,7 +68,7 @@ def properties(folder: Path, **lines: object) -> Path:
     return file
 
 
-def test_a_client_with_a_certificate_is_answered_and_one_without_is_not(
+def test_a_registry_that_requires_client_certificates_answers_only_clients_that_have_one(
     mutual: str, authority: Authority, client: Identity
 ) -> None:
     trusted = str(authority.certificate)
@@ -84,7 +84,7 @@ def test_a_client_with_a_certificate_is_answered_and_one_without_is_not(
             asked.subjects()
 
 
-def test_commands_and_console_show_the_certificate(
+def test_commands_and_console_send_their_client_certificate(
     mutual: str, broker: RunningBroker, authority: Authority, client: Identity, topic: str, tmp_path: Path
 ) -> None:
     file = properties(

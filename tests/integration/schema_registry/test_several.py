@@ -115,7 +115,7 @@ def test_a_schemas_topic_of_confluents_registry_is_taken_over(start: Start, topi
     assert register(url, "y", '"boolean"').body["id"] == 10
 
 
-def test_a_topic_that_could_lose_schemas_is_refused(start: Start, topic: str, broker: RunningBroker) -> None:
+def test_a_schemas_topic_that_could_lose_schemas_is_refused(start: Start, topic: str, broker: RunningBroker) -> None:
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(topic, 2, -1, {}, COMPACTED)])
         registry = start(topic)

@@ -80,7 +80,7 @@ def answers_until_closed(connection: RawConnection) -> list[bytes]:
         [sized(b""), HELLO, RIGHT, WISH],
     ],
 )
-def test_no_request_gets_past_the_login(side: Side, sent: list[bytes]) -> None:
+def test_no_request_is_served_before_the_login(side: Side, sent: list[bytes]) -> None:
     with RawConnection(side.asking_servers) as hostile:
         with contextlib.suppress(ConnectionClosed):
             hostile.send_bytes(b"".join(sent))

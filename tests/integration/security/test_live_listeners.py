@@ -207,7 +207,7 @@ def test_a_port_in_use_at_the_next_start_leaves_the_configured_listeners(tmp_pat
 
 
 @effect_of("sasl.enabled.mechanisms", "sasl.jaas.config")
-def test_mechanisms_and_users_change_for_the_next_login(side: Side) -> None:
+def test_a_change_of_mechanisms_or_users_applies_from_the_next_login(side: Side) -> None:
     with side.connect("bob") as client:
         accepted(side.open_servers, {"listener.name.clients.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"})
         eventually(lambda: mechanisms(side) == ["PLAIN", "SCRAM-SHA-256"])

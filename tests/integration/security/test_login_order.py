@@ -158,7 +158,7 @@ def in_place_of_a_login() -> Iterator[Ask]:
 
 
 @pytest.mark.kafka
-def test_each_request_sent_instead_of_a_login_is_answered_as_by_kafka(sides: tuple[Side, Side]) -> None:
+def test_each_request_sent_in_place_of_a_login_is_answered_as_by_kafka(sides: tuple[Side, Side]) -> None:
     found: dict[str, dict[str, list[Any]]] = {}
     for side in sides:
         for asked in in_place_of_a_login():

@@ -85,7 +85,7 @@ def set_jaas(client: RawConnection, value: str) -> Any:
     return client.ask(IncrementalAlterConfigsRequest([resource]), 1)
 
 
-def test_no_secret_is_in_the_log_or_in_an_answer(
+def test_neither_the_log_nor_an_answer_contains_a_secret(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported: list[object] = []

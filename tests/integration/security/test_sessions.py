@@ -69,7 +69,7 @@ def lasted_a_second(connection: RawConnection) -> None:
     eventually(lambda: works(connection) and time.monotonic() > end)
 
 
-def test_a_reauthenticated_session_continues(side: Side) -> None:
+def test_a_session_continues_after_a_reauthentication(side: Side) -> None:
     with side.connect("alice") as connection:
         for _ in range(3):
             lasted_a_second(connection)

@@ -153,7 +153,7 @@ def test_top_shows_the_lag_as_the_broker_counts_it(groups: Command) -> None:
     assert (row["lag"], row["stable_lag"]) == (RECORDS - 4, None)
 
 
-def test_the_option_deliveries_is_refused_for_other_groups(groups: Command) -> None:
+def test_the_option_deliveries_is_refused_for_groups_that_are_not_share_groups(groups: Command) -> None:
     classic = f"{groups.name}-classic"
     groups("reset-offsets", classic, "--topic", groups.name, "--to-earliest").done()
     assert "is not a share group" in groups("describe", classic, "--deliveries").sentence()

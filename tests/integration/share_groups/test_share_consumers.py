@@ -143,7 +143,7 @@ def test_a_read_committed_group_waits_for_open_transactions_and_skips_aborted_on
         assert [each.value() for each in polled(consumer, bool, accept)] == [b"behind"]
 
 
-def test_a_read_uncommitted_group_sees_records_of_every_outcome(server: Server) -> None:
+def test_a_read_uncommitted_share_group_reads_records_of_every_outcome(server: Server) -> None:
     group = Group(server)
     producer = group.producer(transactional_id=f"tx-{group.name}")
     producer.init_transactions(TIMEOUT_S)
@@ -181,7 +181,7 @@ def test_records_acknowledged_before_a_kill_are_never_redelivered_or_lost(tmp_pa
     server.kill()
 
 
-def test_a_group_id_has_one_group_type(server: Server) -> None:
+def test_a_group_id_belongs_to_one_group_type(server: Server) -> None:
     group = Group(server)
     group.produce(1)
     with group.consumer() as consumer:

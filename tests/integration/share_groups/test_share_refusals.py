@@ -85,7 +85,7 @@ def test_a_refusal_has_kafkas_error_message(
     assert eventually(probe) == (error, message)
 
 
-def test_offsets_of_topics_that_do_not_exist_make_no_group(connection: Connection) -> None:
+def test_offsets_of_topics_that_do_not_exist_do_not_create_a_group(connection: Connection) -> None:
     partition = [AlterShareGroupOffsetsRequestPartition(0, 1)]
     group = HERE + "-altered"
     topics = [AlterShareGroupOffsetsRequestTopic("no-such-topic", each) for each in (partition, [])]

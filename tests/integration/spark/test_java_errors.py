@@ -33,7 +33,7 @@ def as_spark_sees(error: str) -> str:
     return f"Traceback (most recent call last):\npy4j.protocol.Py4JError: {error}"
 
 
-def test_spark_overflows_its_stack_on_the_jvms_unshortened_message(spark: SparkSession) -> None:
+def test_an_unshortened_message_of_the_jvm_overflows_the_stack_of_spark(spark: SparkSession) -> None:
     with pytest.raises(Py4JJavaError, match="StackOverflowError"):
         is_interruption(spark, "py4j.protocol.Py4JJavaError: " + java_error("java.lang.Error: x"))
 

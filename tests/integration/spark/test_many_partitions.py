@@ -31,7 +31,7 @@ def stop(step: BatchStep, batch_id: int | None) -> None:
 
 
 @pytest.mark.soak
-def test_ten_thousand_partition_values_take_bounded_memory_and_leave_nothing(
+def test_ten_thousand_partition_values_take_bounded_memory_and_leave_no_file_behind(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     options = TableOptions(TableFormat.DELTA, str(tmp_path / "lake"), partition_by=("place",))

@@ -65,7 +65,7 @@ def test_unknown_read_options_are_refused_by_load(spark: SparkSession, options: 
         ({}, r"connecting did not succeed within kafka\.default\.api\.timeout\.ms=1.*"),
     ],
 )
-def test_the_last_line_of_a_refused_streams_error_is_ours(
+def test_the_last_line_of_the_error_of_a_refused_stream_is_our_message(
     spark: SparkSession, options: Mapping[str, str], says: str
 ) -> None:
     """PySpark's own ``UnboundLocalError`` followed it."""
@@ -87,7 +87,7 @@ def test_the_last_line_of_the_error_names_the_missing_topic(spark: SparkSession,
     assert "nowhere" in last_line(refused)
 
 
-def test_the_last_line_of_a_refused_writes_error_is_ours(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_last_line_of_the_error_of_a_refused_write_is_our_message(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql("SELECT X'00' AS value")
     stream = spark.readStream.format("rate").load().selectExpr("CAST(CAST(value AS STRING) AS BINARY) AS value")
     for options, says in {

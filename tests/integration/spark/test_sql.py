@@ -140,7 +140,7 @@ def test_insert_is_one_transaction_and_an_insert_with_an_id_is_written_once(tabl
 
 
 @pytest.mark.soak
-def test_dataframe_methods_insert_too(tables: Tables) -> None:
+def test_the_insert_methods_of_a_dataframe_write_like_insert(tables: Tables) -> None:
     topic = tables.table("t")
     rows = tables.spark.sql("SELECT X'01' AS value, X'02' AS key")
     rows.writeTo("t").append()
@@ -178,7 +178,7 @@ def test_rows_can_name_one_of_the_topics_of_a_table(tables: Tables) -> None:
 
 
 @pytest.mark.soak
-def test_dropped_table_leaves_its_topic_and_is_created_again(tables: Tables) -> None:
+def test_dropping_a_table_leaves_its_topic_and_the_table_can_be_created_again(tables: Tables) -> None:
     topic = tables.table("t")
     tables.run("INSERT INTO t (value) VALUES (X'01')")
     tables.run("DROP TABLE t")

@@ -36,7 +36,7 @@ def wider(row: tuple[int, str, int]) -> list[Any]:
     return [inline_part(table.to_batches())]
 
 
-def test_column_that_the_table_lacks_is_refused_and_added_if_asked(world: World, query: Query) -> None:
+def test_a_column_that_the_table_lacks_is_refused_unless_the_option_adds_it(world: World, query: Query) -> None:
     with pytest.raises(ConfigError, match=r"has no column more: set evolve to true"):
         query.write(1, [], schema=WIDER, made=lambda: wider((1, "b", 7)))
     evolving = Query(query.root, replace(world.options, evolve=True))
@@ -251,7 +251,7 @@ def test_partition_columns_that_differ_from_the_tables_are_refused(world: World,
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
-def test_each_partition_holds_its_rows(world: World) -> None:
+def test_each_delta_partition_contains_its_rows(world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
     rows = [(number, f"v{number % 3}/ü=%") for number in range(10)]
     query.run(0, [*rows, (10, None)])

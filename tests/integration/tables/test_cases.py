@@ -53,7 +53,7 @@ def test_the_first_batch_can_be_empty(world: World) -> None:
 
 
 @pytest.mark.parametrize("step", [step for step in BatchStep if step is not BatchStep.HALF_PRODUCED])
-def test_crash_at_any_step_leaves_all_or_nothing(world: World, query: Query, step: BatchStep) -> None:
+def test_a_crash_at_any_step_leaves_the_whole_batch_or_no_row(world: World, query: Query, step: BatchStep) -> None:
     class Killed(Exception):
         pass
 
@@ -69,7 +69,7 @@ def test_crash_at_any_step_leaves_all_or_nothing(world: World, query: Query, ste
     assert world.read() == [*BEFORE, (3, "d")]
 
 
-def test_restored_checkpoint_is_refused(world: World, query: Query) -> None:
+def test_a_restored_checkpoint_is_refused(world: World, query: Query) -> None:
     """Delta's own rule, a number at or below the last one is skipped, would drop the row without a word."""
     query.forget(1)
     with pytest.raises(SinkRefused, match=r"the table holds another plan of it.*is older than the table"):
@@ -94,7 +94,9 @@ def test_a_copied_checkpoint_is_refused_after_the_other_copy_has_written(world: 
     assert world.read() == [*BEFORE, (3, "copy")]
 
 
-def test_two_copies_that_have_both_written_are_distinguished_by_the_previous_batch(world: World, query: Query) -> None:
+def test_the_previous_batch_distinguishes_two_copies_of_a_checkpoint_that_have_both_written(
+    world: World, query: Query
+) -> None:
     copy = query.copied(world.folder / "copy")
     copy.run(2, [(3, "copy")], upto=21)
     query.plan(2, upto=22)
@@ -129,7 +131,7 @@ def test_a_query_continues_after_an_idle_year(world: World, query: Query) -> Non
     assert world.read() == [*BEFORE, (3, "d")]
 
 
-def test_a_batch_repeated_a_year_later_is_skipped_if_written_and_written_otherwise(world: World, query: Query) -> None:
+def test_a_batch_repeated_a_year_later_is_written_unless_it_was_written_before(world: World, query: Query) -> None:
     query.write(2, [(3, "d")])
     assert query.write(2, [(3, "d")], now_ms=NOW_MS + 400 * DAY_MS).outcome is SKIPPED
     query.end(2)
@@ -138,7 +140,7 @@ def test_a_batch_repeated_a_year_later_is_skipped_if_written_and_written_otherwi
     assert world.read() == [*BEFORE, (3, "d"), (4, "e")]
 
 
-def test_recreated_table_is_refused(world: World, query: Query) -> None:
+def test_a_recreated_table_is_refused(world: World, query: Query) -> None:
     world.drop()
     with pytest.raises(SinkRefused, match=r"wrote last to the table with id .*, while there is none now"):
         query.write(2, [(3, "d")])
@@ -148,7 +150,7 @@ def test_recreated_table_is_refused(world: World, query: Query) -> None:
     assert query.run(3, [(4, "e")]).outcome is WRITTEN
 
 
-def test_table_that_somebody_has_recreated_is_refused(world: World, query: Query, tmp_path: Path) -> None:
+def test_a_table_that_another_program_has_recreated_is_refused(world: World, query: Query, tmp_path: Path) -> None:
     world.drop()
     query.store.prepare(SCHEMA, query.options)
     with pytest.raises(SinkRefused, match=r"wrote last to the table with id .*, while this is"):
@@ -185,7 +187,7 @@ def test_table_maintenance_keeps_the_batch_record(world: World, query: Query) ->
     assert world.read() == [*BEFORE, (3, "d"), (9, "another's")]
 
 
-def test_restored_table_is_refused_and_names_the_batches(world: World, query: Query) -> None:
+def test_a_restored_table_is_refused_and_the_error_names_the_batches(world: World, query: Query) -> None:
     restore = world.saved()
     query.run(2, [(3, "d")])
     query.run(3, [(4, "e")])

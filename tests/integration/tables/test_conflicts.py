@@ -40,7 +40,7 @@ def once_at(step: BatchStep, act: Callable[[], object]) -> Callable[[BatchStep, 
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_another_writer_at_any_step_loses_no_row(world: World, query: Query, step: BatchStep) -> None:
+def test_no_row_is_lost_if_another_writer_commits_at_any_step(world: World, query: Query, step: BatchStep) -> None:
     observe = once_at(step, lambda: world.append_as_another((9, "another's")))
     assert query.run(1, [(1, "b")], observe=observe).outcome is BatchOutcome.WRITTEN
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
@@ -126,7 +126,9 @@ def test_a_batch_that_loses_every_conflict_fails(world: World, query: Query) -> 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World, query: Query, step: BatchStep) -> None:
+def test_a_delta_table_that_is_compacted_during_the_batch_contains_each_row_once(
+    world: World, query: Query, step: BatchStep
+) -> None:
     world.append_as_another((9, "another's"))
     observe = once_at(step, lambda: DeltaTable(world.options.table).optimize.compact())
     query.run(1, [(1, "b")], observe=observe)

@@ -120,7 +120,7 @@ def test_unsupported_table_features_are_refused_with_a_remedy_before_rows_are_co
     assert DeltaTable(world.options.table).version() == 0
 
 
-def test_a_protocol_without_features_is_refused_where_the_library_refuses_it(world: World) -> None:
+def test_a_delta_protocol_without_table_features_is_refused_where_the_library_refuses_it(world: World) -> None:
     table = with_protocol(world.options, minReaderVersion=2, minWriterVersion=6)
     with pytest.raises(ConfigError, match="has the protocol of readers 2 and writers 6, which deltalake"):
         check_features(table, world.options)

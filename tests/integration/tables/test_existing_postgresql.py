@@ -224,7 +224,9 @@ EXACT: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("column_type", "given", "stored"), EXACT)
-def test_a_value_that_fits_is_accepted(existing: Existing, column_type: str, given: Any, stored: str) -> None:
+def test_a_value_that_fits_the_column_is_accepted(
+    existing: Existing, column_type: str, given: Any, stored: str
+) -> None:
     existing.run(f"{PRICE}; CREATE TABLE o (c {column_type})")
     existing.write({"c": given})
     assert existing.run("SELECT c::text FROM o") == [(stored,)]
@@ -325,7 +327,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("column_type", "given", "why"), REFUSED)
-def test_a_value_that_does_not_fit_is_refused_and_the_error_names_column_and_value(
+def test_a_value_that_does_not_fit_the_column_is_refused_and_the_error_names_column_and_value(
     existing: Existing, column_type: str, given: Any, why: str
 ) -> None:
     existing.run(f"{PRICE}; {POSTGRESQL_SETUP} CREATE TABLE o (c {column_type})")

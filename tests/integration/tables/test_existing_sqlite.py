@@ -76,7 +76,9 @@ STORED: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "given", "stored"), STORED)
-def test_value_that_fits_is_stored_as_it_is(sqlite: ExistingSqlite, kind: str, given: Any, stored: Any) -> None:
+def test_a_value_that_fits_the_column_is_stored_unchanged(
+    sqlite: ExistingSqlite, kind: str, given: Any, stored: Any
+) -> None:
     sqlite.run(f"CREATE TABLE o (c {kind})")
     sqlite.write({"c": given})
     ((found,),) = sqlite.run("SELECT c FROM o")
@@ -95,7 +97,9 @@ CHANGED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "given", "why"), CHANGED)
-def test_value_that_would_change_is_refused(sqlite: ExistingSqlite, kind: str, given: Any, why: str) -> None:
+def test_a_value_that_the_column_would_change_is_refused(
+    sqlite: ExistingSqlite, kind: str, given: Any, why: str
+) -> None:
     sqlite.run(f"CREATE TABLE o (c {kind})")
     with pytest.raises(TableRefused, match=why):
         sqlite.write({"c": given})
@@ -252,7 +256,7 @@ def test_bytes_that_are_not_text_are_refused(sqlite: ExistingSqlite) -> None:
     ],
 )
 @pytest.mark.parametrize("rowid", ["", " WITHOUT ROWID"])
-def test_keys_that_are_equal_for_sqlite_are_refused(
+def test_two_keys_that_sqlite_considers_equal_are_refused(
     sqlite: ExistingSqlite, kind: str, first: str, second: str, rowid: str
 ) -> None:
     """SQLite itself would keep whichever comes last."""

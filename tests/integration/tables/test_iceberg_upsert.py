@@ -176,7 +176,7 @@ KEYS: list[tuple[DataType, pa.DataType, list[Any]]] = [
 
 @pytest.mark.parametrize("most", [1, MAX_VALUES], ids=["limits", "values"])
 @pytest.mark.parametrize(("kind", "arrow", "values"), KEYS, ids=[kind.typeName() for kind, _, _ in KEYS])
-def test_key_of_each_type_is_found_again(
+def test_an_upsert_finds_an_existing_key_of_each_type(
     kind: DataType, arrow: pa.DataType, values: list[Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.spark.tables.lake.iceberg_upsert.MAX_VALUES", most)

@@ -113,7 +113,7 @@ def _rows(world: World, options: TableOptions) -> list[Any]:
     return world.read()
 
 
-def test_table_that_was_moved_or_renamed_with_its_data_continues(world: World, query: Query) -> None:
+def test_a_query_continues_after_its_table_was_moved_or_renamed_with_its_data(world: World, query: Query) -> None:
     options = _rename(world)
     again = Query(query.root, options)
     assert again.run(1, [(1, "b")]).outcome is SKIPPED
@@ -163,7 +163,7 @@ def test_older_checkpoint_with_a_renamed_sink_is_refused_whatever_the_options_ar
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_a_renamed_sink_writes_nothing_twice_even_if_the_file_of_its_last_write_is_lost(world: World) -> None:
+def test_a_renamed_sink_writes_no_row_twice_even_if_the_file_of_its_last_write_is_lost(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("", "late"))
     old.write(0, [(0, "a")])
     shutil.rmtree(old.root / "oncelog")
@@ -239,7 +239,9 @@ def test_a_schema_restored_from_a_dump_keeps_its_batches(tmp_path: Path, postgre
     _continues(postgres_world, query, postgres_world.options)
 
 
-def test_a_table_copied_from_another_has_none_of_its_batches(tmp_path: Path, postgres_world: PostgresWorld) -> None:
+def test_a_table_copied_from_another_table_does_not_inherit_the_written_batches(
+    tmp_path: Path, postgres_world: PostgresWorld
+) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
     query.run(0, [(0, "a")])
     postgres_world._execute("CREATE TABLE made AS SELECT * FROM flights")
@@ -273,7 +275,7 @@ def test_roles_with_other_rights_see_the_same_batches(tmp_path: Path, postgres_w
     assert [number for number, _ in postgres_world.read()] == [0, 1, 2, 3]
 
 
-def test_a_table_moved_back_to_its_schema_keeps_batches_written_elsewhere(
+def test_a_table_moved_back_to_its_schema_keeps_the_batches_written_in_the_other_schema(
     tmp_path: Path, postgres_world: PostgresWorld
 ) -> None:
     query = Query(tmp_path / "checkpoint", postgres_world.options)
@@ -285,7 +287,7 @@ def test_a_table_moved_back_to_its_schema_keeps_batches_written_elsewhere(
     _continues(postgres_world, query, query.options)
 
 
-def test_a_copied_sqlite_file_keeps_its_batches(tmp_path: Path) -> None:
+def test_a_copied_sqlite_file_keeps_the_record_of_written_batches(tmp_path: Path) -> None:
     options = TableOptions(TableFormat.SQLITE, "flights", url=str(tmp_path / "a.db"))
     query = Query(tmp_path / "checkpoint", options)
     query.run(0, [(0, "a")])
@@ -295,7 +297,7 @@ def test_a_copied_sqlite_file_keeps_its_batches(tmp_path: Path) -> None:
     _continues(SqliteWorld(tmp_path, copy), query, copy)
 
 
-def test_iceberg_table_registered_in_another_catalog_continues(tmp_path: Path) -> None:
+def test_a_query_continues_with_an_iceberg_table_registered_in_another_catalog(tmp_path: Path) -> None:
     from pyiceberg.catalog import load_catalog
 
     def catalog(name: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ def drivers() -> ForkServerContext:
         *(pytest.param(*one, marks=pytest.mark.soak) for one in (*STEPS, *IN_THE_COMMIT)),
     ],
 )
-def test_a_killed_driver_writes_a_batch_whole_or_not_and_after_the_next_driver_each_row_exists_once(
+def test_a_killed_driver_writes_a_whole_batch_or_no_row_and_after_the_next_driver_each_row_exists_once(
     drivers: ForkServerContext,
     form: TableFormat,
     tmp_path: Path,

@@ -160,7 +160,7 @@ CREATE TRIGGER changes BEFORE INSERT ON o FOR EACH ROW EXECUTE FUNCTION changes(
 """
 
 
-def test_trigger_changes_rows_drops_rows_and_fills_columns(existing: Existing) -> None:
+def test_a_trigger_can_change_rows_drop_rows_and_fill_columns(existing: Existing) -> None:
     """The row that it drops is no sign of a crash, and the column that it fills is no column that is missing."""
     existing.run("CREATE TABLE o (a text, mark int NOT NULL)")
     existing.run(TRIGGER)
@@ -183,7 +183,7 @@ def test_rewrite_rules_of_the_table_apply_to_written_rows(existing: Existing) ->
     assert existing.run("SELECT id FROM elsewhere ORDER BY id") == [(2,), (3,)]
 
 
-def test_view_over_a_table_accepts_rows(existing: Existing) -> None:
+def test_a_view_over_a_table_accepts_rows(existing: Existing) -> None:
     existing.run(
         "CREATE TABLE t (id bigint PRIMARY KEY, a text, b int DEFAULT 5); "
         "CREATE VIEW o AS SELECT id, a FROM t WHERE id < 10 WITH CHECK OPTION"
@@ -195,7 +195,7 @@ def test_view_over_a_table_accepts_rows(existing: Existing) -> None:
         existing.write({"id": numbers(11), "a": texts("z")})
 
 
-def test_view_with_a_trigger_accepts_rows(existing: Existing) -> None:
+def test_a_view_with_a_trigger_accepts_rows(existing: Existing) -> None:
     existing.run(
         "CREATE TABLE t (a text); CREATE VIEW o AS SELECT upper(a) AS a FROM t; "
         "CREATE FUNCTION into_t() RETURNS trigger LANGUAGE plpgsql AS "
@@ -299,7 +299,7 @@ def test_the_error_names_a_violated_constraint_and_the_value(
     assert existing.run("SELECT * FROM o") == []
 
 
-def test_row_security_applies_to_the_rows(existing: Existing) -> None:
+def test_row_level_security_applies_to_the_written_rows(existing: Existing) -> None:
     role = f"r{uuid.uuid4().hex}"
     existing.run(
         f"CREATE TABLE o (id bigint, tenant text); ALTER TABLE o ENABLE ROW LEVEL SECURITY; CREATE ROLE {role} LOGIN; "

@@ -504,7 +504,7 @@ def test_the_advice_to_copy_a_table_works(engine: LakeEngine, feature: str) -> N
         ("s STRUCT<a: INT NOT NULL, b: STRING>", "", "cast(null as struct<a: int, b: string>) as s", False),
     ],
 )
-def test_check_constraints_apply_as_in_delta(
+def test_check_constraints_of_a_table_apply_as_in_delta(
     engine: LakeEngine, spark: Any, request: pytest.FixtureRequest, columns: str, constraint: str, row: str, good: bool
 ) -> None:
     """The same row into two tables of the same kind: by Delta-Spark, and by the sink."""

@@ -59,7 +59,7 @@ def read(options: TableOptions, *names: str) -> list[tuple[Any, ...]]:
     return sorted(rows)
 
 
-def test_the_latest_row_of_a_batch_is_written_and_an_older_batch_replaces_nothing(
+def test_the_latest_row_of_each_key_in_a_batch_is_written_and_an_older_batch_replaces_no_row(
     spark: SparkSession, world: World
 ) -> None:
     query = query_of(world, "at")
@@ -79,7 +79,7 @@ def test_several_order_columns_are_compared_in_the_given_order(spark: SparkSessi
     assert read(query.options, "id", "text") == [(1, "c"), (2, "newer")]
 
 
-def test_texts_are_compared_by_their_bytes(spark: SparkSession, world: World) -> None:
+def test_texts_in_an_order_column_are_compared_by_their_bytes(spark: SparkSession, world: World) -> None:
     """A collation of the database would say that B is later than a."""
     query = query_of(world, "text")
     write(spark, query, 0, (1, 0, 1, "a"), (1, 0, 2, "B"))
@@ -122,7 +122,7 @@ RECORDS = "id long, text string, topic string, partition int, offset long"
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "left out"])
-def test_offsets_decide_which_row_is_latest_if_the_rows_have_them(
+def test_offsets_decide_which_row_is_the_latest_if_rows_have_offsets(
     spark: SparkSession, world: World, stored: bool
 ) -> None:
     """A table that lacks the source's columns gets the latest row without them."""
@@ -203,7 +203,9 @@ def test_the_sql_condition_compares_like_tuples_with_null_first() -> None:
         assert found == int(order(ours) > order(theirs)), (ours, theirs)
 
 
-def test_rows_that_another_query_wrote_are_compared_too(spark: SparkSession, world: World, tmp_path: Path) -> None:
+def test_rows_of_other_queries_are_compared_with_the_order_columns_too(
+    spark: SparkSession, world: World, tmp_path: Path
+) -> None:
     """As when a topic is read again from its beginning, into a table that has the newest rows."""
     write(spark, query_of(world, "at"), 0, (1, 5, 0, "newest"))
     again = Query(tmp_path / "another", query_of(world, "at").options, query_id="another-0000")

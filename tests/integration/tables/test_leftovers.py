@@ -131,7 +131,7 @@ def examined(query: Query, schema: StructType = SCHEMA) -> TableDiagnosis:
     return diagnose_table(checkpoint, query.options, query.name, schema, NOW_MS, 72)
 
 
-def test_a_sound_table_has_no_finding(world: World, query: Query) -> None:
+def test_a_sound_table_has_no_findings(world: World, query: Query) -> None:
     found = examined(query)
     assert (found.verdict, found.next_batch, found.repeats, found.refused) == ("write", 1, False, False)
     assert found.marker is not None
@@ -144,7 +144,7 @@ def test_a_sound_table_has_no_finding(world: World, query: Query) -> None:
     assert examined(query).as_json()["holds"] == {"batchId": 1, "rows": 1}
 
 
-def test_checkpoint_that_is_older_than_the_table_is_reported(world: World, query: Query) -> None:
+def test_a_checkpoint_that_is_older_than_the_table_is_reported(world: World, query: Query) -> None:
     query.run(1, [(1, "b")])
     query.forget(1)
     found = examined(query)
@@ -152,7 +152,7 @@ def test_checkpoint_that_is_older_than_the_table_is_reported(world: World, query
     assert "the table holds batch 1 already" in found.reason
 
 
-def test_a_deleted_record_of_the_last_batch_is_reported(world: World, query: Query) -> None:
+def test_a_missing_record_of_the_last_batch_is_reported(world: World, query: Query) -> None:
     query.run(1, [(1, "b")])
     world.clean_identities()
     found = examined(query)
@@ -170,14 +170,14 @@ def test_the_check_of_a_table_reports_differing_columns_and_changes_nothing(worl
     assert examined(query).columns == ""
 
 
-def test_table_that_does_not_exist_is_not_a_fault(world: World) -> None:
+def test_a_table_that_does_not_exist_yet_is_not_reported(world: World) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     found = examined(query)
     assert (found.table_id, found.verdict, found.refused) == ("", "write", False)
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_missing_rights_are_reported(world: World, query: Query) -> None:
+def test_missing_database_permissions_are_reported(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS examined")
         connection.execute("CREATE ROLE examined LOGIN")

@@ -90,7 +90,9 @@ def test_rows_with_two_columns_that_differ_in_case_are_refused(world: World) -> 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @LAKES
-def test_the_tables_own_partition_columns_are_used(spark: SparkSession, world: World, mode: Mode) -> None:
+def test_rows_are_partitioned_by_the_partition_columns_of_the_table(
+    spark: SparkSession, world: World, mode: Mode
+) -> None:
     """Rows without a column of the partitions have NULL there, as Delta-Spark and Iceberg write them."""
     made = Query(world.folder / "first", replace(world.options, partition_by=("day", "text")), query_id="first")
     made.write_frame(0, spark.sql("SELECT 1L AS id, 'x' AS text, date'2024-02-28' AS day"))
@@ -107,7 +109,7 @@ def test_the_tables_own_partition_columns_are_used(spark: SparkSession, world: W
 
 
 @LAKES
-def test_tasks_write_files_by_the_tables_own_partition_columns(spark: SparkSession, world: World) -> None:
+def test_tasks_partition_their_files_by_the_partition_columns_of_the_table(spark: SparkSession, world: World) -> None:
     made = Query(world.folder / "first", replace(world.options, partition_by=("day",)), query_id="first")
     made.write_frame(0, spark.sql("SELECT 0L AS id, 'x' AS text, 0 AS day"))
     query = Query(world.folder / "checkpoint", world.options)

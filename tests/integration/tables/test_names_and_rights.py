@@ -30,7 +30,7 @@ def test_a_column_name_that_postgresql_would_truncate_is_refused(existing: Exist
 
 
 @pytest.mark.parametrize("table", [LONG, f"{LONG}.o"])
-def test_table_names_that_truncate_to_one_are_refused(existing: Existing, table: str) -> None:
+def test_two_table_names_that_postgresql_truncates_to_one_name_are_refused(existing: Existing, table: str) -> None:
     with pytest.raises(ConfigError, match="has a name of 64 bytes"):
         existing.write({"id": numbers(1)}, table)
 
@@ -49,7 +49,9 @@ SAME = [("citext", "a@X", "A@x"), ("uuid", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11
 
 
 @pytest.mark.parametrize(("kind", "first", "second"), [*SAME, ("numeric", "1", "1.0"), ("char(5)", "a", "a  ")])
-def test_keys_that_are_equal_for_postgresql_are_refused(existing: Existing, kind: str, first: str, second: str) -> None:
+def test_two_keys_that_postgresql_considers_equal_are_refused(
+    existing: Existing, kind: str, first: str, second: str
+) -> None:
     existing.run(f"CREATE EXTENSION citext; CREATE TABLE o (k {kind} PRIMARY KEY, n bigint)")
     rows = {"k": texts(first, second), "n": numbers(1, 2)}
     for latest_by in ((), ("n",)):

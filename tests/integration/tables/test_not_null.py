@@ -84,7 +84,7 @@ class TestCopiedRows:
         assert isinstance(world, PostgresWorld)
         return Query(tmp_path / "checkpoint", replace(world.options, mode=Mode.UPSERT, key=("id",)))
 
-    def test_keys_without_a_value_are_refused(self, query: Query) -> None:
+    def test_a_null_in_a_key_column_is_refused(self, query: Query) -> None:
         """A table of another program, with an index that allows any number of NULLs."""
         with psycopg.connect(query.options.url) as connection:
             connection.execute("CREATE TABLE flights (id bigint UNIQUE, text text)")

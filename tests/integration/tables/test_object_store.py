@@ -97,7 +97,7 @@ def test_a_commit_whose_answer_is_lost_is_stored_once(world: World, query: Query
 
 
 @pytest.mark.parametrize("step", [BatchStep.PRODUCED, BatchStep.MARKER_ADDED])
-def test_concurrent_commits_by_others_do_no_harm(world: World, query: Query, step: BatchStep) -> None:
+def test_commits_of_other_writers_during_the_batch_do_no_harm(world: World, query: Query, step: BatchStep) -> None:
     query.run(1, [(1, "b")], observe=once_at(step, lambda: world.append_as_another((9, "another's"))))
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
 
@@ -164,7 +164,7 @@ def test_leftovers_in_an_object_store_are_found(world: World, query: Query) -> N
     assert store.missing_rights() == []
 
 
-def test_bucket_that_does_not_exist_is_reported(world: World) -> None:
+def test_a_bucket_that_does_not_exist_is_reported(world: World) -> None:
     if isinstance(world, DeltaWorld):
         options = replace(world.options, table="s3://no-such-bucket/flights")
     else:

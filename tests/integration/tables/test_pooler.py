@@ -65,7 +65,7 @@ def _prepared(world: PostgresWorld) -> list[str]:
     return found
 
 
-def test_column_is_added_through_the_pooler(pooled: World, tmp_path: Path) -> None:
+def test_a_column_is_added_through_the_pooler(pooled: World, tmp_path: Path) -> None:
     query = Query(tmp_path / "checkpoint", replace(pooled.options, evolve=True))
     query.run(0, [(0, "a")])
     wider = StructType([*SCHEMA.fields, StructField("more", IntegerType())])

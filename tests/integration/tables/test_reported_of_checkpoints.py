@@ -21,7 +21,7 @@ SKIPPED, WRITTEN = BatchOutcome.SKIPPED, BatchOutcome.WRITTEN
 
 @pytest.mark.parametrize("choice", list(OnMissingMarker), ids=lambda one: str(one.value))
 @pytest.mark.parametrize("batch", [1, 2])
-def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(
+def test_a_query_whose_checkpoint_lost_the_query_id_writes_no_row_twice(
     world: World, batch: int, choice: OnMissingMarker
 ) -> None:
     """apache/spark#53844 (SPARK-55058): without its file metadata the checkpoint gets another id, for which no batch
@@ -59,7 +59,7 @@ def test_a_written_batch_is_skipped_even_if_its_entry_in_the_commit_log_is_gone(
     assert world.read() == [(number, "a") for number in range(4)]
 
 
-def test_checkpoint_that_was_moved_continues(world: World) -> None:
+def test_a_query_continues_after_its_checkpoint_was_moved(world: World) -> None:
     """neo4j/neo4j-spark-connector#579 and the page of datachef.co, "Mysterious Spark Checkpoints Behaviour"."""
     query = Query(world.folder / "checkpoint", world.options)
     query.run(0, [(0, "a")])
@@ -87,7 +87,7 @@ def restored(tmp_path: Path) -> tuple[DeltaWorld, Query]:
     return world, query
 
 
-def test_the_error_lists_the_batches_that_a_restored_delta_table_lost_and_they_can_be_written_again(
+def test_the_error_lists_the_batches_that_a_restored_delta_table_lost_and_the_query_can_write_them_again(
     restored: tuple[DeltaWorld, Query],
 ) -> None:
     """delta-io/delta#1813: RESTORE does not take application transactions back, so the rows were skipped in silence."""
@@ -103,7 +103,7 @@ def test_the_error_lists_the_batches_that_a_restored_delta_table_lost_and_they_c
     assert world.read() == [(number, "a") for number in range(5)]
 
 
-def test_last_batch_that_a_restore_took_back_is_written_again(restored: tuple[DeltaWorld, Query]) -> None:
+def test_a_last_batch_that_a_restore_removed_is_written_again(restored: tuple[DeltaWorld, Query]) -> None:
     """delta-io/delta#1813, as reported: the last batch was taken out of checkpoint and table, to be run again."""
     world, query = restored
     query.forget(3)

@@ -80,7 +80,7 @@ def test_a_violated_deferred_constraint_is_reported_in_a_sentence(existing: Exis
     assert existing.run("SELECT * FROM o") == [(1, 7)]
 
 
-def test_a_second_unique_constraint_refuses_swapped_values_unless_it_is_deferred(existing: Existing) -> None:
+def test_an_upsert_that_swaps_unique_values_is_refused_unless_the_constraint_is_deferred(existing: Existing) -> None:
     """streamingfast/substreams-sink-sql#51 and debezium/debezium#7801: two rows that exchange their values."""
     existing.run(
         "CREATE TABLE o (signature varchar(256) PRIMARY KEY, slot varchar(256), program_id varchar(256), "

@@ -47,7 +47,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("settings", [*STYLES, *TEXTS], ids=lambda one: "-".join(one.values()).replace(" ", ""))
-def test_values_do_not_depend_on_the_databases_settings(existing: Existing, settings: dict[str, str]) -> None:
+def test_stored_values_do_not_depend_on_settings_of_the_database(existing: Existing, settings: dict[str, str]) -> None:
     text = "a\\b'c\"d\ne\tü\\."
     existing.run(
         "CREATE TYPE mood AS ENUM ('a\\b', 'c');"

@@ -132,7 +132,7 @@ def test_the_program_waits_for_a_killed_broker(node: ServeProcess, database: str
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_an_instance_paused_while_another_took_over_breaks_nothing(
+def test_an_instance_paused_while_another_takes_over_commits_each_row_and_record_once(
     node: ServeProcess, database: str, unique_name: str, half: int
 ) -> None:
     """At every point: if the first holds a lock, the second cannot take over before the first continues."""

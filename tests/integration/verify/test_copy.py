@@ -61,7 +61,7 @@ def fill(broker: RunningBroker, topic: str, numbers: Any) -> None:
         send(producer, topic, numbers)
 
 
-def test_complete_copy_has_no_finding(broker: RunningBroker, topics: tuple[str, str]) -> None:
+def test_a_complete_copy_has_no_findings(broker: RunningBroker, topics: tuple[str, str]) -> None:
     fill(broker, topics[1], range(200))
     for by in ("content", "header:id"):
         outcome = verify(broker, *topics, "--by", by).done()
@@ -131,7 +131,7 @@ class Interrupted(Exception):
     """Stands for a kill."""
 
 
-def test_interrupted_comparison_continues_where_it_was(
+def test_an_interrupted_comparison_continues_where_it_stopped(
     broker: RunningBroker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     fill(broker, topics[1], range(1, 200))
@@ -162,7 +162,7 @@ def test_interrupted_comparison_continues_where_it_was(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folder_of_another_comparison_is_refused(
+def test_a_folder_of_another_comparison_is_refused(
     broker: RunningBroker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / MANIFEST).write_text(json.dumps({"settings": [1, "x", "y", "content", ""]}))
@@ -172,7 +172,9 @@ def test_folder_of_another_comparison_is_refused(
 
 
 @pytest.mark.parametrize("damage", ['{"settings"', "[]", ""])
-def test_damaged_folder_is_refused(broker: RunningBroker, topics: tuple[str, str], tmp_path: Path, damage: str) -> None:
+def test_a_damaged_comparison_folder_is_refused(
+    broker: RunningBroker, topics: tuple[str, str], tmp_path: Path, damage: str
+) -> None:
     (tmp_path / MANIFEST).write_text(damage)
     outcome = verify(broker, *topics, "--work-dir", tmp_path)
     assert outcome.code == 2

@@ -136,7 +136,7 @@ def of_kind(history: History, kind: type[Event]) -> list[Any]:
 
 
 @pytest.mark.parametrize("run", [blocking, asynchronous, of_aiokafka, confluent])
-def test_the_calls_of_a_client_are_recorded(run: Run, oncelog_broker: Broker, unique_name: str) -> None:
+def test_a_history_contains_the_calls_of_a_client(run: Run, oncelog_broker: Broker, unique_name: str) -> None:
     with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1)])
     history = History()

@@ -43,7 +43,7 @@ def transactional(broker: RunningBroker, name: str) -> Producer[Any, Any]:
     return Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=name)
 
 
-def test_ordinary_transactions_have_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_ordinary_transactions_have_no_findings(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name)
     other = LibrdkafkaProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"{unique_name}-l"})
     other.init_transactions()
@@ -70,7 +70,7 @@ def test_ordinary_transactions_have_no_finding(broker: RunningBroker, admin: Adm
     assert found(outcome) == found(outcome, "unknown") == []
 
 
-def test_open_transaction_is_reported_and_is_not_a_finding(
+def test_an_open_transaction_is_reported_but_is_not_a_finding(
     broker: RunningBroker, admin: Admin, unique_name: str
 ) -> None:
     create(admin, unique_name, 1)
@@ -105,7 +105,7 @@ def test_a_transaction_torn_by_an_operator_is_found(broker: RunningBroker, admin
     assert "What to do: decide which outcome is right" in text.out
 
 
-def test_torn_transaction_of_the_older_protocol_is_found_by_its_coordinators_log(
+def test_a_torn_transaction_of_the_older_protocol_is_found_in_the_log_of_its_coordinator(
     broker: RunningBroker, admin: Admin, unique_name: str
 ) -> None:
     create(admin, unique_name)
@@ -129,7 +129,7 @@ def test_torn_transaction_of_the_older_protocol_is_found_by_its_coordinators_log
     assert (torn["finding"], torn["transactional_id"]) == ("torn-transaction", unique_name)
 
 
-def test_compacted_topic_has_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_a_compacted_topic_has_no_findings(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name, 1, **{"cleanup.policy": "compact"})
     with transactional(broker, unique_name) as producer:
         for number in range(20):
@@ -179,7 +179,7 @@ def test_only_records_still_in_the_log_are_checked(broker: RunningBroker, admin:
 
 
 @pytest.mark.parametrize("kind", ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
-def test_internal_topics_have_no_finding(kind: str, unique_name: str) -> None:
+def test_internal_topics_have_no_findings(kind: str, unique_name: str) -> None:
     with running_node(kind) as node, Admin(bootstrap_servers=node.bootstrap_servers) as admin:
         create(admin, unique_name, 1)
         with transactional(node, unique_name) as producer:
@@ -193,7 +193,9 @@ def test_internal_topics_have_no_finding(kind: str, unique_name: str) -> None:
     assert outcome.json["looked_at"]["transactions"] == 5
 
 
-def test_a_log_that_cannot_be_checked_has_its_own_exit_status(broker: RunningBroker, unique_name: str) -> None:
+def test_a_log_that_cannot_be_checked_ends_verify_with_its_own_exit_status(
+    broker: RunningBroker, unique_name: str
+) -> None:
     outcome = verify(broker, unique_name)
     assert outcome.code == 2
     assert outcome.err.startswith(f"oncelog: could not be checked: topic {unique_name!r} does not exist")
@@ -201,7 +203,7 @@ def test_a_log_that_cannot_be_checked_has_its_own_exit_status(broker: RunningBro
 
 
 @pytest.mark.kafka
-def test_folder_of_apache_kafka_and_ours_can_be_read_without_a_broker(
+def test_verify_reads_folders_of_apache_kafka_and_oncelog_without_a_broker(
     apache_kafka: RunningKafka, tmp_path: Path, unique_name: str
 ) -> None:
     def fill(servers: str) -> None:

@@ -108,7 +108,7 @@ def test_both_codecs_refuse_a_wrong_value_with_the_same_words(wrong: str) -> Non
 
 
 @pytest.mark.parametrize("size", [0, 1023, 1024, 1025, 100_000])
-def test_both_codecs_pass_long_records_on_as_they_are(size: int) -> None:
+def test_both_codecs_return_long_record_sets_unchanged(size: int) -> None:
     message = records(size)
     compiled_one, pure = twins(ProduceRequest, 9)
     parts = pure.write(message)
@@ -117,7 +117,7 @@ def test_both_codecs_pass_long_records_on_as_they_are(size: int) -> None:
 
 
 @every_message
-def test_both_codecs_write_a_message_around_an_array(name: str) -> None:
+def test_both_codecs_write_the_fields_around_an_array(name: str) -> None:
     for version in versions(MESSAGES[name]):
         message = make_message(name, version, RandomSource(f"{name} {version}"))
         for item in MESSAGES[name].root.fields:

@@ -93,7 +93,7 @@ def test_the_compiled_and_the_pure_record_area_write_the_same_bytes(
 @settings(max_examples=600)
 @given(areas(), INT64, st.booleans(), INT64, INT64)
 @example((b"", 0), 0, False, 0, 0)
-def test_compiled_and_pure_code_reach_the_same_verdict(
+def test_compiled_and_pure_code_validate_batches_with_the_same_result(
     area: tuple[bytes, int], base: int, keys: bool, low: int, high: int
 ) -> None:
     data, count = area
@@ -135,7 +135,7 @@ def test_compiled_and_pure_code_compute_the_same_hash(key: bytes) -> None:
 
 
 @given(ROWS.filter(bool), st.sampled_from(Compression), st.integers(0, 2**40), st.integers(0, 2**31 - 1))
-def test_records_survive_a_batch(
+def test_records_are_unchanged_after_encoding_and_decoding_a_batch(
     rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     codec: Compression,
     base_offset: int,
@@ -152,7 +152,7 @@ def test_records_survive_a_batch(
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
-def test_sequences_wrap_at_the_largest_number(sequence: int, step: int) -> None:
+def test_sequences_wrap_to_0_after_the_largest_number(sequence: int, step: int) -> None:
     after = increment_sequence(sequence, step)
     assert after == (sequence + step) % 2**31
     assert 0 <= after < 2**31

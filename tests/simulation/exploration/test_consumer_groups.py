@@ -46,7 +46,7 @@ def test_every_reachable_state_keeps_every_promise(bounds: Bounds) -> None:
     assert not found.promise, str(found)
 
 
-def test_a_late_heartbeat_lets_two_clients_commit_for_one_partition() -> None:
+def test_a_late_heartbeat_allows_two_clients_to_commit_for_one_partition() -> None:
     """Apache Kafka's coordinator answers the same: it takes what the late heartbeat reports for what the member owns
     now, and the member's next heartbeat, at the epoch before, raises its epoch without telling its partitions."""
     found = explore(Groups(Bounds(late=1)), limit=LIMIT)
@@ -75,7 +75,7 @@ _BUGS = [
 
 
 @pytest.mark.parametrize(("bounds", "promise", "name"), _BUGS)
-def test_a_planted_bug_in_the_rules_is_found(bounds: Bounds, promise: str, name: str) -> None:
+def test_a_bug_planted_in_the_rules_is_found(bounds: Bounds, promise: str, name: str) -> None:
     (mutant,) = (mutant for mutant in (*CATALOGUE, _OLDER_EPOCHS) if mutant.name == name)
     with planted(mutant):
         found = explore(Groups(bounds), limit=LIMIT)

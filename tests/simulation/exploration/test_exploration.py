@@ -158,7 +158,7 @@ FOUND_BY: dict[str, tuple[Bounds, str]] = {
 
 
 @pytest.mark.parametrize("name", FOUND_BY)
-def test_a_planted_bug_in_the_tables_is_found(name: str) -> None:
+def test_a_bug_planted_in_the_tables_is_found(name: str) -> None:
     bounds, promise = FOUND_BY[name]
     (mutant,) = (mutant for mutant in CATALOGUE if mutant.name == name)
     with planted(mutant):
@@ -166,7 +166,7 @@ def test_a_planted_bug_in_the_tables_is_found(name: str) -> None:
     assert found.promise == promise, str(found)
 
 
-def test_an_exploration_beyond_its_bound_gives_no_result() -> None:
+def test_an_exploration_that_exceeds_its_bound_returns_no_result() -> None:
     with pytest.raises(TooManyStates, match="more than 100 states"):
         explore(Transactions(NOTHING), limit=100)
 

@@ -128,7 +128,7 @@ _BUGS = [
 @pytest.mark.parametrize(
     ("bounds", "promise", "mutant"), _BUGS, ids=lambda one: str(one) if isinstance(one, Mutant) else ""
 )
-def test_a_planted_bug_in_a_rule_is_found(bounds: Bounds, promise: str, mutant: Mutant) -> None:
+def test_a_bug_planted_in_a_rule_is_found(bounds: Bounds, promise: str, mutant: Mutant) -> None:
     with planted(mutant):
         found = explore(SharedPartition(bounds), limit=LIMIT)
     assert found.promise == promise, str(found)

@@ -145,13 +145,13 @@ _BUGS = [
 @pytest.mark.parametrize(
     ("bounds", "promise", "mutant"), _BUGS, ids=lambda one: str(one) if isinstance(one, Mutant) else ""
 )
-def test_a_planted_bug_in_the_decision_is_found(bounds: Bounds, promise: str, mutant: Mutant) -> None:
+def test_a_bug_planted_in_the_decision_is_found(bounds: Bounds, promise: str, mutant: Mutant) -> None:
     with planted(mutant):
         found = explore(Batches(bounds), limit=LIMIT)
     assert found.promise == promise, str(found)
 
 
-def test_a_planted_bug_in_the_catalogue_is_found() -> None:
+def test_a_bug_planted_in_the_catalogue_is_found() -> None:
     (mutant,) = (one for one in CATALOGUE if one.name == "the marker of the batch before stands for this one")
     with planted(mutant):
         assert explore(Batches(KILLS), limit=LIMIT).promise == promised.NOT_THERE

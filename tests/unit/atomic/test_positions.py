@@ -39,7 +39,9 @@ def test_the_relay_finds_in_the_log_whether_its_last_batch_was_sent(
         (NUMBERED, LogPosition(6, "another"), "a copy"),
     ],
 )
-def test_contradicting_positions_are_refused(note: DatabasePosition, position: LogPosition | None, words: str) -> None:
+def test_contradicting_positions_of_relay_and_log_are_refused(
+    note: DatabasePosition, position: LogPosition | None, words: str
+) -> None:
     found = is_sent(note, position)
     assert isinstance(found, Contradiction)
     assert words in found.reason

@@ -106,7 +106,7 @@ def test_only_text_equal_to_the_null_marker_is_null() -> None:
     assert [(line.key, line.value) for line in found] == [(b"a", None), (None, b"NULL "), (b"b", b"null"), (b"c", b"")]
 
 
-def test_fields_are_printed_before_the_value() -> None:
+def test_fields_of_a_consumed_record_are_printed_before_its_value() -> None:
     record = ConsumerRecord("t", 3, 17, 0, 0, b"k", None, None, 0, 0, [("h", b"1"), ("g", None)])
     assert as_text(("offset", "headers", "timestamp"), "=")(record) == (
         b"17\th=1,g=null\t1970-01-01T00:00:00.000Z\tk=null\n"
@@ -130,7 +130,7 @@ def test_an_unknown_timestamp_is_shown_as_none() -> None:
         (1_700_000_000_000_000_000, "1700000000000000000 ms"),
     ],
 )
-def test_a_time_is_shown_as_it_is_whatever_its_year(time_ms: int, text: str) -> None:
+def test_a_time_of_any_year_is_shown_unchanged(time_ms: int, text: str) -> None:
     assert show_time(time_ms) == text
 
 
@@ -144,7 +144,7 @@ def test_a_table_aligns_numbers_to_the_right(capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_control_characters_of_names_neither_steer_the_terminal_nor_add_rows(
+def test_control_characters_in_names_neither_control_the_terminal_nor_add_rows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     show_table(["GROUP", "MEMBERS"], [["a\nfree", 1], ["\x1b[2J\u202e\x9b", 2]])
@@ -155,13 +155,13 @@ def test_control_characters_of_names_neither_steer_the_terminal_nor_add_rows(
     ]
 
 
-def test_assignments_override_the_file(tmp_path: Path) -> None:
+def test_assignments_on_the_command_line_override_the_properties_file(tmp_path: Path) -> None:
     file = tmp_path / "x.properties"
     file.write_text("acks = all\n# comment\nlinger.ms:5\n")
     assert given_properties(file, ["linger.ms=7"]) == {"acks": "all", "linger.ms": "7"}
 
 
-def test_an_assignment_is_a_name_and_a_value(tmp_path: Path) -> None:
+def test_an_assignment_on_the_command_line_consists_of_name_and_value(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--set takes NAME=VALUE, not 'acks'"):
         given_properties(None, ["acks"])
     assert named_values("--header", ["a=b=c", "e="]) == {"a": "b=c", "e": ""}
@@ -170,7 +170,7 @@ def test_an_assignment_is_a_name_and_a_value(tmp_path: Path) -> None:
         given_properties(tmp_path / "latin1", [])
 
 
-def test_topics_with_partitions_are_parsed() -> None:
+def test_topics_with_partitions_are_parsed_from_the_command_line() -> None:
     assert partition_numbers(("a", "b:2,0")) == {"a": None, "b": [0, 2]}
     with pytest.raises(ConfigError, match=r"TOPIC:PARTITION,PARTITION, not 'b:x'"):
         partition_numbers(("b:x",))
@@ -179,7 +179,7 @@ def test_topics_with_partitions_are_parsed() -> None:
             partition_numbers((wrong,))
 
 
-def test_a_commands_options_win_over_its_properties() -> None:
+def test_options_of_a_command_override_its_properties() -> None:
     cluster = ConnectionOptions({"bootstrap.servers": "a:1", "transactional.id": "file", "batch.size": "7"}, False)
     config = cluster.settings(ProducerConfig, transactional_id="option")
     assert (config.transactional_id, config.max_batch_size) == ("option", 7)
@@ -272,7 +272,7 @@ def test_seconds_and_nanoseconds_are_not_mistaken_for_ms(text: str, advice: str)
         parse_time("--since", text)
 
 
-def test_a_file_that_could_not_be_written_at_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_an_output_file_that_could_not_be_written_at_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
     """The lab ran its flows, the demo five minutes, and ended with a bug to report."""
     (tmp_path / "file").touch()
     (tmp_path / "kept").write_text("as it was")

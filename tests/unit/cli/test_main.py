@@ -23,7 +23,9 @@ from oncelog.cli.main import _logs_json, _say_bug, _without_debug, main
         (["topics", "create", "--", "--debug"], ["topics", "create", "--", "--debug"], False),
     ],
 )
-def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept: list[str], debug: bool) -> None:
+def test_the_option_debug_may_stand_anywhere_before_the_double_dash(
+    given: list[str], kept: list[str], debug: bool
+) -> None:
     assert _without_debug(given) == (kept, debug)
 
 

@@ -19,7 +19,9 @@ PROPERTIES = {"bootstrap.servers": "localhost:9092"}
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("how", ["first", "config"])
-def test_a_confluent_kafka_dictionary_is_refused_with_the_form_to_use(client: Callable[..., Any], how: str) -> None:
+def test_a_confluent_kafka_configuration_dictionary_is_refused_with_the_form_to_use(
+    client: Callable[..., Any], how: str
+) -> None:
     name = client.__name__
     says = rf"{name} takes its settings as keyword .*{name}\(config={name}Config.from_properties\(\{{...\}}\)\), with"
     with pytest.raises(TypeError, match=says):

@@ -59,7 +59,7 @@ def test_a_record_refused_for_lack_of_memory_is_not_sent(full: Any) -> None:
     assert _values(full) == before
 
 
-def test_a_waiting_record_is_queued_after_the_others(full: Any) -> None:
+def test_a_record_that_waits_for_memory_is_queued_after_earlier_records(full: Any) -> None:
     full._space = Meanwhile(full._queue.popleft)  # and in time, though less than half of the queue is free
     assert not full.send("t", b"last").done()
     assert _values(full) == [*(b"%d" % number for number in range(1, HANDED_OVER)), b"last"]
@@ -118,7 +118,7 @@ def _idle_producer() -> Any:
 
 
 @pytest.mark.parametrize("where", ["value", "key", "headers"])
-def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> None:
+def test_large_records_wait_for_memory_by_their_size_and_not_by_their_number(where: str) -> None:
     """8192 records of a megabyte were 8 GB beside a ``buffer.memory`` of 32 MB."""
     producer = _idle_producer()
     large = b"x" * 1_000_000

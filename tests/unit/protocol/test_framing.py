@@ -56,7 +56,7 @@ def test_decoded_request_header_is_what_was_encoded(
     assert frame[4 : 4 + start] == generated.encode(2 if is_flexible(key, version) else 1)
 
 
-def test_tags_in_a_request_header_are_skipped() -> None:
+def test_tagged_fields_of_a_request_header_are_skipped() -> None:
     frame = b"\0\x03\0\x09\0\0\0\x07\xff\xff" + b"\x01\x00\x03abc" + b"body"
     header, start = decode_request_header(frame)
     assert header.client_id is None

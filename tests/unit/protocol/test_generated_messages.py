@@ -38,7 +38,7 @@ every_message = pytest.mark.parametrize("name", MESSAGES)
 @every_message
 @settings(max_examples=4, deadline=None, database=None)
 @given(data=st.data())
-def test_decoding_an_encoded_message_gives_it_back(name: str, data: st.DataObject) -> None:
+def test_a_message_is_unchanged_after_encoding_and_decoding(name: str, data: st.DataObject) -> None:
     kind = message_class(name)
     for version in versions(MESSAGES[name]):
         message = make_message(name, version, HypothesisSource(data))
@@ -82,7 +82,7 @@ def test_truncated_message_is_malformed_at_every_length(name: str) -> None:
 
 
 @every_message
-def test_damaged_message_is_read_or_malformed_but_nothing_else(name: str) -> None:
+def test_decoding_a_damaged_message_returns_a_message_or_raises_only_malformed(name: str) -> None:
     kind = message_class(name)
     random = Random(name)
     for version in versions(MESSAGES[name]):
@@ -130,7 +130,7 @@ def test_unknown_tagged_fields_are_skipped() -> None:
     assert ApiVersionsRequest.decode(tagged, 3) == ApiVersionsRequest("client", "1")
 
 
-def test_tagged_field_whose_size_is_not_its_value_s_is_malformed() -> None:
+def test_a_tagged_field_whose_size_differs_from_its_values_size_is_malformed() -> None:
     request = FetchRequest(replica_state=ReplicaState(1, 2))
     encoded = request.encode(15)
     at = encoded.index(bytes([1, 1, 13]), len(encoded) - 16)
@@ -138,20 +138,20 @@ def test_tagged_field_whose_size_is_not_its_value_s_is_malformed() -> None:
         FetchRequest.decode(encoded[: at + 2] + b"\x0e" + encoded[at + 3 :] + b"\0", 15)
 
 
-def test_field_not_in_the_version_is_refused_unless_kafka_ignores_it() -> None:
+def test_a_field_that_the_version_lacks_is_refused_unless_kafka_ignores_it() -> None:
     with pytest.raises(UnsupportedField, match=r"TransactionLogValue\.next_producer_id .* version 0 "):
         TransactionLogValue(next_producer_id=7).encode(0)
     assert FetchRequest(rack_id="ignored").encode(4) == FetchRequest().encode(4)
 
 
-def test_null_in_a_version_that_has_no_null_is_unencodable() -> None:
+def test_null_is_unencodable_in_a_version_without_null() -> None:
     with pytest.raises(UnencodableValue, match="topics is null, which version 0 does not allow"):
         MetadataRequest(topics=None).encode(0)
     assert MetadataRequest.decode(MetadataRequest(topics=None).encode(1), 1).topics is None
 
 
 @pytest.mark.parametrize("version", [11, 13])
-def test_hostile_array_count_is_refused_before_anything_is_built(version: int) -> None:
+def test_a_hostile_array_count_is_refused_before_anything_is_allocated(version: int) -> None:
     head = struct.pack(">iiiibii", -1, 0, 0, 0, 0, 0, 0) if version == 11 else struct.pack(">iiiibii", *([0] * 7))
     count = struct.pack(">i", 2**31 - 1) if version == 11 else b"\xff\xff\xff\xff\x0f"
     with pytest.raises(MalformedMessage, match=r"topics at byte \d+: length \d+ with 1 bytes left"):
@@ -165,7 +165,7 @@ def test_negative_length_is_malformed_where_null_is_not_allowed() -> None:
         FetchRequest.decode(broken, 11)
 
 
-def test_invalid_utf8_is_malformed_and_names_the_field() -> None:
+def test_invalid_utf8_is_malformed_and_the_error_names_the_field() -> None:
     encoded = FetchRequest(topics=[FetchTopic("t")]).encode(12)
     with pytest.raises(MalformedMessage, match=r"FetchRequest\.FetchTopic: topic at byte .* invalid UTF-8") as caught:
         FetchRequest.decode(encoded.replace(b"\x02t", b"\x02\xff"), 12)
@@ -173,7 +173,7 @@ def test_invalid_utf8_is_malformed_and_names_the_field() -> None:
 
 
 @pytest.mark.parametrize("version", [8, 9])
-def test_string_above_the_limit_is_refused_both_ways(version: int) -> None:
+def test_a_string_above_the_limit_is_refused_when_encoding_and_decoding(version: int) -> None:
     with pytest.raises(UnencodableValue):
         ProduceRequest(transactional_id="x" * 32768).encode(version)
     longest = ProduceRequest(transactional_id="x" * 32767).encode(version)
@@ -185,12 +185,12 @@ def test_string_above_the_limit_is_refused_both_ways(version: int) -> None:
 
 
 @pytest.mark.parametrize("topic_id", [b"", b"short", bytes(17)])
-def test_uuid_that_has_not_16_bytes_is_unencodable(topic_id: bytes) -> None:
+def test_a_uuid_that_does_not_have_16_bytes_is_unencodable(topic_id: bytes) -> None:
     with pytest.raises(UnencodableValue, match="topic_id has"):
         MetadataRequest(topics=[MetadataRequestTopic(topic_id)]).encode(12)
 
 
-def test_records_are_views_into_the_input_and_are_not_copied_out() -> None:
+def test_decoded_records_are_views_of_the_input_and_are_not_copied() -> None:
     records = b"r" * 10_000
     partition = PartitionProduceData(0, records)
     request = ProduceRequest(topic_data=[TopicProduceData("t", partition_data=[partition])])
@@ -235,7 +235,7 @@ def test_messages_compare_print_and_copy_by_value() -> None:
         message.replace(epoch=5)
 
 
-def test_malformed_message_survives_pickling() -> None:
+def test_the_error_of_a_malformed_message_can_be_pickled() -> None:
     import pickle
 
     error = MalformedMessage("M", "f", 3, "short")

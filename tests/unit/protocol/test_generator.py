@@ -78,7 +78,7 @@ def test_generated_module_of_a_table_encodes_as_the_table_says(tmp_path: Path) -
     assert request.decode(full.encode(3), 3) == full
 
 
-def test_check_reports_stale_missing_and_foreign_files(tmp_path: Path) -> None:
+def test_the_generators_check_reports_outdated_missing_and_foreign_files(tmp_path: Path) -> None:
     assert write(tmp_path) == len(MESSAGES) + 1
     assert differences(tmp_path) == []
     (tmp_path / "fetch_request.py").write_text("changed")

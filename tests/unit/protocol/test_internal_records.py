@@ -42,16 +42,16 @@ def text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def test_transaction_key_is_version_0_and_the_id() -> None:
+def test_the_key_of_a_transaction_record_consists_of_version_0_and_the_id() -> None:
     assert encode_transaction_key("tx") == b"\0\0\0\x02tx"
     assert decode_transaction_key(b"\0\0\0\x02tx") == TransactionLogKey("tx")
 
 
-def test_transaction_key_of_another_type_is_unknown() -> None:
+def test_the_key_of_a_transaction_record_of_another_type_is_unknown() -> None:
     assert decode_transaction_key(b"\0\x09\0\x02tx") == Unknown(9)
 
 
-def test_transaction_value_v0_has_kafka_s_layout() -> None:
+def test_the_value_of_a_transaction_record_v0_has_kafkas_layout() -> None:
     value = TransactionLogValue(
         producer_id=4000,
         producer_epoch=3,
@@ -67,14 +67,14 @@ def test_transaction_value_v0_has_kafka_s_layout() -> None:
     assert decode_transaction_value(memoryview(expected)) == value
 
 
-def test_transaction_value_v1_keeps_the_tagged_fields() -> None:
+def test_the_value_of_a_transaction_record_v1_keeps_the_tagged_fields() -> None:
     value = TransactionLogValue(1, 2, 3, 4, 5, transaction_partitions=None, client_transaction_version=2)
     encoded = encode_transaction_value(value, 1)
     assert encoded[:2] == b"\0\1"
     assert decode_transaction_value(encoded) == value
 
 
-def test_offset_commit_v3_has_kafka_s_layout() -> None:
+def test_the_value_of_an_offset_commit_record_v3_has_kafkas_layout() -> None:
     key = struct.pack(">h", 1) + text("g") + text("t") + struct.pack(">i", 4)
     value = struct.pack(">hqi", 3, 77, 5) + text("note") + struct.pack(">q", 99)
     record = decode_group_record(key, value)
@@ -83,7 +83,7 @@ def test_offset_commit_v3_has_kafka_s_layout() -> None:
     assert encode_record_value(OffsetCommitValue(77, 5, "note", 99), 3) == value
 
 
-def test_offset_commit_of_the_oldest_type_reads_like_the_current_one() -> None:
+def test_an_offset_commit_record_of_the_oldest_type_is_read_like_the_current_type() -> None:
     key = struct.pack(">h", 0) + text("g") + text("t") + struct.pack(">i", 4)
     value = struct.pack(">hq", 1, 77) + text("") + struct.pack(">qq", 99, 100)
     assert decode_group_record(key, value) == InternalRecord(
@@ -91,7 +91,7 @@ def test_offset_commit_of_the_oldest_type_reads_like_the_current_one() -> None:
     )
 
 
-def test_group_metadata_v3_has_kafka_s_layout() -> None:
+def test_the_value_of_a_group_metadata_record_v3_has_kafkas_layout() -> None:
     member = MemberMetadata("m", None, "client", "/host", 300, 45, b"sub", b"assign")
     group = GroupMetadataValue("consumer", 6, "range", "m", 123, [member])
     fields = text("consumer") + struct.pack(">i", 6) + text("range") + text("m") + struct.pack(">qi", 123, 1)
@@ -104,7 +104,7 @@ def test_group_metadata_v3_has_kafka_s_layout() -> None:
     )
 
 
-def test_null_value_is_a_tombstone() -> None:
+def test_a_record_with_a_null_value_is_a_tombstone() -> None:
     key = ConsumerGroupCurrentMemberAssignmentKey("g", "m")
     assert decode_group_record(encode_record_key(key), None) == InternalRecord(key, None)
 
@@ -140,7 +140,7 @@ def test_a_value_of_a_newer_version_is_not_decoded() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0"])
-def test_record_shorter_than_its_version_is_malformed(data: bytes) -> None:
+def test_a_record_shorter_than_its_version_requires_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMessage):
         decode_group_record(data, None)
     with pytest.raises(MalformedMessage):

@@ -22,11 +22,11 @@ def test_the_message_registry_finds_request_and_response_of_a_key(key: int) -> N
     assert API_VERSIONS[key][:3] == (request.MIN_VERSION, request.MAX_VERSION, request.FLEXIBLE_FROM)
 
 
-def test_registry_holds_every_request_of_the_tables() -> None:
+def test_the_message_registry_contains_every_request_of_the_tables() -> None:
     assert set(API_VERSIONS) == {item.key for item in MESSAGES.values() if item.kind == "request"}
 
 
-def test_key_without_messages_is_a_key_error() -> None:
+def test_an_api_key_without_messages_raises_a_key_error() -> None:
     assert not has_messages(ApiKey.VOTE)
     assert not has_messages(7)
     for key in (ApiKey.VOTE, 7, 1000):

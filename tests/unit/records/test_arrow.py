@@ -86,7 +86,7 @@ def rows_of(table: pa.RecordBatch) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("codec", list(Compression))
-def test_rows_equal_the_records(codec: Compression, large: bool) -> None:
+def test_the_rows_of_an_arrow_table_equal_the_records(codec: Compression, large: bool) -> None:
     data, records = b"", []
     for number in range(4):
         part = [record._replace(headers=()) for record in some_records(50, 100 * number, number)]
@@ -98,7 +98,7 @@ def test_rows_equal_the_records(codec: Compression, large: bool) -> None:
     assert rows_of(table) == [record[:5] for record in records]
 
 
-def test_headers_are_lists_and_null_if_there_are_none() -> None:
+def test_an_arrow_row_has_a_list_of_headers_or_null_without_headers() -> None:
     records = some_records(200)
     table = decode_to_arrow(stored_batches(encode_batch(records)), headers=True)
     table.validate(full=True)
@@ -116,7 +116,7 @@ def test_invalid_utf8_in_header_keys_is_replaced() -> None:
     assert table.column("headers").to_pylist() == [[{"key": "\ufffdA", "value": None}]]
 
 
-def test_only_offsets_in_the_range_are_rows() -> None:
+def test_an_arrow_table_contains_only_offsets_in_the_requested_range() -> None:
     data = encode_batch(some_records(10)) + encode_batch(some_records(10, 10), base_offset=10)
     for start, end in [(0, 20), (3, 4), (5, 15), (10, 10), (19, 99), (50, 60)]:
         for headers in (False, True):
@@ -125,7 +125,7 @@ def test_only_offsets_in_the_range_are_rows() -> None:
             assert table.column("offset").to_pylist() == [offset for offset in range(20) if start <= offset < end]
 
 
-def test_control_batches_and_emptied_batches_give_no_rows() -> None:
+def test_control_batches_and_emptied_batches_become_no_rows() -> None:
     first, third = encode_batch(some_records(5)), encode_batch(some_records(5, 20), base_offset=20)
     emptied = encode_empty_batch(read_header(encode_batch(some_records(3, 10), base_offset=10)))
     data = first + encode_end_txn_marker(1, 0, 0, True, T, base_offset=5) + emptied + third
@@ -137,7 +137,7 @@ def test_control_batches_and_emptied_batches_give_no_rows() -> None:
     assert nothing.schema == schema(headers=True)
 
 
-def test_timestamp_type_is_that_of_each_batch() -> None:
+def test_each_row_has_the_timestamp_type_of_its_batch() -> None:
     dated = bytearray(encode_batch(some_records(2)))
     set_timestamps(dated, 0, TimestampType.LOG_APPEND_TIME, T + 77)
     table = decode_to_arrow(stored_batches(bytes(dated) + encode_batch(some_records(1, 2), base_offset=2)))
@@ -154,7 +154,7 @@ def test_any_64_bit_timestamp_is_decoded_unchanged() -> None:
         assert table.column("timestamp").cast(pa.int64()).to_pylist() == given[some[0].offset :]
 
 
-def test_times_that_microseconds_cannot_hold_become_null() -> None:
+def test_timestamps_that_do_not_fit_into_microseconds_become_null() -> None:
     held = [0, -1, T, 9_223_372_036_854_775, -9_223_372_036_854_775]
     beyond = [9_223_372_036_854_776, -9_223_372_036_854_776, T * 1_000_000, 2**63 - 1, -(2**63)]
     for given in ([], held, [*held, *beyond], beyond):
@@ -164,7 +164,7 @@ def test_times_that_microseconds_cannot_hold_become_null() -> None:
         assert found.cast(pa.int64()).to_pylist() == [None if ms in beyond else ms * 1000 for ms in given]
 
 
-def test_seconds_beyond_kafkas_milliseconds_are_refused() -> None:
+def test_seconds_that_do_not_fit_into_kafkas_milliseconds_are_refused() -> None:
     value, destinations = pa.array([b"x", b"y"]), np.zeros(2, np.int64)
     for given, fits in (([2**63 // 1000 + 1, 0], False), ([-(2**62), None], False), ([2**63 // 1000, None], True)):
         timestamps = pa.array(given, pa.timestamp("s"))
@@ -204,7 +204,7 @@ def decoded(batches: list[EncodedBatch]) -> dict[int, list[Record]]:
     return found
 
 
-def test_a_column_keeps_no_more_memory_than_it_fills() -> None:
+def test_an_arrow_column_keeps_no_more_memory_than_it_fills() -> None:
     """Keys are far smaller than the batches that they come in."""
     before = pa.total_allocated_bytes()
     table = decode_to_arrow(stored_batches(encode_batch([Record(0, T, b"key", b"x" * 1_000_000, (), -1)])))
@@ -276,7 +276,7 @@ LAYOUTS: dict[str, Callable[[], pa.Array]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_and_slice_of_bytes_is_read(layout: str) -> None:
+def test_byte_columns_of_every_arrow_layout_and_slice_are_read(layout: str) -> None:
     for array in slices(LAYOUTS[layout]):
         wanted = [word.encode() if isinstance(word, str) else word for word in array.to_pylist()]
         batches = _encoded(array, np.zeros(len(array), np.int64), key=array, default_timestamp_ms=T)
@@ -285,7 +285,7 @@ def test_every_layout_and_slice_of_bytes_is_read(layout: str) -> None:
         assert partitions_of_keys(array, 11).tolist() == partitions
 
 
-def test_slices_of_headers_are_read() -> None:
+def test_a_slice_of_a_headers_column_is_read() -> None:
     lists = [[{"key": f"k{i}", "value": None if i % 3 else b"v%d" % i}] * (i % 4) or None for i in range(20)]
     whole = pa.array(lists, arrow.HEADERS_TYPE)
     wide = whole.cast(pa.large_list(pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])))
@@ -305,7 +305,7 @@ def test_slices_of_headers_are_read() -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string()])
-def test_headers_may_be_maps(kind: pa.DataType, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_of_rows_may_be_maps(kind: pa.DataType, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not compiled:
         monkeypatch.setattr(arrow, "compiled", None)
     rows = [[("a", b"1"), ("größe", None)], None, [], [("", b"")], [(f"k{n}", b"%d" % n) for n in range(50)]]

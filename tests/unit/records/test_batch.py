@@ -162,7 +162,7 @@ def test_kio_reads_and_writes_the_same_bytes() -> None:
         assert written.getvalue() == ours
 
 
-def test_sizes_grow_with_each_record_as_the_batch_does() -> None:
+def test_the_computed_size_grows_with_each_record_as_the_batch_does() -> None:
     builder = BatchBuilder()
     assert builder.size_bytes == HEADER_SIZE_BYTES
     for timestamp, key, value, headers in ROWS:
@@ -190,7 +190,7 @@ def test_the_builder_accepts_only_bytes_like_objects() -> None:
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_pairs_are_encoded_like_records(transactional: bool) -> None:
+def test_pairs_of_key_and_value_are_encoded_like_records(transactional: bool) -> None:
     pairs: list[tuple[bytes | None, bytes | None]] = [(b"k", b"v"), (b"", None), (None, b"x" * 300)]
     records = [Record(delta, 1_700_000_000_123, key, value) for delta, (key, value) in enumerate(pairs)]
     producer_id, producer_epoch = (9, 3) if transactional else (-1, -1)
@@ -232,7 +232,7 @@ def test_the_delete_horizon_replaces_the_base_timestamp() -> None:
     assert read_header(encode_batch([Record(0, T, b"a", None)])).delete_horizon_ms is None
 
 
-def test_emptied_batch_keeps_offsets_and_producer() -> None:
+def test_an_emptied_batch_keeps_offsets_and_producer() -> None:
     header = read_header(build(producer_id=3, producer_epoch=1, base_sequence=6, base_offset=9, transactional=True))
     empty = encode_empty_batch(header)
     assert len(empty) == HEADER_SIZE_BYTES
@@ -246,7 +246,7 @@ def test_emptied_batch_keeps_offsets_and_producer() -> None:
 # --- properties of headers
 
 
-def test_attribute_bits_are_kafkas() -> None:
+def test_the_attribute_bits_of_a_batch_are_kafkas() -> None:
     def bits(attributes: int) -> tuple[bool, ...]:
         header = BatchHeader(attributes=attributes)
         return (
@@ -286,7 +286,7 @@ def test_log_append_time_applies_to_every_record() -> None:
 # --- the CRC, and the producer that is set
 
 
-def test_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest() -> None:
+def test_the_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest_of_the_batch() -> None:
     batch = build()
     set_base_offset_and_epoch(batch, 0, 12345, 99)
     assert verify_crc(batch)
@@ -307,7 +307,7 @@ def test_setting_a_producer_equals_building_with_the_producer() -> None:
     assert batch == build(compression=Compression.LZ4, producer_id=77, producer_epoch=6, base_sequence=0)
 
 
-def test_a_field_is_set_in_one_batch_among_several() -> None:
+def test_setting_a_field_of_one_batch_leaves_the_other_batches_unchanged() -> None:
     data = build() + build() + build()
     size = len(data) // 3
     set_base_offset_and_epoch(data, size, 4, 1)
@@ -345,7 +345,7 @@ def test_invalid_headers_are_refused() -> None:
         read_header(old)
 
 
-def test_cut_or_changed_batch_is_not_decoded() -> None:
+def test_a_truncated_or_changed_batch_is_not_decoded() -> None:
     batch = build()
     for end in range(HEADER_SIZE_BYTES, len(batch)):
         assert not verify_crc(batch[:end])
@@ -402,7 +402,7 @@ def test_malformed_records_are_refused(case: str) -> None:
             decode(area, count, 0, count - 1, T, -1, None)
 
 
-def test_any_negative_length_is_null_as_in_java() -> None:
+def test_any_negative_length_is_read_as_null_as_in_java() -> None:
     assert decode_records(batch_of(record(0, 0, 0, 3, 5, 0), 1)) == [Record(0, T, None, None)]
 
 

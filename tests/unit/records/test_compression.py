@@ -42,12 +42,12 @@ def test_codecs_have_the_names_of_compression_type() -> None:
         Compression.from_name("brotli")
 
 
-def test_gzip_is_a_gzip_stream_and_may_have_several_members() -> None:
+def test_gzip_data_is_a_gzip_stream_and_may_have_several_members() -> None:
     assert gzip.decompress(compress(Compression.GZIP, TEXT)) == TEXT
     assert decompress(Compression.GZIP, gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
 
 
-def test_snappy_is_written_in_javas_framing() -> None:
+def test_snappy_data_is_written_in_javas_framing() -> None:
     packed = compress(Compression.SNAPPY, TEXT)
     assert packed[:16] == b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
     position, blocks = 16, []
@@ -59,7 +59,7 @@ def test_snappy_is_written_in_javas_framing() -> None:
     assert {len(block) for block in blocks[:-1]} == {32 * 1024}
 
 
-def test_snappy_is_read_raw_and_framed() -> None:
+def test_raw_and_framed_snappy_data_is_read() -> None:
     assert decompress(Compression.SNAPPY, snappy.compress(TEXT)) == TEXT
     half = snappy.compress(TEXT[:1000])
     framed = b"\x82SNAPPY\x00" + struct.pack(">iii", 1, 1, len(half)) + half
@@ -142,7 +142,7 @@ def test_decompression_bombs_are_refused_at_the_limit(codec: Compression) -> Non
         decompress(codec, bomb, 1000)
 
 
-def test_bomb_of_gzip_members_is_refused() -> None:
+def test_a_decompression_bomb_of_gzip_members_is_refused() -> None:
     member = gzip.compress(bytes(100_000))
     with pytest.raises(CorruptBatch, match="limit"):
         decompress(Compression.GZIP, member * 100, 1_000_000)

@@ -12,7 +12,7 @@ from oncelog.records.record_errors import CorruptBatch
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_marker_has_kafkas_bytes(commit: bool) -> None:
+def test_a_marker_has_kafkas_bytes(commit: bool) -> None:
     batch = encode_end_txn_marker(9000, 4, 17, commit, 1_700_000_000_000, base_offset=33, leader_epoch=6)
     header = read_header(batch)
     assert verify_crc(batch)
@@ -34,7 +34,7 @@ def control_batch(key: bytes | None, value: bytes | None, *, control: bool = Tru
     )
 
 
-def test_marker_of_a_later_version_is_read_as_version_0() -> None:
+def test_a_marker_of_a_later_version_is_read_as_version_0() -> None:
     batch = control_batch(struct.pack(">hhq", 3, 1, 0), struct.pack(">hiq", 5, 44, 1))
     assert parse_control(batch) == EndTxnMarker(ControlType.COMMIT, 44)
 
@@ -67,6 +67,6 @@ def test_malformed_markers_are_refused(key: bytes | None, value: bytes | None) -
         parse_control(control_batch(key, value))
 
 
-def test_data_batch_is_no_control_batch() -> None:
+def test_a_data_batch_is_not_mistaken_for_a_control_batch() -> None:
     with pytest.raises(CorruptBatch, match="not a control batch"):
         parse_control(control_batch(bytes(4), bytes(6), control=False))

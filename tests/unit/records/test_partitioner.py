@@ -25,7 +25,7 @@ def test_murmur2_equals_javas_for_known_keys(key: bytes) -> None:
     assert _pure.murmur2(key) == KNOWN[key] & 0xFFFFFFFF
 
 
-def test_partition_drops_the_sign_bit() -> None:
+def test_the_partition_of_a_key_ignores_the_sign_bit_of_its_hash() -> None:
     for key, value in KNOWN.items():
         assert partition_for_key(key, 7) == (value & 0x7FFFFFFF) % 7
     assert {partition_for_key(b"%d" % i, 3) for i in range(50)} == {0, 1, 2}

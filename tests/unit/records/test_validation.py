@@ -69,7 +69,7 @@ def test_a_valid_batch_is_stored_unchanged(codec: Compression) -> None:
     assert verdict.header.max_timestamp == NOW + 5
 
 
-def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
+def test_offset_and_leader_epoch_are_assigned_without_a_new_crc() -> None:
     batch = batch_of()
     accepted(batch)
     set_base_offset_and_epoch(batch, 0, 777, 4)
@@ -99,7 +99,7 @@ def test_log_append_time_sets_the_timestamps_of_the_batch(codec: Compression) ->
     assert [record.timestamp for record in decode_records(verdict.records)] == [NOW, NOW]
 
 
-def test_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -> None:
+def test_a_log_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -> None:
     batch = batch_of(NOW, NOW)
     set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW)
     verdict = refused(batch, timestamp_type=TimestampType.LOG_APPEND_TIME)
@@ -107,7 +107,7 @@ def test_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -
     assert [index for index, _ in verdict.record_errors] == [0, 1]
 
 
-def test_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topic() -> None:
+def test_a_log_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topic() -> None:
     batch = batch_of(NOW, NOW)
     set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 5)
     verdict = accepted(batch)
@@ -115,7 +115,7 @@ def test_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topi
     assert verdict.header.max_timestamp == NOW + 5
 
 
-def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
+def test_a_log_append_time_set_by_the_client_must_be_within_the_limits() -> None:
     batch = batch_of(NOW, NOW)
     set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 10**9)
     verdict = refused(batch)
@@ -126,7 +126,7 @@ def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
 # --- the envelope
 
 
-def test_exactly_one_batch_is_accepted() -> None:
+def test_only_a_produce_with_exactly_one_batch_is_accepted() -> None:
     one = bytes(batch_of())
     for data in (b"", one[:16], one[:-1], one + one, one + b"\x00"):
         assert refused(data).error_code is Error.INVALID_RECORD
@@ -143,7 +143,7 @@ def test_base_offset_must_be_zero() -> None:
     assert refused(batch_of(base_offset=1)).error_code is Error.INVALID_RECORD
 
 
-def test_batch_of_the_size_limit_is_accepted_and_one_byte_more_refused() -> None:
+def test_a_batch_of_the_maximum_size_is_accepted_and_a_batch_one_byte_larger_refused() -> None:
     room = 1_048_588 - len(batch_of(value=b"x" * 1_000_000)) + 1_000_000
     assert len(batch_of(value=b"x" * room)) == 1_048_588
     accepted(batch_of(value=b"x" * room))
@@ -153,14 +153,14 @@ def test_batch_of_the_size_limit_is_accepted_and_one_byte_more_refused() -> None
     assert "1048588" in verdict.message
 
 
-def test_changed_bytes_are_corrupt() -> None:
+def test_a_batch_with_changed_bytes_is_corrupt() -> None:
     for position in (17, 22, 40, 61, -1):
         batch = batch_of()
         batch[position] ^= 4
         assert refused(batch).error_code is Error.CORRUPT_MESSAGE
 
 
-def test_lengths_below_a_header_are_corrupt() -> None:
+def test_a_batch_with_a_length_below_a_header_is_corrupt() -> None:
     for length in (-(2**31), -1, 0, 13):
         batch = batch_of()
         struct.pack_into(">i", batch, 8, length)
@@ -195,7 +195,7 @@ def test_control_batch_from_a_client_is_refused() -> None:
     assert refused(encode_end_txn_marker(5, 0, 0, True, NOW)).error_code is Error.INVALID_RECORD
 
 
-def test_producer_id_needs_a_sequence() -> None:
+def test_a_batch_with_a_producer_id_needs_a_sequence() -> None:
     for sequence in (-1, -2):
         batch = batch_of(producer_id=5, producer_epoch=0, base_sequence=sequence)
         assert refused(batch).error_code is Error.INVALID_RECORD
@@ -204,7 +204,7 @@ def test_producer_id_needs_a_sequence() -> None:
 
 
 @pytest.mark.parametrize("code", [5, 6, 7])
-def test_unknown_codec_is_unsupported(code: int) -> None:
+def test_a_batch_with_an_unknown_codec_is_unsupported(code: int) -> None:
     assert refused(with_header(batch_of(), attributes=code)).error_code is Error.UNSUPPORTED_COMPRESSION_TYPE
 
 
@@ -248,7 +248,7 @@ def test_the_first_bad_record_determines_the_error_code() -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in Compression if codec])
-def test_bytes_that_do_not_unpack_are_invalid(codec: Compression) -> None:
+def test_a_batch_that_cannot_be_decompressed_is_invalid(codec: Compression) -> None:
     junk = b"no codec writes this"
     header = BatchHeader(attributes=codec.value, records_count=1, base_timestamp=NOW, max_timestamp=NOW)
     assert refused(bytes(header_bytes(header, junk)) + junk).error_code is Error.INVALID_RECORD

@@ -6,7 +6,7 @@ from oncelog.errors import InvariantError
 from oncelog.runtime.deferred import Deferred, gather
 
 
-def test_callbacks_run_in_order_before_and_after_the_value_is_known() -> None:
+def test_callbacks_run_in_order_whether_they_are_added_before_or_after_the_value_is_known() -> None:
     deferred: Deferred[int] = Deferred()
     seen: list[tuple[str, int]] = []
     deferred.then(lambda value: seen.append(("a", value)))
@@ -16,18 +16,18 @@ def test_callbacks_run_in_order_before_and_after_the_value_is_known() -> None:
     assert seen == [("a", 7), ("b", 7), ("c", 7)]
 
 
-def test_second_resolve_is_refused() -> None:
+def test_resolving_a_deferred_twice_is_refused() -> None:
     deferred = Deferred.of(1)
     with pytest.raises(InvariantError):
         deferred.resolve(2)
 
 
-def test_value_is_not_readable_before_it_is_known() -> None:
+def test_reading_the_value_of_a_deferred_before_it_is_known_is_refused() -> None:
     with pytest.raises(InvariantError):
         _ = Deferred[int]().value
 
 
-def test_gather_keeps_order_and_waits_for_the_last() -> None:
+def test_gather_keeps_the_order_of_its_deferreds_and_waits_for_the_last() -> None:
     first: Deferred[str] = Deferred()
     second: Deferred[str] = Deferred()
     both = gather([first, second])

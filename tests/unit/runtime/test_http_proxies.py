@@ -65,7 +65,7 @@ def test_a_local_address_bypasses_the_proxy(monkeypatch: pytest.MonkeyPatch, hos
     assert proxy_for(f"https://{host}:8081") is None
 
 
-def test_the_addresses_of_interfaces_are_of_this_machine() -> None:
+def test_the_addresses_of_network_interfaces_count_as_this_machine() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((REMOTE, 9))  # sends nothing; says which address would

@@ -35,10 +35,10 @@ def test_a_module_is_reloaded_if_its_user_asks_for_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["oncelog", "json.decoder", "oncelog.missing", "oncelog.broker.missing"])
-def test_the_finder_leaves_what_the_package_has_not_loaded_to_the_others(name: str) -> None:
+def test_the_module_finder_leaves_modules_that_the_package_has_not_loaded_to_other_finders(name: str) -> None:
     assert found(name) is None
 
 
-def test_a_function_with_the_name_of_a_module_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_with_the_name_of_a_module_is_not_mistaken_for_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module(PACKAGE), "delete_groups", print)
     assert found(MODULE) is None

@@ -67,7 +67,7 @@ def test_a_dying_thread_first_releases_its_resources() -> None:
 
 
 @pytest.mark.parametrize("how", ["run", "wait", "end"])
-def test_a_blocked_thread_is_reported_with_its_stack(thread: LoopThread, how: str) -> None:
+def test_work_that_blocks_the_loop_thread_is_reported_with_its_stack(thread: LoopThread, how: str) -> None:
     goes_on = threading.Event()
 
     def blocked() -> None:
@@ -84,7 +84,7 @@ def test_a_blocked_thread_is_reported_with_its_stack(thread: LoopThread, how: st
     goes_on.set()
 
 
-def test_declared_long_work_is_not_reported_as_a_block(thread: LoopThread) -> None:
+def test_declared_long_work_is_not_reported_as_blocking_the_loop(thread: LoopThread) -> None:
     async def long() -> int:
         time.sleep(0.6)
         return 7
@@ -94,7 +94,7 @@ def test_declared_long_work_is_not_reported_as_a_block(thread: LoopThread) -> No
         thread.run(long())
 
 
-def test_work_that_waits_is_not_mistaken_for_a_block(thread: LoopThread) -> None:
+def test_work_that_waits_is_not_reported_as_blocking_the_loop(thread: LoopThread) -> None:
     assert thread.run(asyncio.sleep(0.6, 7)) == 7
     event = threading.Event()
     thread.call_soon(lambda: thread.loop.call_later(0.6, event.set))
@@ -102,7 +102,7 @@ def test_work_that_waits_is_not_mistaken_for_a_block(thread: LoopThread) -> None
     assert not thread.wait(threading.Event(), 0.3)
 
 
-def test_a_forked_child_is_told_that_the_thread_is_in_its_parent(thread: LoopThread) -> None:
+def test_a_forked_child_gets_an_error_that_the_thread_is_in_its_parent(thread: LoopThread) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:

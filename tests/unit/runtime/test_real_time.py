@@ -34,7 +34,7 @@ def frozen(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("frozen")
-def test_wall_clock_is_the_systems() -> None:
+def test_the_real_wall_clock_is_that_of_the_system() -> None:
     assert abs(real_time.time_ns() - time.clock_gettime_ns(COARSE)) < 10e9
     assert abs(real_time.time() - real_time.time_ns() / 1e9) < 10
     assert abs(real_time.time_ms() - real_time.time_ns() / 1e6) < 10_000
@@ -79,7 +79,7 @@ def test_timers_of_a_real_time_loop_are_due_only_after_a_frozen_clock_is_release
     asyncio.run(sleep())
 
 
-def test_a_loop_with_a_clock_of_its_own_keeps_it() -> None:
+def test_a_loop_with_a_clock_of_its_own_keeps_that_clock() -> None:
     class Virtual(asyncio.SelectorEventLoop):
         def time(self) -> float:
             return 7.0
@@ -113,7 +113,7 @@ def test_pauses_are_real_and_let_others_run_while_asyncios_are_mocked() -> None:
     assert asyncio.run(run()) == ["other 0", "first 0", "other 1", "first 1"]
 
 
-def test_a_pause_is_cancelled() -> None:
+def test_a_pause_can_be_cancelled() -> None:
     async def run() -> None:
         paused = asyncio.ensure_future(real_time.sleep(3600))
         await real_time.sleep(0)

@@ -16,7 +16,7 @@ def test_timers_fire_in_order_of_deadline_then_of_scheduling() -> None:
     assert timers.next_ms() == 20
 
 
-def test_cancelled_timer_does_not_fire_and_is_not_waited_for() -> None:
+def test_a_cancelled_timer_does_not_fire_and_is_not_waited_for() -> None:
     timers = Timers()
     fired: list[int] = []
     timer = timers.schedule(10, fired.append)
@@ -46,14 +46,14 @@ def test_due_timers_may_take_several_iterations() -> None:
     assert timers.next_ms() == 4
 
 
-def test_cancelled_timers_do_not_pile_up() -> None:
+def test_cancelled_timers_do_not_accumulate() -> None:
     timers = Timers()
     for _ in range(10_000):
         timers.schedule(1_000_000, lambda _: None).cancel()
     assert len(timers._heap) < 2048
 
 
-def test_a_repeating_timer_survives_its_failures_and_delays_nothing() -> None:
+def test_a_repeating_timer_continues_after_a_failure_and_delays_no_other_timer() -> None:
     timers = Timers()
     fired: list[tuple[str, int]] = []
 
@@ -68,7 +68,7 @@ def test_a_repeating_timer_survives_its_failures_and_delays_nothing() -> None:
     assert fired == [("fails", 10), ("other", 10), ("fails", 20)]
 
 
-def test_a_shorter_interval_is_in_force_at_once_and_an_interval_of_0_ends() -> None:
+def test_a_shorter_interval_applies_at_once_and_an_interval_of_0_ends_the_repetition() -> None:
     timers = Timers()
     interval_ms = 1000
     fired: list[int] = []
@@ -84,7 +84,7 @@ def test_a_shorter_interval_is_in_force_at_once_and_an_interval_of_0_ends() -> N
     assert fired == [150, 200, 201]
 
 
-def test_deadlines_move_when_the_wall_clock_is_set() -> None:
+def test_deadlines_of_timers_move_when_the_wall_clock_is_set() -> None:
     timers = Timers()
     fired: list[int] = []
     timers.schedule(1000, fired.append)
@@ -156,7 +156,7 @@ def test_skipping_idle_repetitions_of_a_timer_changes_no_effect_and_no_time(
     assert rounds <= len(events)
 
 
-def test_cancelled_repeated_work_is_not_run_again() -> None:
+def test_cancelled_repeating_work_is_not_run_again() -> None:
     timers, done = Timers(), list[int]()
     repeated = timers.repeat(10, lambda: 10, done.append)
     timers.fire(10)

@@ -118,7 +118,7 @@ def test_an_incompatible_change_is_refused(what: str) -> None:
     assert all(one.startswith("{errorType:'") for one in found)
 
 
-def test_an_uncompared_keyword_is_reported() -> None:
+def test_a_json_schema_keyword_that_is_not_compared_is_reported() -> None:
     assert "does not compare if" in problems(*REFUSED["a condition comes"])[0]
 
 
@@ -165,7 +165,9 @@ SCHEMAS = st.recursive(LEAVES, larger, max_leaves=4)
 
 
 @given(SCHEMAS, SCHEMAS, st.lists(VALUES, min_size=5, max_size=20))
-def test_no_document_is_lost_when_a_change_is_allowed(before: Any, after: Any, documents: list[Any]) -> None:
+def test_if_a_schema_change_is_allowed_every_old_document_stays_valid(
+    before: Any, after: Any, documents: list[Any]
+) -> None:
     allowed = not problems(before, after)
     for document in documents:
         if allowed and Draft7Validator(before).is_valid(document):
@@ -194,7 +196,7 @@ def test_values_are_validated_by_the_readers_draft(draft: str) -> None:
     assert problems({"enum": ["a", 1]}, {"$schema": draft, "type": "string"}) != []
 
 
-def test_spaces_and_order_of_writing_do_not_matter() -> None:
+def test_spaces_and_the_order_of_keywords_do_not_change_the_comparison() -> None:
     assert parse('{ "type" : "string" }', []).text == '{"type":"string"}'
     assert parse('{"b":1,"a":2}', []).text == '{"b":1,"a":2}'
     assert parse('{"b":1,"a":2}', []).normalized() == '{"a":2,"b":1}'
@@ -224,7 +226,9 @@ def test_an_invalid_schema_is_refused(text: str) -> None:
         parse(text, [])
 
 
-def test_circular_references_and_large_products_terminate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_comparison_of_schemas_with_circular_references_or_large_products_terminates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("oncelog.schema_registry.formats.json_reading.MAX_COMPARISONS", 2_000)
     circle = json.dumps({"definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}},
                          "$ref": "#/definitions/a"})  # fmt: skip

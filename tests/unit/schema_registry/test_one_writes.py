@@ -205,7 +205,7 @@ def test_answers_of_several_registries_agree_with_all_stored_records(scene: Scen
 
 
 @pytest.mark.parametrize(("scene", "where", "old", "new", "bug"), BUGS, ids=[bug for *_, bug in BUGS])
-def test_a_planted_bug_is_found(scene: str, where: str, old: str, new: str, bug: str) -> None:
+def test_a_bug_planted_in_the_registry_is_found(scene: str, where: str, old: str, new: str, bug: str) -> None:
     mutant = Mutant(bug, f"schema_registry.{where}", old, new, scenes=(), one_in=1)
     with planted(mutant) as slips, pytest.raises((AssertionError, Refused, pytest.fail.Exception)):
         asyncio.run(SCENES[scene]())  # type: ignore[arg-type]

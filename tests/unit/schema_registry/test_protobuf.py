@@ -72,7 +72,7 @@ def test_an_incompatible_change_is_refused(what: str) -> None:
     assert kind in found[0]
 
 
-def test_the_package_and_required_fields_matter() -> None:
+def test_the_package_and_required_fields_of_protobuf_count_in_the_comparison() -> None:
     before = parse('syntax = "proto2"; package a; message M {required int32 a=1;}', [])
     after = parse('syntax = "proto2"; package b; message M {required int32 b=2;}', [])
     kinds = " ".join(after.problems_reading(before))

@@ -103,13 +103,13 @@ def test_no_id_means_two_schemas_and_no_schema_has_two_ids_whatever_is_deleted(s
         assert all(len(ids) == 1 for ids in of_texts.values())
 
 
-def test_nothing_is_changed_by_a_decision() -> None:
+def test_a_registry_decision_does_not_change_the_state() -> None:
     state = RegistryState()
     decision = rules.register(state, CHECKS, "x", Submitted('"int"'))
     assert (state.subjects, state.highest_id, decision.answer["id"]) == ({}, 0, 1)
 
 
-def test_new_schemas_are_refused_after_the_highest_id_and_known_schemas_are_not() -> None:
+def test_after_the_highest_id_new_schemas_are_refused_and_known_schemas_are_not() -> None:
     state = RegistryState()
     value = {"subject": "x", "version": 2**31 - 1, "id": 2**31 - 1, "schema": '"int"', "deleted": False}
     state.apply(Key(SCHEMA, "x", 2**31 - 1), value)
@@ -121,7 +121,7 @@ def test_new_schemas_are_refused_after_the_highest_id_and_known_schemas_are_not(
         assert why in str(refused.value)
 
 
-def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None:
+def test_a_compatibility_level_known_only_to_another_registry_refuses_new_versions() -> None:
     state = RegistryState()
     value = {"subject": "x", "version": 1, "id": 1, "schema": '"int"', "deleted": False}
     state.apply(Key(SCHEMA, "x", 1), value)

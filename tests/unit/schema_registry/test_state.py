@@ -36,7 +36,7 @@ def folded(*records: tuple[Key, Any]) -> RegistryState:
     return state
 
 
-def test_keys_are_written_byte_for_byte_as_confluents() -> None:
+def test_keys_of_the_schemas_topic_equal_confluents_byte_for_byte() -> None:
     written = {
         Key(SCHEMA, "x", 1): b'{"keytype":"SCHEMA","subject":"x","version":1,"magic":1}',
         Key(CONFIG): b'{"keytype":"CONFIG","magic":0}',
@@ -52,17 +52,17 @@ def test_keys_are_written_byte_for_byte_as_confluents() -> None:
     assert decode_key(older) == Key(CONFIG), "as older registries wrote it"
 
 
-def test_records_of_unknown_kinds_are_ignored() -> None:
+def test_schema_records_of_unknown_kinds_are_ignored() -> None:
     assert decode_key(b'{"keytype":"CONTEXT","tenant":"default","context":"."}') is None
 
 
 @pytest.mark.parametrize("data", [None, b"", b"\xff", b"[]", b"1", b'{"keytype":"SCHEMA"}', b"[" * 100_000])
-def test_an_invalid_key_is_refused(data: bytes | None) -> None:
+def test_a_schema_record_with_an_invalid_key_is_refused(data: bytes | None) -> None:
     with pytest.raises(DamagedRecord):
         decode_key(data)
 
 
-def test_an_incomplete_value_changes_nothing() -> None:
+def test_a_schema_record_with_an_incomplete_value_changes_nothing() -> None:
     state = folded(version("x", 1, 1))
     for value in ({}, {"schema": 1, "id": 2}, {"schema": "", "id": "2"}, {"schema": "", "id": 2, "references": 5}):
         with pytest.raises(DamagedRecord):
@@ -74,7 +74,7 @@ def test_an_incomplete_value_changes_nothing() -> None:
         decode_value(b"[]")
 
 
-def test_the_records_of_a_state_restore_the_state() -> None:
+def test_the_records_written_for_a_registry_state_restore_that_state() -> None:
     references = [{"name": "n", "subject": "x", "version": 1}]
     state = folded(
         version("x", 1, 1),
@@ -131,14 +131,14 @@ def test_the_highest_id_survives_compaction_in_an_announcement() -> None:
     assert folded((Key(NOOP), None), (Key(NOOP), {})).writer is None, "those of Confluent's registry say nothing"
 
 
-def test_the_id_of_an_aborted_record_is_not_given_again() -> None:
+def test_the_schema_id_of_an_aborted_record_is_not_given_again() -> None:
     state = folded(version("x", 1, 1))
     state.note(*version("x", 2, 5))
     assert state.highest_id == 5
     assert state.value_of(Key(SCHEMA, "x", 2)) is None
 
 
-def test_versions_that_arrive_late_are_inserted_in_order() -> None:
+def test_schema_versions_that_arrive_late_are_inserted_in_order() -> None:
     state = folded(version("x", 3, 1), version("x", 1, 2, '"string"'))
     assert [one.version for one in state.versions("x")] == [1, 3]
 

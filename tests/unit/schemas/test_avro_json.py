@@ -76,7 +76,7 @@ SHOWN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "shown"), SHOWN, ids=[json.dumps(schema)[:50] for schema, _ in SHOWN])
-def test_shown_values_can_be_encoded_again(schema: Any, shown: Any) -> None:
+def test_values_shown_as_json_can_be_encoded_again(schema: Any, shown: Any) -> None:
     codec = AvroCodec(Schema(json.dumps(schema)), {})
     written = codec.encode(codec.from_json(shown), strict=True)
     assert codec.decode_json(written, position=0)[0] == shown

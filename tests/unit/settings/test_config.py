@@ -71,7 +71,7 @@ def test_broker_settings_with_a_field_have_kafkas_type_default_and_choices(name:
     assert f.metadata["low"] >= known.allowed.low
 
 
-def test_the_tables_hold_all_of_kafkas_properties() -> None:
+def test_the_tables_contain_all_of_kafkas_properties() -> None:
     counts = [len(t()) for t in (broker_properties, topic_properties, group_properties, client_metrics_properties)]
     assert counts == [382, 38, 27, 3]
     assert broker_properties()["ssl.key.password"].sensitive
@@ -155,7 +155,7 @@ def test_invalid_setting_values_are_refused_in_kafkas_words(
         (PropertyKind.PASSWORD, " secret ", AllowedValues(), " secret "),
     ],
 )
-def test_values_are_read_as_kafka_reads_them(
+def test_setting_values_are_read_as_by_kafka(
     kind: PropertyKind, text: str, allowed: AllowedValues, value: object
 ) -> None:
     assert parse_text("x", kind, text, allowed) == value
@@ -174,7 +174,7 @@ def test_values_are_read_as_kafka_reads_them(
         (-1e7, "-1.0E7"),
     ],
 )
-def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
+def test_doubles_in_settings_are_written_as_by_java(value: float, text: str) -> None:
     assert render_double(value) == text
 
 
@@ -186,7 +186,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one() -> None:
     assert nearest("zzz", ["retention.ms"]) == ""
 
 
-def test_properties_without_effect_are_checked_and_kept() -> None:
+def test_properties_without_an_effect_are_checked_and_kept() -> None:
     config = parse(BrokerConfig, {"num.io.threads": "16", "listener.name.internal.ssl.keystore.location": "/k"})
     assert config.text("num.io.threads") == "16"
     assert config.text("num.network.threads") == "3"
@@ -222,7 +222,7 @@ def test_the_retention_setting_with_the_finest_unit_takes_precedence(given: dict
     assert parse(BrokerConfig, given).topic_defaults.retention_ms == retention_ms
 
 
-def test_a_retention_of_0_is_refused() -> None:
+def test_a_retention_time_of_0_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"log\.retention\.minutes must be unlimited \(-1\) or"):
         parse(BrokerConfig, {"log.retention.minutes": "0"})
 
@@ -318,7 +318,7 @@ def test_malformed_connection_limits_per_address_are_refused_when_they_are_set(t
         BrokerConfig().with_dynamic({name: text})
 
 
-def test_each_address_has_its_own_limit() -> None:
+def test_each_address_has_its_own_connection_limit() -> None:
     config = parse(BrokerConfig, {"max.connections.per.ip.overrides": "10.0.0.1:5, fe80::1:7,"})
     assert per_ip_overrides(config.max_connections_per_ip_overrides) == {"10.0.0.1": 5, "fe80::1": 7}
 

@@ -32,7 +32,7 @@ class MorePets(Pets):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_no_class_of_settings_has_methods_that_are_compiled_at_import(cls: type[Settings]) -> None:
+def test_classes_of_settings_contain_no_methods_that_are_compiled_at_import(cls: type[Settings]) -> None:
     for method in ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"):
         assert getattr(cls, method) is getattr(Settings, method)
 
@@ -66,7 +66,7 @@ def test_settings_are_equal_if_class_and_values_are_equal() -> None:
     assert hash(Pets(names={"rex": "dog"})) == hash(Pets()) != hash(Pets(dogs=4))
 
 
-def test_settings_show_their_values() -> None:
+def test_the_repr_of_settings_shows_their_values() -> None:
     assert repr(MorePets(dogs=3, note="hidden")) == "MorePets(dogs=3, names={}, cats=2)"
 
 

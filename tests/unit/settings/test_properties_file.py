@@ -42,7 +42,7 @@ from oncelog.settings.properties_file import dump_properties, load_properties
         ("log.dirs=/tmp/x\nlisteners=PLAINTEXT://:9092", {"log.dirs": "/tmp/x", "listeners": "PLAINTEXT://:9092"}),
     ],
 )
-def test_a_file_is_read_as_java_reads_it(text: str, pairs: dict[str, str]) -> None:
+def test_a_properties_file_is_read_as_by_java(text: str, pairs: dict[str, str]) -> None:
     assert load_properties(text) == pairs
 
 

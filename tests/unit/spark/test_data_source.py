@@ -40,7 +40,7 @@ def test_the_timestamp_type_does_not_depend_on_the_sessions_default() -> None:
     assert schema["headers"].dataType.simpleString() == "array<struct<key:string,value:binary>>"
 
 
-def test_write_over_spark_connect_is_refused_with_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_over_spark_connect_is_refused_with_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
     rows: Any = None
     with pytest.raises(ConfigError, match=r"session is one of Spark Connect: use rows\.write\.format"):
@@ -64,7 +64,7 @@ def test_the_data_source_is_refused_on_an_unsupported_pyspark(monkeypatch: pytes
         OncelogDataSource({})
 
 
-def test_import_without_python_data_sources_names_an_alternative() -> None:
+def test_importing_format_oncelog_on_a_pyspark_without_data_sources_names_an_alternative() -> None:
     """As on PySpark 3.5, in a process of its own."""
     program = "import sys; sys.modules['pyspark.sql.datasource'] = None; import oncelog.spark.data_source"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -76,6 +76,6 @@ def test_import_without_python_data_sources_names_an_alternative() -> None:
 @pytest.mark.parametrize(
     "kind", [BatchReader, StreamReader, TaskSide, Encoder, BarrierWriter, PartReporter, _Decode, _Encode]
 )
-def test_objects_sent_to_tasks_are_compared_in_the_tasks(kind: type) -> None:
+def test_objects_sent_to_tasks_carry_their_version_and_the_task_compares_it(kind: type) -> None:
     assert issubclass(kind, VersionChecked)
     assert "__reduce__" not in vars(kind)

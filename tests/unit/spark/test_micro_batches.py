@@ -102,19 +102,19 @@ def test_the_query_is_found_by_its_thread_if_the_rows_belong_to_another_session(
     assert running_query(rows_of(kept, "one", 5, [kept, one]), 5, "") == RunningQuery("run of one", "/one")
 
 
-def test_rows_and_thread_of_two_queries_in_the_same_batch_are_refused() -> None:
+def test_rows_and_thread_that_belong_to_different_queries_are_refused() -> None:
     one, kept = Query("one", 5), Query("kept", 5)
     with pytest.raises(ConfigError, match="rows of the session of query kept, in a thread of query one, and both"):
         running_query(rows_of(kept, "one", 5, [one, kept]), 5, "")
 
 
-def test_rows_of_a_run_that_is_over_are_refused() -> None:
+def test_rows_of_a_run_that_has_ended_are_refused() -> None:
     with pytest.raises(ConfigError, match="for_each_batch writes micro-batches"):
         running_query(rows_of(Query("one", 5), "one", 5, []), 5, "")
 
 
 @pytest.mark.parametrize("batch", [6, None])
-def test_a_batch_that_is_over_is_refused(batch: int | None) -> None:
+def test_rows_of_a_batch_that_has_ended_are_refused(batch: int | None) -> None:
     one = Query("one", batch)
     with pytest.raises(ConfigError, match=f"called with batch 5, while the query is in batch {batch}"):
         running_query(rows_of(one, "one", 5, [one]), 5, "")

@@ -33,7 +33,7 @@ def from_toml(line: str, folder: Path) -> Pipeline:
     return load_pipelines(path)[0]
 
 
-def test_option_values_become_the_texts_that_spark_makes_of_them() -> None:
+def test_option_values_are_converted_to_text_as_by_spark() -> None:
     pyspark = pytest.importorskip("pyspark.sql.utils")
     given: dict[str, Any] = {"a": "text", "b": 2, "c": 0.5, "d": True, "e": False, "f": 2**40, "g": 1e30, "h": ""}
     assert option_texts(given, "x") == {name: pyspark.to_str(value) for name, value in given.items()}
@@ -85,7 +85,7 @@ def test_sinks_whose_options_have_equal_values_of_different_types_agree() -> Non
     assert one.writer_options("h:1")["writers"] == "2"
 
 
-def test_options_of_a_pipeline_file_follow_the_same_rule(tmp_path: Path) -> None:
+def test_values_in_a_pipeline_file_are_converted_like_options_of_a_call(tmp_path: Path) -> None:
     assert from_toml("writers = 2", tmp_path).writer_options("h:1")["writers"] == "2"
     with pytest.raises(PipelineError, match=r"one\.toml: Option writers of \[sink\.options\] is \[2\], of type list"):
         from_toml("writers = [2]", tmp_path)

@@ -71,7 +71,7 @@ def test_option_names_are_compared_without_case() -> None:
         ({"kafka.fetch.max.bytes": "0"}, r"'0' for option kafka\.fetch\.max\.bytes: allowed are numbers from 1"),
     ],
 )
-def test_wrong_source_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+def test_an_invalid_source_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         parse_source_options(BASE | options, streaming=True)
 
@@ -86,7 +86,7 @@ def test_wrong_source_option_is_refused_with_its_name(options: dict[str, str], t
         ({"maxOffsetsPerTrigger": "3"}, "maxOffsetsPerTrigger has no meaning in a batch read"),
     ],
 )
-def test_wrong_batch_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+def test_an_invalid_batch_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         parse_source_options(BASE | options, streaming=False)
 
@@ -98,12 +98,12 @@ def test_offsets_of_a_checkpoint_are_used_unchanged() -> None:
     assert taken == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 9}
 
 
-def test_missing_address_is_reported_with_its_option() -> None:
+def test_a_missing_address_is_reported_with_its_option() -> None:
     with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers is missing"):
         parse_source_options({"subscribe": "a"}, streaming=True)
 
 
-def test_timestamp_precedes_offsets_by_timestamp_before_offsets() -> None:
+def test_starting_timestamp_takes_precedence_over_offsets_by_timestamp_and_these_over_offsets() -> None:
     options = BASE | {"startingOffsets": "earliest", "startingOffsetsByTimestamp": '{"a": {"0": 5}}'}
     by_timestamp = parse_source_options(options, streaming=True).starting
     assert by_timestamp.timestamps == {TopicPartition("a", 0): 5}
@@ -111,7 +111,7 @@ def test_timestamp_precedes_offsets_by_timestamp_before_offsets() -> None:
     assert (everywhere.timestamp, everywhere.timestamps) == (7, {})
 
 
-def test_strategy_for_missing_timestamps_is_error_unless_latest_is_chosen() -> None:
+def test_the_strategy_for_missing_timestamps_is_error_unless_latest_is_chosen() -> None:
     assert parse_source_options(BASE, streaming=True).by_timestamp is ByTimestampStrategy.ERROR
     options = BASE | {"startingOffsetsByTimestampStrategy": "latest"}
     assert parse_source_options(options, streaming=True).by_timestamp is ByTimestampStrategy.LATEST
@@ -120,7 +120,7 @@ def test_strategy_for_missing_timestamps_is_error_unless_latest_is_chosen() -> N
 @pytest.mark.parametrize(
     ("text", "ms"), [("15m", 900_000), ("500ms", 500), ("30 s", 30_000), ("1h", 3_600_000), ("7", 7)]
 )
-def test_duration_is_read_as_spark_writes_it(text: str, ms: int) -> None:
+def test_a_duration_is_read_in_sparks_spelling(text: str, ms: int) -> None:
     assert parse_duration_ms(text) == ms
 
 
@@ -156,7 +156,7 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
         ({"topicc": "a"}, "'topicc' of format oncelog; did you mean topic"),
     ],
 )
-def test_wrong_sink_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+def test_an_invalid_sink_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         parse_sink_options(SINK | options, streaming=False)
 
@@ -213,7 +213,7 @@ def test_timeouts_and_fetch_sizes_follow_the_options() -> None:
         ("databricks.serviceCredential", "Unknown option 'databricks.serviceCredential' of format oncelog$"),
     ],
 )
-def test_client_property_without_its_prefix_is_refused_with_the_prefix_or_the_reason(
+def test_a_client_property_without_its_prefix_is_refused_with_the_prefix_or_the_reason(
     read: bool, name: str, says: str
 ) -> None:
     """Spark's connector ignores such an option without a word."""
@@ -223,19 +223,19 @@ def test_client_property_without_its_prefix_is_refused_with_the_prefix_or_the_re
         )
 
 
-def test_pattern_is_found_anywhere_in_a_topic_as_by_sparks_connector() -> None:
+def test_a_topic_pattern_matches_anywhere_in_a_name_as_in_sparks_connector() -> None:
     given = {"kafka.bootstrap.servers": "h:1", "subscribePattern": "orders|^a$"}
     names = ("orders", "late-orders-eu", "a", "ab", "order")
     source = parse_source_options(given, streaming=True).subscription
     assert [name for name in names if source.matches(name)] == ["orders", "late-orders-eu", "a"]
 
 
-def test_pattern_of_another_language_is_refused_with_its_reason() -> None:
+def test_a_topic_pattern_that_java_and_python_read_differently_is_refused_with_the_reason() -> None:
     with pytest.raises(ConfigError, match=r"subscribePattern cannot be 'a\[b&&c\]': a class within a class and &&"):
         parse_source_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "a[b&&c]"}, streaming=True)
 
 
-def test_marker_options_are_those_of_a_query_and_the_marker_topic_defaults_to_the_destination() -> None:
+def test_marker_options_belong_to_a_query_and_the_marker_topic_defaults_to_the_destination() -> None:
     query = SINK | {"checkpointLocation": "s3a://b/ck"}
     sink = parse_sink_options(
         query | {"onMissingMarker": "Skip", "offsetsRetentionMinutes": "60", "markerTopic": "m"}, streaming=True

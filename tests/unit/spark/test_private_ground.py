@@ -113,7 +113,7 @@ def modules_of_spark() -> list[Path]:
     return [path for path in found if SOURCES / "spark" in path.parents or IMPORTS.search(path.read_text())]
 
 
-def test_no_other_module_uses_private_apis_of_spark() -> None:
+def test_private_apis_of_spark_are_used_only_in_their_own_package() -> None:
     java = names_of_java()
     assert {"internalCreateDataFrame", "activeStreamingQueries", "_jdf"} <= java
     found = [
@@ -141,7 +141,7 @@ def test_uses_of_private_apis_are_detected(line: str) -> None:
     assert list(trespasses("a.py", line, names_of_java()))
 
 
-def test_each_use_of_a_private_api_documents_need_gain_and_loss() -> None:
+def test_each_use_of_a_private_api_documents_why_it_is_needed_and_what_is_lost_without_it() -> None:
     names = [use.name for use in uses()]
     assert len(names) == len(set(names)) >= 15
     for use in uses():

@@ -35,7 +35,7 @@ def test_process_resources_are_created_once_and_closed_in_reverse_order() -> Non
     assert process.part(First) is not first
 
 
-def test_an_unpickled_object_finds_its_own_process() -> None:
+def test_an_unpickled_object_uses_the_resources_of_its_own_process() -> None:
     """So a writer that Spark sends to an executor can never take the driver's connections along."""
     elsewhere = Process()
     elsewhere.part(First)
@@ -43,7 +43,7 @@ def test_an_unpickled_object_finds_its_own_process() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
-def test_a_forked_process_starts_empty_and_keeps_its_parents_resources_open() -> None:
+def test_a_forked_process_starts_without_resources_and_does_not_close_those_of_its_parent() -> None:
     """PySpark's daemon forks its workers: a connection that both use would mix two conversations."""
     parents = this_process()
     first = parents.part(First)

@@ -39,7 +39,7 @@ def test_lag_is_the_sum_of_latest_minus_reached_offset_over_the_partitions_that_
     assert progress.reached == {"t-0": 5, "t-1": 7}
 
 
-def test_reports_of_other_sources_and_rates_of_empty_batches_are_none() -> None:
+def test_reports_about_other_sources_and_rates_of_empty_batches_are_none() -> None:
     source = {"endOffset": 17, "latestOffset": None}
     progress = read_progress("p", report(0, sources=[source], processedRowsPerSecond=float("nan")))
     assert (progress.lag, progress.rows_per_second, progress.watermark) == (None, 0.0, "")

@@ -15,7 +15,7 @@ def test_the_current_python_is_accepted() -> None:
     assert worker_python_problem(sys.executable) is None
 
 
-def test_python_of_another_environment_is_reported_with_the_setting(tmp_path: Path) -> None:
+def test_a_python_of_another_environment_is_reported_with_the_setting(tmp_path: Path) -> None:
     other = tmp_path / "python3"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
     other.chmod(0o755)
@@ -27,7 +27,7 @@ def test_python_of_another_environment_is_reported_with_the_setting(tmp_path: Pa
 
 
 @pytest.mark.parametrize("program", ["/nowhere/python", "no-such-python"])
-def test_python_that_does_not_exist_is_reported(program: str) -> None:
+def test_a_python_that_does_not_exist_is_reported(program: str) -> None:
     assert "which does not exist" in str(worker_python_problem(environment={"PATH": "", "PYSPARK_PYTHON": program}))
 
 

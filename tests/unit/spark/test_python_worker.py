@@ -91,7 +91,7 @@ def test_a_worker_acknowledges_received_input(jvm_and_worker: Connection) -> Non
 
 
 @on_linux
-def test_each_received_item_is_acknowledged(jvm_and_worker: Connection) -> None:
+def test_a_worker_acknowledges_each_received_item(jvm_and_worker: Connection) -> None:
     jvm, worker = jvm_and_worker
     with worker.makefile("rb") as infile:
         in_worker(infile, acknowledge)

@@ -33,7 +33,7 @@ def table(**options: str) -> OptionsOfTable:
     return table_options(statement(AT | options))
 
 
-def test_table_of_one_topic_is_read_and_written() -> None:
+def test_a_table_of_one_topic_can_be_read_and_written() -> None:
     for found in (table(subscribe="a"), table(topic="a")):
         assert found.of_read({}, streaming=False) == {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
         assert found.of_write({}) == {"kafka.bootstrap.servers": "h:1", "topic": "a"}
@@ -148,7 +148,7 @@ def test_a_read_of_a_table_uses_its_options() -> None:
     assert stream._options.max_offsets_per_trigger == 7  # type: ignore[attr-defined]
 
 
-def test_table_without_its_options_says_what_to_do() -> None:
+def test_the_error_about_a_table_without_its_options_says_what_to_do() -> None:
     """Spark hands over nothing of a table that was created with a column list or AS SELECT."""
     text = (
         r"servers is missing: .* SQL table .*DROP TABLE \(it deletes no record\).* without a column list and without AS"
@@ -158,7 +158,7 @@ def test_table_without_its_options_says_what_to_do() -> None:
             use(OncelogDataSource({}))
 
 
-def test_table_with_other_columns_is_refused() -> None:
+def test_a_table_with_other_columns_is_refused() -> None:
     columns = StructType([*made(topic="a").fields, StructField("more", StringType())])
     with pytest.raises(ConfigError, match=r"The table's columns \(.*more:string.*\) are not those of a record"):
         OncelogDataSource({}).reader(columns)
@@ -183,7 +183,7 @@ def test_a_write_of_all_columns_of_one_sql_table_into_another_is_refused() -> No
             write(made(topic="a"), False)
 
 
-def test_topic_cannot_be_overwritten() -> None:
+def test_overwriting_the_topic_of_a_table_is_refused() -> None:
     with pytest.raises(ConfigError, match="A topic cannot be overwritten: use INSERT INTO"):
         OncelogDataSource({}).writer(made(topic="a"), True)
 

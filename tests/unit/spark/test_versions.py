@@ -20,18 +20,18 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("version", ["3.5.0", "3.5.4+amzn.0", "4.0.0", "4.3.0.dev1", "4.10.2"])
-def test_pyspark_from_3_5_below_5_is_accepted(version: str) -> None:
+def test_a_pyspark_from_3_5_to_below_5_is_accepted(version: str) -> None:
     assert pyspark_problem(version) is None
 
 
 @pytest.mark.parametrize("version", ["2.4.8", "3.4.4", "5.0.0", "10.1.0"])
-def test_other_pyspark_is_refused_with_the_range(version: str) -> None:
+def test_any_other_pyspark_is_refused_with_the_supported_range(version: str) -> None:
     assert pyspark_problem(version) == (
         f"PySpark {version} is installed, and oncelog works with 3.5 to 4.x: pip install 'pyspark>=3.5,<5'"
     )
 
 
-def test_missing_pyspark_is_reported() -> None:
+def test_a_missing_pyspark_is_reported() -> None:
     assert "is not installed" in str(pyspark_problem(""))
 
 
@@ -43,11 +43,11 @@ def test_the_release_of_a_platforms_own_build_is_read() -> None:
     ("pandas", "problem"),
     [("1.5.3", None), ("2.2", None), ("1.5.2", "pip install 'pandas>=1.5.3', on every worker too")],
 )
-def test_libraries_below_the_lowest_are_reported(pandas: str, problem: str | None) -> None:
+def test_libraries_below_the_lowest_supported_version_are_reported(pandas: str, problem: str | None) -> None:
     assert versions.libraries_problem({"numpy": "1.23.2", "pandas": pandas, "pyarrow": "11.0.0"}) == problem
 
 
-def test_lowest_libraries_are_those_of_the_extra_and_of_an_environment_that_is_tested() -> None:
+def test_the_lowest_supported_libraries_are_those_of_the_extra_and_of_a_tested_environment() -> None:
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["spark"]
     asked = {(one := Requirement(text)).name: one.specifier for text in extra}
     for name, least in versions.MIN_LIBRARIES.items():
@@ -72,7 +72,7 @@ def test_an_object_is_unpickled_if_the_versions_are_equal() -> None:
 
 
 @pytest.mark.parametrize(("name", "package"), [("PYSPARK", "pyspark"), ("ONCELOG", "oncelog")])
-def test_worker_with_another_version_refuses_before_it_unpickles(
+def test_a_worker_with_another_version_refuses_the_object_before_it_unpickles_it(
     monkeypatch: pytest.MonkeyPatch, name: str, package: str
 ) -> None:
     ours = getattr(versions, name)

@@ -334,7 +334,7 @@ class TestMetadata:
         pair.read(self.ask("md-no", "", "b@d", "__consumer_offsets", version=version), version)
 
     @pytest.mark.parametrize("version", range(1, 14))
-    def test_describing_an_empty_list_of_topics_returns_none(self, pair: Pair, version: int) -> None:
+    def test_describing_an_empty_list_of_topics_returns_no_topic(self, pair: Pair, version: int) -> None:
         answer = pair.read(self.ask(version=version), version)
         assert answer.topics == [] and len(answer.brokers) == 1
 
@@ -357,7 +357,7 @@ class TestMetadata:
         for asked in ((b"\x01" * 16, "md-x"), (NO_ID, None)):
             pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(*asked)], False), version)
 
-    def test_authorized_operations_are_those_of_a_broker_without_an_authorizer(self, pair: Pair) -> None:
+    def test_authorized_operations_equal_those_of_a_kafka_without_an_authorizer(self, pair: Pair) -> None:
         pair.make("md-ops")
         for version in (8, 9, 10):
             flags = {"include_cluster_authorized_operations": True, "include_topic_authorized_operations": True}
@@ -782,7 +782,7 @@ class TestClusterAndFolders:
 
 class TestRecordsAndReplicas:
     @pytest.mark.parametrize("version", [0, 1, 2])
-    def test_deleting_records_of_an_empty_or_missing_partition_is_answered_as_in_kafka(
+    def test_deletion_of_records_of_an_empty_or_missing_partition_is_answered_as_in_kafka(
         self, pair: Pair, version: int
     ) -> None:
         name = f"dr-{version}"
@@ -813,7 +813,7 @@ class TestRecordsAndReplicas:
         if election_type == 0:
             pair.change(elect.ElectLeadersRequest(0, [elect.TopicPartitions(name, [0])], 1000), 0)
 
-    def test_no_reassignment_is_listed_as_in_progress(self, pair: Pair) -> None:
+    def test_listing_reassignments_shows_none_in_progress(self, pair: Pair) -> None:
         pair.make("re-list")
         pair.read(reassignments.ListPartitionReassignmentsRequest(1000, None))
         asked = [reassignments.ListPartitionReassignmentsTopics(name, [0]) for name in ("re-list", "re-no")]

@@ -67,7 +67,8 @@ def new_producer_id(servers: str) -> int:
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
 def test_our_broker_serves_a_data_folder_that_apache_kafka_wrote(tmp_path: Path, clean: bool) -> None:
     """``killed`` failed once in many runs: Apache Kafka makes ``leader-epoch-checkpoint`` empty and writes into it
-    later; killed in between it leaves an empty file, which was refused (``test_an_empty_checkpoint_has_no_lines``).
+    later; killed in between it leaves an empty file, which was refused
+    (``test_an_empty_offset_checkpoint_has_no_lines``).
     """
     with ApacheKafka(tmp_path) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})

@@ -61,7 +61,7 @@ def test_group_shares_partitions_and_survivor_takes_all(seen: dict[str, Any], pr
     }
 
 
-def test_read_committed_sees_committed_transactions_only(seen: dict[str, Any]) -> None:
+def test_read_committed_consumer_reads_only_committed_transactions(seen: dict[str, Any]) -> None:
     committed, aborted, last = (numbered(outcome, 30) for outcome in ("committed", "aborted", "last"))
     assert seen["transactions"] == {"committed": committed + last, "all": committed + aborted + last}
 

@@ -176,7 +176,7 @@ def events(output: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
-def test_verifiable_consumer_reads_what_the_verifiable_producer_had_acknowledged(
+def test_verifiable_consumer_reads_every_record_acknowledged_to_the_verifiable_producer(
     tools: Tools, unique_name: str
 ) -> None:
     topic = tools.make_topic(unique_name)
@@ -281,7 +281,7 @@ def test_producer_performance_commits_its_transactions(tools: Tools, unique_name
     assert len(values(tools.servers, topic)) == 2000
 
 
-def test_segments_and_internal_topics_are_dumped(tools: Tools, unique_name: str) -> None:
+def test_dump_tool_shows_segments_and_internal_topics(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name)
     producer = Producer({"bootstrap.servers": tools.servers, "transactional.id": unique_name, "linger.ms": 0})
     producer.init_transactions(120)

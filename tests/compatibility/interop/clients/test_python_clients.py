@@ -151,7 +151,7 @@ def test_group_shares_partitions_and_survivor_takes_all(client: Client, make_top
         assert [second.committed(number) for number in range(4)] == [30, 30, 30, 30]
 
 
-def test_read_committed_sees_committed_transactions_only(client: Client, make_topic: MakeTopic) -> None:
+def test_read_committed_consumer_reads_only_committed_transactions(client: Client, make_topic: MakeTopic) -> None:
     topic = make_topic(1)
     with closing(client.sender(topic)) as sender:
         for outcome in OUTCOMES:

@@ -172,7 +172,7 @@ def test_a_group_may_read_its_own_dead_letters(new_queue: NewQueue, unique_name:
     eventually(lambda: member.acquired() == [(1, 1, 1)])
 
 
-def test_dead_letters_never_go_to_an_internal_topic(new_queue: NewQueue) -> None:
+def test_no_dead_letter_is_written_to_an_internal_topic(new_queue: NewQueue) -> None:
     queue = new_queue()
     with pytest.raises(KafkaException) as refused:
         queue.set(ConfigResource.Type.GROUP, queue.topic.name, {TOPIC_NAME: "__consumer_offsets"})

@@ -225,7 +225,7 @@ def test_a_group_may_forbid_renewals(new_topic: NewTopic) -> None:
 # --- deliveries
 
 
-def test_without_a_strict_limit_a_batch_is_delivered_whole(new_topic: NewTopic) -> None:
+def test_without_a_strict_record_limit_a_share_fetch_delivers_a_whole_batch(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(5, 5), "m")
     assert member.acquired(3, strict=False) == [(0, 4, 1)]
     assert member.say((2, 4, [RELEASE])) is NONE
@@ -329,7 +329,7 @@ def test_offsets_of_a_group_without_members_are_altered_and_deleted(new_topic: N
     eventually(lambda: begins_at(topic) == 0)
 
 
-def test_a_deleted_group_leaves_nothing_behind(new_topic: NewTopic) -> None:
+def test_a_deleted_share_group_leaves_no_state(new_topic: NewTopic) -> None:
     topic = new_topic(10)
     member = ShareMember(topic, "m")
     assert member.acquired(5) == [(0, 4, 1)]
@@ -341,7 +341,7 @@ def test_a_deleted_group_leaves_nothing_behind(new_topic: NewTopic) -> None:
     assert (offsets(topic), all_offsets(topic)) == (NOTHING, [])
 
 
-def test_a_deleted_topic_leaves_nothing_behind(new_topic: NewTopic) -> None:
+def test_a_deleted_topic_leaves_no_share_group_state(new_topic: NewTopic) -> None:
     topic = new_topic(10)
     member = ShareMember(topic, "m")
     assert member.acquired(5) == [(0, 4, 1)]

@@ -104,7 +104,7 @@ def test_kafka_reads_the_fields_that_we_wrote(name: str, answers: Answers) -> No
 
 
 @every_message
-def test_kafka_and_we_drop_or_refuse_the_same_fields_in_another_version(name: str, answers: Answers) -> None:
+def test_kafka_and_we_drop_or_refuse_the_same_fields_that_a_version_lacks(name: str, answers: Answers) -> None:
     kind = message_class(name)
     for case, answer in answers[name]:
         decoded = kind.decode(case.encoded, case.read_version)

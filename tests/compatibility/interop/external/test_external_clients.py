@@ -157,7 +157,7 @@ def test_an_eager_group_of_franz_go_rebalances(franz_go: dict[str, Any]) -> None
     assert franz_go["rebalance_eager"] == 4
 
 
-def test_read_committed_sees_committed_transactions_only(seen: dict[str, Any]) -> None:
+def test_read_committed_consumer_reads_only_committed_transactions(seen: dict[str, Any]) -> None:
     assert seen["transactions"] == {"committed": ["committed", "last"], "all": ["aborted", "committed", "last"]}
 
 

@@ -44,7 +44,7 @@ def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.soak
-def test_franz_gos_own_tests_pass_on_three_nodes(servers: str) -> None:
+def test_the_tests_of_franz_go_pass_on_three_nodes(servers: str) -> None:
     go, folder = needs("go", "Go 1.24 or later"), franz_go_module()
     program = folder / "kgo.test"
     run(go, "test", "-c", "-o", program, "github.com/twmb/franz-go/pkg/kgo", folder=folder)

@@ -154,7 +154,7 @@ def take_over(source: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", [("oncelog", "kafka"), ("kafka", "oncelog")], indirect=True, ids=" to ".join)
-def test_groups_are_the_same_when_kafka_or_oncelog_takes_over_their_partition(pair: tuple[Node, Node]) -> None:
+def test_groups_stay_the_same_when_kafka_or_oncelog_takes_over_their_partition(pair: tuple[Node, Node]) -> None:
     writer, successor = pair
     start(writer)
     fill(writer)

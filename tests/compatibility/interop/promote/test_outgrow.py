@@ -100,7 +100,9 @@ def join(tmp_path: Path, number: int, cluster_id: str, controllers: str) -> Apac
     )
 
 
-def test_a_promoted_node_grows_to_three_and_the_first_node_can_leave(tmp_path: Path, nodes: list[ApacheKafka]) -> None:
+def test_a_promoted_node_grows_to_a_cluster_of_three_and_the_first_node_can_leave(
+    tmp_path: Path, nodes: list[ApacheKafka]
+) -> None:
     known = write(tmp_path / "data")
     first = nodes[0]
     reported = promote(

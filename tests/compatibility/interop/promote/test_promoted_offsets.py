@@ -26,7 +26,9 @@ def make_again(connection: RawConnection, topic: str) -> None:
 
 
 @pytest.mark.parametrize("version", [5, 6], ids=["by-name", "by-id"])
-def test_offsets_of_a_deleted_topic_are_not_given_to_its_recreation(tmp_path: Path, version: int) -> None:
+def test_offsets_of_a_deleted_topic_do_not_apply_to_the_recreated_topic_after_promotion(
+    tmp_path: Path, version: int
+) -> None:
     """Neither those that were committed, nor those whose transaction is committed only on the new node."""
     for folder in ("broker", "kafka"):
         (tmp_path / folder).mkdir()

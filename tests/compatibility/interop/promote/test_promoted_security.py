@@ -227,7 +227,7 @@ def refusal(found: Places, data: Path, words: tuple[str, ...] = (), **changed: s
     return call("promote", str(data), "--to", str(data.with_name("k")), "--dry-run", *sets, *words).sentence()
 
 
-def test_settings_that_kafka_would_not_start_with_are_refused(tmp_path: Path) -> None:
+def test_settings_that_prevent_a_start_of_kafka_are_refused(tmp_path: Path) -> None:
     found = places(tmp_path)
     data = tmp_path / "data"
     with oncelog.Broker(data):

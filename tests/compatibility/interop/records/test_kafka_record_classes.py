@@ -134,7 +134,7 @@ def random_records(source: random.Random, count: int, first_offset: int = 0) -> 
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_kafka_reads_what_we_write(oracle: Oracle, codec: Compression) -> None:
+def test_kafka_reads_the_batches_that_we_write(oracle: Oracle, codec: Compression) -> None:
     source = random.Random(codec)
     for count in (1, 2, 30, 300):
         batch = encode_batch(
@@ -169,7 +169,7 @@ def test_kafka_reads_batches_of_every_compression_level(oracle: Oracle, codec: C
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_we_read_what_kafka_writes(oracle: Oracle, codec: Compression) -> None:
+def test_we_read_the_batches_that_kafka_writes(oracle: Oracle, codec: Compression) -> None:
     source = random.Random(f"write {codec}")
     for count in (1, 30, 400):
         records = random_records(source, count, 1000)
@@ -184,7 +184,7 @@ def test_we_read_what_kafka_writes(oracle: Oracle, codec: Compression) -> None:
         assert header.max_timestamp == max(record.timestamp for record in records)
 
 
-def test_uncompressed_batches_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
+def test_uncompressed_batches_equal_kafkas_byte_for_byte(oracle: Oracle) -> None:
     source = random.Random(4)
     for count in (1, 5, 200):
         records = random_records(source, count)
@@ -196,7 +196,7 @@ def test_uncompressed_batches_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
         assert text(ours) == theirs
 
 
-def test_gaps_left_by_compaction_are_read_alike(oracle: Oracle) -> None:
+def test_gaps_left_by_compaction_are_read_as_by_kafka(oracle: Oracle) -> None:
     records = [record for record in random_records(random.Random(2), 40) if record.offset % 3]
     batch = encode_batch(
         records, last_offset=45, producer_id=1, producer_epoch=0, base_sequence=0, delete_horizon_ms=NOW + 5
@@ -206,13 +206,13 @@ def test_gaps_left_by_compaction_are_read_alike(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_markers_are_kafkas_byte_for_byte(oracle: Oracle, commit: bool) -> None:
+def test_markers_equal_kafkas_byte_for_byte(oracle: Oracle, commit: bool) -> None:
     theirs = oracle.ask("marker", 4000, 7, 12, str(commit).lower(), NOW, 99, 3)
     assert text(encode_end_txn_marker(4000, 7, 12, commit, NOW, 99, 3)) == theirs
     assert f"marker,{'COMMIT' if commit else 'ABORT'},12" in oracle.ask("read", theirs)
 
 
-def test_batches_emptied_by_compaction_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
+def test_batches_emptied_by_compaction_equal_kafkas_byte_for_byte(oracle: Oracle) -> None:
     batch = encode_batch(
         random_records(random.Random(3), 9, 50),
         base_offset=50,
@@ -240,7 +240,7 @@ def test_murmur2_equals_javas(oracle: Oracle) -> None:
         assert _pure.murmur2(key) == theirs
 
 
-def test_sequence_arithmetic_is_kafkas(oracle: Oracle) -> None:
+def test_sequence_arithmetic_equals_kafkas(oracle: Oracle) -> None:
     edge = 2**31 - 1
     for sequence, step in [(0, 1), (edge, 1), (edge - 3, 10), (5, 5), (4, 5), (0, edge), (edge, edge), (17, 0)]:
         ours = f"{increment_sequence(sequence, step)} {decrement_sequence(sequence, step)}"

@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).parent / "ClientSettings.java"
 CLASSES = "class org.apache.kafka.clients.consumer."
 
 
-def test_every_setting_and_default_is_javas(kafka_jars: Path) -> None:
+def test_every_client_setting_and_default_equals_that_of_the_java_client(kafka_jars: Path) -> None:
     ended = subprocess.run(
         ["java", "-cp", f"{kafka_jars}/*", str(PROGRAM)], capture_output=True, text=True, timeout=300, check=True
     )

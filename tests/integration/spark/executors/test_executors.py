@@ -316,7 +316,7 @@ def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_contin
 # --- refusals
 
 
-def test_more_writers_than_slots_are_refused(
+def test_more_writers_than_spark_slots_are_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.spark.executors.scheduling.TIMEOUT_S", 0.5)
@@ -374,7 +374,7 @@ def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
         write_to(rows_of(spark, 5), broker, unique_name, writers="2", kafka__transaction__timeout__ms="900001")
 
 
-def test_bad_row_fails_before_a_transaction_begins(
+def test_a_bad_row_fails_the_batch_before_a_transaction_begins(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)

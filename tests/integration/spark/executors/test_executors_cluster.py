@@ -170,7 +170,7 @@ def test_an_executor_lost_before_the_other_writers_end_writes_each_row_once(job:
     job.check()
 
 
-def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
+def test_a_speculative_copy_of_a_task_writes_no_record_twice(job: Job) -> None:
     """The copy that ends first counts; nothing is written twice."""
     eager = {
         "spark.speculation.interval": "100ms",
@@ -288,7 +288,7 @@ def test_two_runs_of_a_query_write_each_batch_once(job: Job) -> None:
     job.check()
 
 
-def test_worker_lost_for_good_leaves_the_batch_to_fewer_writers(
+def test_after_the_loss_of_a_worker_fewer_writers_write_the_batch(
     own_broker: Restartable, unique_name: str, tmp_path: Path
 ) -> None:
     with SparkCluster(java_options=QUICK) as small, PausePoint() as point:

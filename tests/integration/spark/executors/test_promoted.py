@@ -38,7 +38,9 @@ def promoted(folder: Path) -> Iterator[ApacheKafka]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_query_continues_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: BatchStep) -> None:
+def test_a_query_continues_after_a_promotion(
+    spark: SparkSession, tmp_path: Path, unique_name: str, step: BatchStep
+) -> None:
     """Its driver was killed in a commit on ours: on Kafka, what is in is skipped, and what is open is done again."""
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
@@ -58,7 +60,7 @@ def cluster() -> Iterator[SparkCluster]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_query_whose_executors_write_continues_after_promote(
+def test_a_query_whose_executors_write_continues_after_a_promotion(
     cluster: SparkCluster, tmp_path: Path, unique_name: str, step: BatchStep
 ) -> None:
     """The same for a batch that two executors are writing when the driver is killed."""

@@ -96,7 +96,7 @@ def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatc
     return Sink(broker, unique_name)
 
 
-def test_recreated_topic_is_written_by_the_client_that_knew_the_deleted_one(sink: Sink) -> None:
+def test_a_recreated_topic_is_written_by_the_client_that_knew_the_deleted_topic(sink: Sink) -> None:
     """A driver keeps its client over queries. Each batch looks its topic up first, as :func:`destinations` does."""
     cluster = sink.cluster()
 
@@ -114,7 +114,7 @@ def test_recreated_topic_is_written_by_the_client_that_knew_the_deleted_one(sink
     eventually(sink.visible, sorted(batch(1)))
 
 
-def test_a_half_written_batch_is_in_the_log_but_invisible(sink: Sink) -> None:
+def test_records_of_a_half_written_batch_are_in_the_log_but_invisible(sink: Sink) -> None:
     with pytest.raises(Crash):
         sink.commit(0, crash=BatchStep.HALF_PRODUCED)
     written = values(committed(sink.address, sink.name, isolation="read_uncommitted"))
@@ -133,7 +133,7 @@ def test_crash_at_any_step_then_replay_shows_each_record_once(sink: Sink, step: 
     eventually(sink.visible, batch(0) + batch(1) + batch(2))
 
 
-def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) -> None:
+def test_a_zombie_that_is_overtaken_before_it_reads_the_marker_writes_no_record(sink: Sink) -> None:
     def overtake(reached: BatchStep, batch_id: int | None) -> None:
         if reached is BatchStep.FENCED:
             assert sink.commit(0) is BatchOutcome.WRITTEN
@@ -150,7 +150,9 @@ def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) 
 @pytest.mark.parametrize(
     "step", [BatchStep.MARKER_READ, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED]
 )
-def test_a_zombie_overtaken_after_it_reads_the_marker_is_fenced_and_writes_nothing(sink: Sink, step: BatchStep) -> None:
+def test_a_zombie_that_is_overtaken_after_it_reads_the_marker_is_fenced_and_writes_no_record(
+    sink: Sink, step: BatchStep
+) -> None:
     def overtake(reached: BatchStep, batch_id: int | None) -> None:
         if reached is step:
             assert sink.commit(0) is BatchOutcome.WRITTEN
@@ -161,7 +163,7 @@ def test_a_zombie_overtaken_after_it_reads_the_marker_is_fenced_and_writes_nothi
     eventually(sink.visible, batch(0))
 
 
-def test_a_late_run_does_not_disturb_the_current_run(sink: Sink) -> None:
+def test_a_run_that_starts_late_does_not_disturb_the_current_run(sink: Sink) -> None:
     """It begins with a batch that is in, or with one before it, while the first run is in its next batch."""
     sink.commit(0)
     sink.commit(1)

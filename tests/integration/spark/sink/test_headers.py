@@ -109,7 +109,7 @@ REFUSED = [("headers", expression) for expression in NO_HEADERS.values()] + [
 
 
 @pytest.mark.parametrize(("name", "expression"), REFUSED)
-def test_advice_in_the_refusal_of_a_header_type_works(spark: SparkSession, name: str, expression: str) -> None:
+def test_the_advice_in_the_refusal_of_a_header_type_works(spark: SparkSession, name: str, expression: str) -> None:
     columns = {"value": "'v'", "topic": "'t'", name: expression}
     rows = spark.range(1).selectExpr(*(f"{given} AS {column}" for column, given in columns.items()))
     with pytest.raises(ConfigError, match=f"Column {name} has type") as refused:
@@ -140,7 +140,7 @@ LOCAL = "timestamp_ntz'0001-01-01 00:00:00.000001'"
         ("headers", f"map('name', named_struct('at', {MOMENT}))"),
     ],
 )
-def test_advised_expression_keeps_the_microseconds_of_times(
+def test_the_expression_in_the_advice_keeps_the_microseconds_of_times(
     spark: SparkSession, name: str, expression: str, zone: str
 ) -> None:
     columns = {"value": "'v'", "topic": "'t'", name: expression}

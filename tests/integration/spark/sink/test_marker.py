@@ -196,7 +196,7 @@ def test_the_refusal_of_a_restored_checkpoint_names_the_batch_both_plans_and_the
 
 
 @pytest.mark.soak  # the decision's unit tests have each case of it
-def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
+def test_a_checkpoint_that_is_several_batches_older_than_the_log_is_refused(job: Job) -> None:
     job.send()
     job.run()
     yesterday = job.copied("yesterday")
@@ -227,7 +227,7 @@ def test_a_copied_checkpoint_with_another_topic_never_writes_to_production(job: 
 
 
 @KAFKA_IN_SOAK
-def test_a_first_batch_written_under_another_prefix_is_refused_but_that_of_a_second_sink_is_written(
+def test_a_first_batch_written_under_another_prefix_is_refused_but_a_first_batch_of_a_second_sink_is_written(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The driver died between EndTxn and the commit log of batch 0. Another prefix is another marker, but the
@@ -296,7 +296,7 @@ def test_a_batch_possibly_written_a_month_ago_is_refused_unless_the_user_decides
 
 
 @KAFKA_IN_SOAK
-def test_replay_is_skipped_while_the_marker_exists(job: Job) -> None:
+def test_a_replayed_batch_is_skipped_while_its_marker_exists(job: Job) -> None:
     for _ in range(2):
         job.send()
         job.run()
@@ -341,7 +341,7 @@ def test_a_log_that_lost_batches_is_refused_by_number_and_the_lost_batches_can_b
 
 
 @pytest.mark.soak  # the decision's unit tests have each case of it
-def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
+def test_a_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
     job.send()
     job.run()
     job.age(0)
@@ -431,7 +431,7 @@ def test_two_sinks_of_one_table_are_detected_and_sinks_of_two_tables_are_not(
     assert DeltaTable(made[1]).to_pyarrow_table().num_rows == 10
 
 
-def test_write_of_a_batch_in_two_threads_at_once_is_refused(
+def test_a_write_of_one_batch_in_two_threads_at_once_is_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The first write, overtaken before it has fenced, would find the second one's marker and write nothing."""
@@ -472,7 +472,7 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
     assert job.numbers() == [1, 3, 5, 7, 9]
 
 
-def test_for_each_batch_with_the_number_of_another_batch_is_refused(
+def test_for_each_batch_refuses_the_number_of_another_batch(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """Batch 1 of the query, called batch 0, would be taken for a repetition of batch 0."""
@@ -492,7 +492,7 @@ def test_for_each_batch_with_the_number_of_another_batch_is_refused(
         start()
 
 
-def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
+def test_for_each_batch_refuses_the_checkpoint_of_another_query(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """By the other query's plan, batch 0 would be taken for one that is in."""
@@ -574,7 +574,7 @@ def test_a_batch_declared_written_is_not_written_after_a_crash_before_its_marker
 
 @KAFKA_IN_SOAK
 @pytest.mark.parametrize("tolerates", ["true", "false"])
-def test_recreated_source_topic_is_read_from_its_beginning_or_stops_the_query(
+def test_a_recreated_source_topic_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, tolerates: str
 ) -> None:
     job = Job(spark, broker, unique_name, tmp_path)
@@ -598,7 +598,7 @@ def wait_until_gone(admin: AdminClient, topic: str) -> None:
     eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
 
 
-def test_wrong_checkpoint_is_refused_before_anything_is_written(
+def test_a_wrong_checkpoint_is_refused_before_anything_is_written(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     job = Job(spark, oncelog_broker, unique_name, tmp_path)

@@ -22,7 +22,7 @@ def job(spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("by_batch", [False, True], ids=["format", "for_each_batch"])
-def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(job: Job, by_batch: bool) -> None:
+def test_a_query_whose_checkpoint_lost_the_query_id_writes_no_record_twice(job: Job, by_batch: bool) -> None:
     """apache/spark#53844 (SPARK-55058): a PySpark that does not notice gives the checkpoint another id."""
     job.by_batch = by_batch
     for _ in range(2):
@@ -43,7 +43,7 @@ def test_a_query_whose_checkpoint_lost_the_query_id_writes_nothing_twice(job: Jo
     assert job.numbers() == list(range(30))
 
 
-def test_a_query_whose_checkpoint_lost_its_metadata_writes_nothing_twice(job: Job) -> None:
+def test_a_query_whose_checkpoint_lost_its_metadata_writes_no_record_twice(job: Job) -> None:
     """apache/spark#53844 (SPARK-55058)."""
     for _ in range(2):
         job.send()

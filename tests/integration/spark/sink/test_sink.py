@@ -126,7 +126,7 @@ def test_batch_writes_with_ids_are_each_written_once_in_any_order(
 
 
 @KAFKA_IN_SOAK
-def test_batch_write_with_an_id_into_another_topic_is_another_write(
+def test_a_batch_id_that_was_written_to_another_topic_does_not_skip_the_write(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     rows = spark.range(5).selectExpr("cast(id as string) as value")
@@ -137,7 +137,7 @@ def test_batch_write_with_an_id_into_another_topic_is_another_write(
 
 
 @KAFKA_IN_SOAK
-def test_batch_write_without_an_id_writes_each_time(
+def test_a_batch_write_without_an_id_is_written_each_time(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name)

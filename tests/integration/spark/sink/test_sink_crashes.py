@@ -40,7 +40,7 @@ def steps(fixture: str, decisive: BatchStep, other: BatchStep) -> Any:
 
 @pytest.mark.soak
 @steps("broker", BatchStep.MARKER_ADDED, BatchStep.STARTED)
-def test_zombie_commit_and_its_successor_write_the_batch_once(
+def test_a_zombie_that_commits_and_its_successor_write_the_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
     """A paused driver wakes up after another one has written its batch from the same checkpoint.

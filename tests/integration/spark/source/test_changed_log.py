@@ -261,7 +261,7 @@ def test_a_log_that_was_truncated_and_has_grown_again_is_detected(
     assert going_on.latestOffset(after, ReadAllAvailable()) == after
 
 
-def test_a_restart_without_data_loss_is_not_reported_as_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
+def test_a_restart_after_which_no_data_is_lost_reports_no_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
     """Each start begins a new leader epoch, for the plan and for a task whose plan was made before."""
     broker, _ = cut
     create_topic(broker.bootstrap_servers, unique_name)

@@ -63,7 +63,7 @@ def check(life: Life, outcomes: dict[int, bool | None]) -> None:
 
 @pytest.mark.parametrize("policy", ["interval", "none"])
 @pytest.mark.parametrize("seed", range(60))
-def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothing_hangs(
+def test_without_syncs_answers_may_be_lost_but_no_aborted_record_appears_and_no_transaction_hangs(
     tmp_path: Path, seed: int, policy: str
 ) -> None:
     """Data may outlive the coordinator's record of its transaction: it must not join the producer's next one."""

@@ -190,7 +190,7 @@ class Clients:
 
 @pytest.mark.parametrize("verification", ["true", "false"])
 @pytest.mark.parametrize("seed", range(40))
-def test_every_answer_about_groups_survives_a_power_loss(tmp_path: Path, seed: int, verification: str) -> None:
+def test_every_answered_change_of_a_group_survives_a_power_loss(tmp_path: Path, seed: int, verification: str) -> None:
     settings = {"transaction.partition.verification.enable": verification}
     rng = random.Random(seed)
     disk = FaultyDisk()

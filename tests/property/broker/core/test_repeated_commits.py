@@ -148,11 +148,13 @@ class Side:
 
 @settings(max_examples=100, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(STEPS)
-def test_a_repeated_commit_has_the_same_effect_as_any_other(steps: list[Commit | str]) -> None:
+def test_a_repeated_commit_on_the_fast_path_has_the_same_effect_as_on_the_general_path(
+    steps: list[Commit | str],
+) -> None:
     same_on_both(Side, ["join", *steps])
 
 
-def test_an_outdated_pattern_is_dropped() -> None:
+def test_a_pattern_for_repeated_commits_is_dropped_when_it_is_outdated() -> None:
     of_member = Commit(1, "joined", as_member=True, generation=1)
     for change in ("session ends", "new topic", "shorter metadata", "join"):
         assert (
@@ -164,7 +166,7 @@ def test_an_outdated_pattern_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("version", [8, 9, 10])
-def test_commits_take_the_fast_path_from_the_second_on(version: int) -> None:
+def test_offset_commits_take_the_fast_path_from_the_second_commit_on(version: int) -> None:
     side = Side(may_repeat=True)
     side.step("join")
     for offset in range(5):
@@ -181,7 +183,7 @@ def test_a_commit_that_waits_for_a_sync_takes_the_general_path() -> None:
     assert side.repeats == 0
 
 
-def test_a_failing_disk_is_reported_as_for_any_other_commit() -> None:
+def test_a_disk_failure_is_reported_on_the_fast_path_as_on_the_general_path() -> None:
     sides = [Side(may_repeat=False), Side(may_repeat=True)]
     for side in sides:
         side.commit(Commit(1))

@@ -219,7 +219,7 @@ def test_recovery_by_blocks_and_batch_by_batch_have_the_same_result(
 
 @settings(max_examples=250, deadline=None)
 @given(logs(), st.integers(0, 2**40), st.sampled_from([0, 100, 4096]), st.sampled_from([0, 3, 2**31 - 1]))
-def test_both_batch_scanners_report_the_same_in_the_same_words(
+def test_both_batch_scanners_return_the_same_result_and_the_same_message(
     files: dict[str, bytes], position: int, interval_bytes: int, room: int
 ) -> None:
     chunk = b"".join(files.values())

@@ -90,7 +90,7 @@ def avro(value: object) -> bytes:
     return out.getvalue()
 
 
-def test_avro_is_read_with_and_without_a_registrys_header() -> None:
+def test_an_avro_value_is_read_with_and_without_the_header_of_a_registry() -> None:
     schema = PastedSchema.parse(json.dumps(SCHEMA))
     value = {"n": 3, "s": "abc"}
     assert schema.read(avro(value)) == value
@@ -100,7 +100,7 @@ def test_avro_is_read_with_and_without_a_registrys_header() -> None:
 
 
 @given(st.binary(max_size=100))
-def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> None:
+def test_bytes_that_do_not_match_the_schema_are_shown_unchanged(data: bytes) -> None:
     schema = PastedSchema.parse(json.dumps(SCHEMA))
     try:
         schema.read(data)
@@ -164,7 +164,7 @@ def test_schemas_with_nulls_and_empty_records_are_read() -> None:
     assert schema.read(b"\x04\x00\x02\x00") == [None, {"started": {}}]
 
 
-def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
+def test_avro_values_that_fail_in_other_ways_are_shown_unchanged() -> None:
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2}
     many = {"type": "array", "items": decimal | {"precision": 10**18, "scale": 10**18}}
     assert PastedSchema.parse(json.dumps(many)).read(b"\x02\x02\x05\x00") == ["5E-1000000000000000000"]

@@ -37,7 +37,7 @@ def test_parts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert sorted(pq.read_table(tmp_path / "out")["offset"].to_pylist()) == [0, 1, 2, 3]
 
 
-def test_second_export_leaves_the_file_of_the_first_unchanged(tmp_path: Path) -> None:
+def test_a_second_export_leaves_the_file_of_the_first_export_unchanged(tmp_path: Path) -> None:
     with closing(ParquetFolder(tmp_path)) as first:
         assert first.begun("orders", [0]) is None
         first.open(SCHEMA, SOURCE)

@@ -37,7 +37,7 @@ def sample(before: tuple[int, int], after: tuple[int, int] | None = None) -> Cut
     return CutSample(dict(zip((P, Q), before, strict=True)), dict(zip((P, Q), after or before, strict=True)))
 
 
-def test_a_transaction_ended_on_one_partition_only_is_left_out_on_both() -> None:
+def test_a_transaction_that_ended_on_only_one_of_its_partitions_is_left_out_of_both() -> None:
     here = view(P, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, (PRODUCER, 0), None)
     assert cut(here, there, (3, 2)) == (1, 0)
@@ -56,7 +56,7 @@ def test_a_transaction_decided_after_the_first_sample_is_left_out() -> None:
     assert cut(here, there, (1, 1)) == (0, 1)
 
 
-def test_transactions_that_would_be_split_by_a_lowered_cut_are_left_out_as_well() -> None:
+def test_transactions_that_a_lowered_cut_would_split_are_left_out_as_well() -> None:
     here = view(P, (PRODUCER, 0), (OTHER, 0), (PRODUCER, 0), (PRODUCER, 1, "commit"))
     there = view(Q, None, (PRODUCER, 0), (PRODUCER, 1, "commit"))
     assert cut(here, there, (4, 3)) == (0, 1)
@@ -94,7 +94,7 @@ def test_a_single_partition_of_the_older_protocol_can_be_cut_at_every_marker() -
     assert cut(here, view(Q, None), (3, 1)) == (2, 1)
 
 
-def test_group_offset_waits_for_the_records_before_it() -> None:
+def test_a_group_offset_waits_until_the_records_before_it_are_mirrored() -> None:
     offsets, records = view(P, None, None), view(Q, None, (PRODUCER, 0), None)
     offsets.take_need(1, Q, 2)
     assert cut(offsets, records, (2, 3)) == (1, 1)

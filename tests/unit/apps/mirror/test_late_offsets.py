@@ -16,18 +16,18 @@ def late() -> LateOffsets:
     return LateOffsets({("g", P): ASKED, ("h", P): ASKED}, {P: 5, Q: 5})
 
 
-def test_late_offsets_are_due_once_as_soon_as_all_records_of_the_start_are_mirrored() -> None:
+def test_late_offsets_are_mirrored_once_when_all_records_that_existed_at_the_start_are_mirrored() -> None:
     offsets = late()
     assert offsets.due((), {P: 5, Q: 4}) == {}
     assert offsets.due((), {P: 5, Q: 5}) == {("g", P): ASKED, ("h", P): ASKED}
     assert offsets.due((), {P: 5, Q: 5}) == {}
 
 
-def test_offsets_mirrored_meanwhile_take_precedence() -> None:
+def test_offsets_that_were_mirrored_since_the_start_take_precedence_over_late_offsets() -> None:
     offsets = late()
     assert offsets.due([("g", P)], {P: 1, Q: 1}) == {}
     assert offsets.due((), {P: 6, Q: 6}) == {("h", P): ASKED}
 
 
-def test_a_partition_no_longer_mirrored_does_not_delay_offsets() -> None:
+def test_a_partition_that_is_no_longer_mirrored_does_not_delay_late_offsets() -> None:
     assert late().due((), {P: 5}).keys() == {("g", P), ("h", P)}

@@ -21,7 +21,7 @@ NO_LIMIT = str(2**63 - 1)
         ({AFTER: "10", BEFORE: "10"}, {TYPE: "CreateTime"}, {}),
     ],
 )
-def test_size_limits_are_at_least_those_of_the_source(
+def test_size_limits_of_a_mirrored_topic_are_at_least_those_of_the_source(
     source: dict[str, str], target: dict[str, str], changes: dict[str, str]
 ) -> None:
     assert keeps_timestamps(source, target) == changes

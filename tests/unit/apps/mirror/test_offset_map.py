@@ -34,7 +34,7 @@ def of(pairs: list[tuple[int, int]]) -> PartitionMap:
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 1, 1, 2, 5]), st.sampled_from([1, 1, 1, 2, 3])), max_size=60))
-def test_translation_is_the_first_record_at_or_after_the_offset(steps: list[tuple[int, int]]) -> None:
+def test_an_offset_is_translated_to_the_first_record_at_or_after_it(steps: list[tuple[int, int]]) -> None:
     pairs, source, target = [], 0, 10
     for ahead, behind in steps:
         pairs.append((source, target))
@@ -46,7 +46,7 @@ def test_translation_is_the_first_record_at_or_after_the_offset(steps: list[tupl
         assert made.translate(offset) == expected
 
 
-def test_records_without_a_gap_are_one_run() -> None:
+def test_the_offset_map_stores_records_without_a_gap_as_one_run() -> None:
     assert of([(0, 5), (1, 6), (2, 7)]).chapters == {0: [Run(0, 5, 3)]}
     assert of([(0, 5), (2, 6)]).chapters == {0: [Run(0, 5, 1), Run(2, 6, 1)]}
     assert of([(0, 5), (1, 7)]).chapters == {0: [Run(0, 5, 1), Run(1, 7, 1)]}
@@ -62,7 +62,7 @@ def test_a_change_of_the_offset_map_rewrites_only_its_last_chapter() -> None:
     assert made.translate(6) == 3
 
 
-def test_chapters_whose_records_are_gone_are_given_up_except_for_the_last() -> None:
+def test_chapters_of_deleted_records_are_removed_from_the_offset_map_except_for_the_last() -> None:
     made = of([(2 * number, number) for number in range(2 * CHAPTER + 1)])
     assert made.forget_before(2 * CHAPTER - 1) == []
     assert made.forget_before(2 * CHAPTER) == [0]
@@ -90,12 +90,12 @@ def test_the_offset_map_is_restored_from_its_records() -> None:
 
 
 @pytest.mark.parametrize("record", [(None, b"{}"), (b"{}", b"{}"), (b"no", b"no"), (b'{"kind":"position"}', b"{}")])
-def test_a_record_of_another_program_is_refused(record: tuple[bytes | None, bytes]) -> None:
+def test_the_offset_map_refuses_a_record_of_another_program(record: tuple[bytes | None, bytes]) -> None:
     with pytest.raises(MapError, match="no mirror has written"):
         MirrorState().apply(*record)
 
 
-def test_a_topic_id_that_replaces_no_id_is_kept_without_an_error() -> None:
+def test_the_offset_map_accepts_a_topic_id_where_it_had_none() -> None:
     """A cluster that is upgraded gives ids to the topics that it has."""
     first, second = "0a" * 16, "0b" * 16
     assert not is_replaced(NO_ID, first)

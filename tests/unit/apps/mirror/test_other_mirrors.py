@@ -14,17 +14,17 @@ def state(source_cluster: str, target_id: str) -> MirrorState:
     return MirrorState(source_cluster, "anywhere", {NAME: MirroredPosition(7, "there", target_id)})
 
 
-def test_topic_that_another_mirror_writes_would_have_each_record_twice() -> None:
+def test_a_topic_that_another_mirror_writes_is_refused_because_records_would_be_duplicated() -> None:
     (why,) = clashing(NEW, "B", {"oncelog-mirror.other": state("C", "id on B")}, {}).values()
     assert "'oncelog-mirror.other'" in why
     assert "twice" in why
 
 
-def test_a_topic_recreated_since_belongs_to_no_other_mirror() -> None:
+def test_a_topic_that_was_recreated_since_belongs_to_no_other_mirror() -> None:
     assert clashing(NEW, "B", {"oncelog-mirror.other": state("A", "deleted since")}, {}) == {}
 
 
-def test_topic_that_is_mirrored_from_the_target_would_go_in_circles() -> None:
+def test_a_topic_that_is_mirrored_from_the_target_is_refused_because_records_would_circulate() -> None:
     (why,) = clashing(NEW, "B", {}, {"oncelog-mirror.back": state("B", "id on A")}).values()
     assert "in circles" in why
 

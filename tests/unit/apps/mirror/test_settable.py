@@ -50,7 +50,7 @@ def test_a_group_is_left_unchanged_only_if_another_client_has_moved_it(
 
 
 @pytest.mark.parametrize("there", [OffsetAndMetadata(-1, "batch 4"), OffsetAndMetadata(-1, "batch 6"), None])
-def test_a_marker_is_compared_by_its_metadata(there: OffsetAndMetadata | None) -> None:
+def test_the_group_offset_of_a_spark_marker_is_compared_by_its_metadata(there: OffsetAndMetadata | None) -> None:
     async def offsets(group: str, *, require_stable: bool, negative: bool) -> Any:
         return {NAME: there} if there is not None and negative else {}
 

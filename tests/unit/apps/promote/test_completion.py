@@ -112,7 +112,9 @@ def promoted(source: Path, target: Path, *, mode: Mode = "link", now_ms: int = L
         return promote(plan, mode)
 
 
-def test_the_target_has_every_marker_and_the_data_folder_stays(before: Folder, tmp_path: Path) -> None:
+def test_after_completion_the_target_has_every_marker_and_the_data_folder_is_unchanged(
+    before: Folder, tmp_path: Path
+) -> None:
     digest = digests(before.data)
     assert unfinished(before.data) == [("aborted", "PrepareAbort"), ("committed", "PrepareCommit"), ("open", "Ongoing")]
     assert ends(before.data, "t-0") == []
@@ -126,13 +128,13 @@ def test_the_target_has_every_marker_and_the_data_folder_stays(before: Folder, t
     assert offsets == [(ids["committed"], True)]
 
 
-def test_an_open_transaction_past_its_timeout_stays_open(before: Folder, tmp_path: Path) -> None:
+def test_completion_leaves_an_open_transaction_past_its_timeout_open(before: Folder, tmp_path: Path) -> None:
     promoted(before.data, tmp_path / "node")
     assert unfinished(tmp_path / "node") == [("open", "Ongoing")]
     assert ends(tmp_path / "node", "late-0") == []
 
 
-def test_no_leader_epoch_and_no_producer_id_is_used_twice(before: Folder, tmp_path: Path) -> None:
+def test_completion_uses_no_leader_epoch_and_no_producer_id_twice(before: Folder, tmp_path: Path) -> None:
     """Kafka's controller elects each leader with a higher epoch than the snapshot's."""
     plan = promoted(before.data, tmp_path / "node")
     (written,) = (tmp_path / "node" / "__cluster_metadata-0").iterdir()
@@ -153,7 +155,7 @@ def test_a_dry_run_names_transactions_and_writes_nothing(before: Folder, tmp_pat
     assert (digests(tmp_path), digests(before.data)) == digest
 
 
-def test_completed_steps_are_reported(before: Folder, tmp_path: Path) -> None:
+def test_a_promotion_reports_its_completed_steps(before: Folder, tmp_path: Path) -> None:
     reported = call("promote", str(before.data), "--to", str(tmp_path / "a"))
     assert (reported.code, reported.out.count("is completed in the target, with its markers")) == (0, 2), reported.err
     assert "Kafka recovers the segments" not in reported.out
@@ -182,7 +184,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("step", ["write_clean_shutdown", "Path.rename"])
-def test_a_promotion_killed_after_the_markers_starts_again(
+def test_a_promotion_that_was_killed_after_the_markers_starts_again(
     before: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def kill(*arguments: object) -> None:

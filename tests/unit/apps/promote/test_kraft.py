@@ -41,13 +41,15 @@ def test_a_snapshots_name_is_the_offset_after_its_last_record(store: MetadataSto
     assert snapshot.name == f"{last.base_offset + 1:020d}-{1:010d}.checkpoint"
 
 
-def test_no_partition_has_a_leader_and_each_keeps_its_last_leader_epoch(store: MetadataStore) -> None:
+def test_in_the_promoted_metadata_no_partition_has_a_leader_and_each_keeps_its_last_leader_epoch(
+    store: MetadataStore,
+) -> None:
     partitions = [record for record in snapshot_of(store, QUORUM, 5).records if isinstance(record, PartitionRecord)]
     assert len(partitions) == 600
     assert {(p.leader, p.leader_epoch) for p in partitions} == {(-1, store.leader_epoch("orders", 0))}
 
 
-def test_producer_ids_continue_behind_the_last_block(store: MetadataStore) -> None:
+def test_producer_ids_continue_after_the_last_reserved_block(store: MetadataStore) -> None:
     last = snapshot_of(store, QUORUM, 5).records[-1]
     assert isinstance(last, ProducerIdsRecord)
     assert last.next_producer_id == 1000
@@ -72,7 +74,9 @@ def test_broker_settings_are_not_promoted_if_that_is_requested(store: MetadataSt
 
 
 @pytest.mark.parametrize(("release", "share"), [("4.0", 0), ("4.1", 0), ("4.2", 1), ("4.3", 1), ("4.4", 2)])
-def test_features_are_those_of_the_target_release(store: MetadataStore, release: str, share: int) -> None:
+def test_promoted_features_have_the_levels_of_the_target_release(
+    store: MetadataStore, release: str, share: int
+) -> None:
     store.finalize_features({"group.version": 1, "share.version": 2, "transaction.version": 2})
     records = snapshot_of(store, QUORUM, 5, metadata_version=METADATA_VERSIONS[release]).records
     assert isinstance(records[0], FeatureLevelRecord)

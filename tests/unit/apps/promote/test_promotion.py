@@ -84,7 +84,7 @@ def test_a_target_beside_the_data_folder_may_be_given_as_a_path_with_dots(tmp_pa
     assert "is not a data folder of oncelog" in refusal(tmp_path / "data", tmp_path / "data" / ".." / "kafka")
 
 
-def test_folders_that_no_promotion_created_are_not_removed(tmp_path: Path) -> None:
+def test_a_promotion_does_not_remove_folders_that_it_did_not_create(tmp_path: Path) -> None:
     partial = partial_of(tmp_path / "kafka")
     check_partial(partial, ["t-0"])
     for name in ("t-0", "__cluster_metadata-0", "server.properties", "meta.properties", "meta.properties.1.tmp"):
@@ -96,7 +96,7 @@ def test_folders_that_no_promotion_created_are_not_removed(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to(path.parent)])
-def test_a_file_or_a_link_in_the_way_is_not_removed(make: Any, tmp_path: Path) -> None:
+def test_a_promotion_does_not_remove_a_file_or_link_at_the_target_path(make: Any, tmp_path: Path) -> None:
     partial = partial_of(tmp_path / "kafka")
     make(partial)
     with pytest.raises(PromotionError, match="which no promotion has left there"):
@@ -160,7 +160,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("after", range(5))
-def test_a_removal_that_was_killed_is_finished_by_the_same_command(
+def test_the_same_command_finishes_a_removal_that_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """After ``after`` folders and files; a broker that is started meanwhile finds nothing rather than a half."""
@@ -191,7 +191,7 @@ def test_a_removal_that_was_killed_is_finished_by_the_same_command(
     assert not finish_move(plan.source, plan.target)
 
 
-def test_the_source_of_another_node_is_not_removed(tmp_path: Path) -> None:
+def test_a_promotion_does_not_remove_the_source_folder_of_another_node(tmp_path: Path) -> None:
     plan = moved(tmp_path)
     promoted = plan.source.rename(promoted_of(plan.source))
     write_meta_properties(OsDisk(str(plan.target)), MetaProperties("cluster", 1, "another"))

@@ -30,7 +30,7 @@ def test_each_fault_of_a_log_is_reported_by_name(name: str) -> None:
     assert judge(log).found == wanted
 
 
-def test_wrong_timestamp_is_found() -> None:
+def test_a_wrong_timestamp_is_found() -> None:
     batch = bytearray(data(0, append_time=True))
     assert judge([bytes(batch)]).found == []
     changed = bytearray(data(0))
@@ -38,7 +38,7 @@ def test_wrong_timestamp_is_found() -> None:
     assert judge([bytes(changed)]).found == ["timestamp-mismatch"]
 
 
-def test_control_record_that_is_not_a_marker_is_found() -> None:
+def test_a_control_record_that_is_not_a_marker_is_found() -> None:
     bits = CONTROL_BIT | TRANSACTIONAL_BIT
     short = encode_pairs(((b"\0\0\0\1", b"\0"),), T0, bits, 1, 0, 0, 0)
     two = encode_pairs(((b"\0\0\0\1", b"\0" * 6), (b"\0\0\0\1", b"\0" * 6)), T0, bits, 1, 0, 0, 0)
@@ -64,7 +64,7 @@ def test_a_torn_transaction_whose_epoch_no_other_transaction_has_is_found() -> N
     assert judge(committed, by_operator).found == ["torn-transaction"]
 
 
-def test_torn_transaction_of_the_older_protocol_is_found_where_both_parts_were_open_at_once() -> None:
+def test_a_torn_transaction_of_the_older_protocol_is_found_if_both_parts_were_open_at_once() -> None:
     def part(begin: int, end: int, at: int, commit: bool) -> list[bytes]:
         return [
             data(0, pid=1, seq=0, txn=True, at=T0 + begin),
@@ -172,7 +172,7 @@ def test_findings_that_kafka_allows_are_reported_as_allowed(name: str) -> None:
     assert judge(log)[:3] == ([], [], reported)
 
 
-def test_timestamps_of_others_do_not_make_a_producer_expire() -> None:
+def test_timestamps_of_other_producers_do_not_make_a_producer_expire() -> None:
     replay = [PLAIN, data(3, at=T0 + 9 * DAY_MS), data(4, pid=1, seq=9)]
     assert judge(replay).found == ["sequence-gap"]
 

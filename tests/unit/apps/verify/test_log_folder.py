@@ -42,7 +42,7 @@ def checkpoint(root: Path, name: str, offset: int) -> None:
 ABORTED = [*TXN, marker(1, pid=1, commit=False)]
 
 
-def test_aborted_transaction_must_be_in_the_index(tmp_path: Path) -> None:
+def test_an_aborted_transaction_that_is_missing_in_the_index_is_found(tmp_path: Path) -> None:
     write_folder(tmp_path, ABORTED)
     assert verify(tmp_path).found == ["aborted-not-indexed"]
     index(tmp_path, AbortedTxn(1, 0, 1, 2))
@@ -82,7 +82,7 @@ def test_the_cleaners_checkpoint_shows_that_a_topic_is_compacted(tmp_path: Path)
     assert verify(tmp_path).found == ["key-came-back"]
 
 
-def test_a_truncated_last_batch_is_attributed_to_a_kill(tmp_path: Path) -> None:
+def test_a_truncated_last_batch_is_explained_by_a_kill(tmp_path: Path) -> None:
     cut = [data(0), data(1)[:-5]]
     write_folder(tmp_path, cut)
     assert verify(tmp_path)[:3] == ([], [], ["torn-end"])
@@ -93,20 +93,20 @@ def test_a_truncated_last_batch_is_attributed_to_a_kill(tmp_path: Path) -> None:
     assert "malformed-batch" in verify(tmp_path).found
 
 
-def test_zeros_after_the_last_batch_are_attributed_to_a_power_failure(tmp_path: Path) -> None:
+def test_zeros_after_the_last_batch_are_explained_by_a_power_failure(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0), bytes(5000)])
     assert verify(tmp_path)[:3] == ([], [], ["torn-end"])
     (tmp_path / "made-0" / file_name(0, ".log")).write_bytes(data(0) + bytes(5000) + b"x")
     assert verify(tmp_path).found == ["malformed-batch"]
 
 
-def test_batch_must_be_in_the_segment_of_its_offset(tmp_path: Path) -> None:
+def test_a_batch_in_another_segment_than_that_of_its_offset_is_found(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0)])
     (tmp_path / "made-0" / file_name(5, ".log")).write_bytes(data(1))
     assert verify(tmp_path).found == ["malformed-batch"]
 
 
-def test_log_is_read_over_all_segments(tmp_path: Path) -> None:
+def test_a_log_is_read_across_all_its_segments(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0, pid=1, seq=0)])
     (tmp_path / "made-0" / file_name(1, ".log")).write_bytes(data(1, pid=1, seq=5))
     (tmp_path / "made-0" / file_name(1, ".log.deleted")).write_bytes(b"gone")
@@ -118,7 +118,7 @@ def test_log_is_read_over_all_segments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("minutes", "reported"), [(16, (["hanging-transaction"], [], [])), (1, ([], [], ["open-transaction"]))]
 )
-def test_open_transaction_is_judged_by_the_last_timestamp(
+def test_the_age_of_an_open_transaction_follows_from_its_last_timestamp(
     tmp_path: Path, minutes: int, reported: tuple[list[str], list[str], list[str]]
 ) -> None:
     write_folder(tmp_path, TXN, [data(0, at=T0 + minutes * MINUTES_MS)])
@@ -135,26 +135,26 @@ def test_a_transaction_is_no_older_than_the_record_before_it_whatever_its_timest
     assert verify(tmp_path)[:3] == ([], [], ["open-transaction"])
 
 
-def test_timestamp_in_the_future_does_not_make_a_transaction_hang(tmp_path: Path) -> None:
+def test_a_timestamp_in_the_future_does_not_make_a_transaction_hang(tmp_path: Path) -> None:
     write_folder(tmp_path, [*TXN, data(1, at=T0 * 2)])
     assert verify(tmp_path).found == ["hanging-transaction"]
     assert verify(tmp_path, Expected(now_ms=T0 + 1)).found == []
 
 
-def test_transaction_that_ended_in_one_partition_only_is_found(tmp_path: Path) -> None:
+def test_a_transaction_that_ended_in_only_one_partition_is_found(tmp_path: Path) -> None:
     write_folder(tmp_path, *two(TXN, T0))
     assert verify(tmp_path)[:3] == ([], ["undecided-elsewhere"], [])
     late = write_folder(tmp_path / "late", *two(TXN, T0), [data(0, at=T0 + 2 * MINUTES_MS)])
     assert verify(late).found == ["half-ended-transaction"]
 
 
-def test_producer_that_continued_shows_that_its_transaction_hangs(tmp_path: Path) -> None:
+def test_a_transaction_hangs_if_its_producer_continued_with_a_later_one(tmp_path: Path) -> None:
     later = [data(0, pid=1, epoch=1, seq=0, txn=True), marker(1, pid=1, epoch=2)]
     write_folder(tmp_path, TXN, later)
     assert verify(tmp_path).found == ["hanging-transaction"]
 
 
-def test_folder_without_partitions_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_partitions_is_refused(tmp_path: Path) -> None:
     disk = OsDisk(str(tmp_path), read_only=True)
     with pytest.raises(ConfigError, match=r"no partition of a topic: give a folder of a broker's log\.dirs"):
         partition_folders(disk, ())

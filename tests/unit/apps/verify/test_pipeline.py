@@ -62,14 +62,14 @@ def test_missing_rows_are_reported_with_the_topics_that_were_read() -> None:
 @pytest.mark.parametrize(
     ("markers", "has"), [(MARKERS[:2], "the newest batch in the log is 1"), ([], "the log has no batch of this query")]
 )
-def test_a_missing_batch_is_reported_with_what_the_log_has(markers: list[MarkerSeen], has: str) -> None:
+def test_a_missing_batch_is_reported_with_the_batches_that_the_log_has(markers: list[MarkerSeen], has: str) -> None:
     report = Report()
     judge(PLANNED, (2,), Markers(markers, True), WrittenRecords({}, False), report)
     (finding,) = report.findings()
     assert finding.detail == f"batch 2 has ended according to the checkpoint, but {has}"
 
 
-def test_records_are_not_counted_where_some_were_removed() -> None:
+def test_records_of_a_batch_are_not_counted_if_retention_or_compaction_removed_some() -> None:
     report = Report()
     judge(PLANNED, (), Markers(MARKERS, True), WrittenRecords({}, False), report)
     assert report.counts == {}

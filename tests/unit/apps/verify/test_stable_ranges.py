@@ -52,7 +52,7 @@ def test_transactions_that_are_open_at_the_first_look_are_awaited() -> None:
     assert admin.looks == 3
 
 
-def test_transaction_that_does_not_end_is_not_waited_for_forever() -> None:
+def test_a_transaction_that_does_not_end_is_not_awaited_forever() -> None:
     found = ranges(Lagging(4), 0)[OUT]
     assert found == StableRange(2, 4, 7)
     assert not found.is_decided

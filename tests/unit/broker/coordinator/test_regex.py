@@ -84,7 +84,7 @@ def combine(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @given(st.recursive(atoms, combine, max_leaves=8), st.lists(st.text("ab-.1_", max_size=8), max_size=8))
 @settings(max_examples=150, deadline=None)
-def test_matches_are_those_of_pythons_engine(regex: str, names: list[str]) -> None:
+def test_our_regular_expressions_match_what_pythons_engine_matches(regex: str, names: list[str]) -> None:
     compiled, reference = LinearRegex(regex), re.compile(regex, re.ASCII)
     for name in names:
         assert compiled.matches(name) == (reference.fullmatch(name) is not None)
@@ -92,7 +92,7 @@ def test_matches_are_those_of_pythons_engine(regex: str, names: list[str]) -> No
 
 @given(st.text(max_size=30))
 @settings(max_examples=150, deadline=None)
-def test_any_string_is_compiled_or_refused(text: str) -> None:
+def test_any_string_is_compiled_as_a_regular_expression_or_refused(text: str) -> None:
     with suppress(InvalidRegex):
         assert LinearRegex(text).matches("orders-1") in (True, False)
 
@@ -139,7 +139,7 @@ def test_without_the_library_an_expression_is_refused_and_says_what_to_install(m
         LinearRegex("a.*")
 
 
-def test_nested_repetition_is_linear() -> None:
+def test_a_pattern_with_nested_repetition_is_matched_in_linear_time() -> None:
     assert not LinearRegex("(a+)+b").matches("a" * 249)
     assert LinearRegex("(a+)+b").matches("a" * 248 + "b")
 

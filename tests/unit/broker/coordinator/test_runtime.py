@@ -80,7 +80,7 @@ class Host:
 @pytest.mark.parametrize(
     ("error", "replayed", "applied"), [(Error.NONE, [b"k"], 1), (Error.NOT_ENOUGH_REPLICAS, [], 0)]
 )
-def test_appended_records_are_applied_when_the_caller_chooses_and_failed_records_never(
+def test_appended_records_are_applied_when_the_caller_decides_and_records_of_a_failed_append_never(
     error: Error, replayed: list[bytes], applied: int
 ) -> None:
     runtime: CoordinatorRuntime[Fold] = CoordinatorRuntime(cast(Any, Host(error)), "__consumer_offsets", 1, Fold)

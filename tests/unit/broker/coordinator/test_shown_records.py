@@ -59,7 +59,7 @@ def test_an_unknown_state_is_shown_by_its_number() -> None:
     assert found[1]["state"] == 99
 
 
-def test_an_offset_is_shown_with_its_kind() -> None:
+def test_an_offset_is_shown_with_the_kind_of_its_record() -> None:
     stored = record(
         encode_record_key(OffsetCommitKey("g", "t", 2)), encode_record_value(OffsetCommitValue(17, metadata="note"), 3)
     )
@@ -98,7 +98,7 @@ def test_bytes_that_are_not_a_coordinator_record_are_shown_unchanged(topic: str)
     assert decode_internal_record("orders", record(encode_key("id"), None)) is None
 
 
-def test_a_transition_shows_the_id_and_the_new_state() -> None:
+def test_the_record_of_a_transition_shows_the_transactional_id_and_the_new_state() -> None:
     assert transition(record(UNKNOWN_TYPE, b"v")) is None
     assert transition(record(encode_key("id"), None)) == ("id", None)
     found = transition(record(encode_key("id"), encode_value(transaction(), 0)))
@@ -106,7 +106,7 @@ def test_a_transition_shows_the_id_and_the_new_state() -> None:
     assert (found[0], found[1].state, found[1].producer_epoch) == ("id", TransactionState.ONGOING, 3)
 
 
-def test_a_share_groups_state_is_shown_with_its_kind_and_the_topics_id_as_kafka_writes_it() -> None:
+def test_the_state_of_a_share_group_is_shown_with_its_kind_and_the_topic_id_in_kafkas_form() -> None:
     key = ShareKey("g", bytes(range(16)), 2)
     written = state_records.encoded(key, Update(3, 0, 5, 2, (StateBatch(7, 9, RecordState.ACKNOWLEDGED, 1),)))
     found = decode_internal_record(SHARE_GROUP_STATE_TOPIC, record(written.key, written.value))

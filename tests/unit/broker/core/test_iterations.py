@@ -268,7 +268,7 @@ def busy() -> Admin:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_no_iteration_of_a_long_request_is_long(busy: Admin, name: str) -> None:
+def test_no_event_loop_iteration_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     make, version = LONG[name]
     request = make()
     sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
@@ -295,7 +295,7 @@ def scram_users() -> AlterUserScramCredentialsRequest:
     )
 
 
-def test_no_iteration_of_a_long_list_of_acls_or_users_is_long() -> None:
+def test_no_event_loop_iteration_of_a_long_list_of_acls_or_users_is_long() -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
@@ -309,7 +309,7 @@ def test_no_iteration_of_a_long_list_of_acls_or_users_is_long() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_whose_filters_each_find_all_acls_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise some 100 KB would become gigabytes; nothing is removed in this case."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
     admin = Admin(

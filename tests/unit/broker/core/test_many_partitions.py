@@ -172,7 +172,7 @@ def test_a_topic_is_created_one_partition_at_a_time(broker: Broker) -> None:
     assert opened == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_topic_deleted_during_its_creation_leaves_nothing(broker: Broker) -> None:
+def test_a_topic_deleted_during_its_creation_leaves_no_partition_and_no_folder(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     broker.tasks.step()

@@ -63,7 +63,7 @@ def flush(admin: Admin, now_ms: int) -> FlushJob | None:
 
 
 @pytest.mark.parametrize("refusal", [OutOfDescriptors("Too many open files"), NoSpace("No space left on device")])
-def test_a_sync_without_descriptor_or_space_is_retried_before_the_answer(
+def test_a_sync_that_fails_for_lack_of_a_descriptor_or_space_is_retried_before_the_answer(
     refusal: RefusedForNow, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk = ScarceDisk()
@@ -95,7 +95,7 @@ def test_a_sync_without_descriptor_or_space_is_retried_before_the_answer(
     admin.broker.stop(NOW_MS)
 
 
-def test_a_stop_without_descriptors_ends() -> None:
+def test_a_stop_without_free_descriptors_ends() -> None:
     disk = ScarceDisk()
     admin = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)

@@ -42,7 +42,7 @@ def written(admin: Admin) -> Partition:
 
 
 @pytest.mark.parametrize("policy", ["commit", "interval", "none"])
-def test_a_deleted_topic_leaves_memory_without_the_collector(tmp_path: Path, policy: str) -> None:
+def test_a_deleted_topic_is_freed_without_the_garbage_collector(tmp_path: Path, policy: str) -> None:
     admin = Admin(disk=OsDisk(str(tmp_path)), **{"oncelog.flush.policy": policy})  # type: ignore[arg-type]
     partition = written(admin)
     left: list[Callable[[], object]] = [weakref.ref(partition.log), weakref.ref(partition.log.segment_list.active.file)]
@@ -61,7 +61,7 @@ def failing_sync(disk: MemoryDisk, path: str) -> None:
         raise StorageError(f"cannot sync {path}") from error
 
 
-def test_a_topic_deleted_during_its_sync_leaves_memory_without_the_collector() -> None:
+def test_a_topic_deleted_during_its_sync_is_freed_without_the_garbage_collector() -> None:
     """A sync that fails for it refers to nothing but its cause."""
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     log = weakref.ref(written(admin).log)

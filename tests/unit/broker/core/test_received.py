@@ -87,14 +87,14 @@ def test_a_login_that_fails_unexpectedly_closes_its_own_connection(admin: Admin,
     assert channel.closed == "the login could not be answered: RuntimeError('a bug')"
 
 
-def test_everything_may_be_imported_before_the_first_request(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_modules_may_be_imported_before_the_first_request(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_handlers", {})
     admin.broker.import_all()
     assert registry._handlers.keys() == admin.broker.served.keys()
     assert None not in admin.broker.coordinators_in_use()
 
 
-def test_listing_reassignments_returns_none(admin: Admin) -> None:
+def test_list_partition_reassignments_returns_no_reassignment(admin: Admin) -> None:
     answer = admin.ask(ListPartitionReassignmentsRequest(), 0)
     assert (answer.error_code, answer.topics) == (Error.NONE, [])
 
@@ -113,7 +113,7 @@ def test_two_phase_commit_adds_a_version_and_its_fields(two_phase: Admin) -> Non
     assert (answer.error_code, answer.ongoing_txn_producer_id) == (Error.NONE, NO_PRODUCER_ID)
 
 
-def test_markers_that_an_operator_writes_are_answered_for_each_partition(admin: Admin) -> None:
+def test_write_txn_markers_of_an_operator_is_answered_for_each_partition(admin: Admin) -> None:
     admin.broker.topics.create("t", 60, {}, NOW_MS)
     wanted = WritableTxnMarker(5, 0, True, [WritableTxnMarkerTopic("t", [*range(60), 99])])
     empty = WritableTxnMarker(6, 0, True, [WritableTxnMarkerTopic("t", [])])

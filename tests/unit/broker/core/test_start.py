@@ -85,7 +85,7 @@ def test_a_topic_that_was_deleted_and_recreated_before_a_kill_does_not_keep_the_
     assert _folders(disk) == ["t-0"]
 
 
-def test_an_unknown_folder_is_kept(tmp_path: Path) -> None:
+def test_a_start_keeps_an_unknown_folder(tmp_path: Path) -> None:
     """The metadata may have been lost, or restored from an older copy."""
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     admin = Admin(path, disk)
@@ -106,7 +106,7 @@ def test_unsynced_renames_are_repeated_at_the_next_start(tmp_path: Path) -> None
     assert again.broker.metadata.was_deleted(topic_id)
 
 
-def test_a_limited_number_of_deleted_topics_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_remembers_a_limited_number_of_deleted_topics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "DELETED_KEPT", 3)
     metadata = Admin(str(tmp_path / "metadata.sqlite")).broker.metadata
     ids = []

@@ -21,7 +21,7 @@ from tests.unit.broker.core.conftest import NOW_MS, Admin
 from tests.unit.broker.log.batches import batch
 
 
-def test_a_clean_stop_acknowledges_what_was_appended() -> None:
+def test_a_clean_stop_acknowledges_appended_records() -> None:
     """Otherwise producers would repeat batches of which the next start knows only the last."""
     config = parse(BrokerConfig, {"oncelog.flush.policy": "commit"})
     random, disk = CountingRandom(), MemoryDisk()

@@ -156,7 +156,7 @@ def test_records_of_aborted_transactions_are_removed_and_hide_no_older_record(wr
     assert headers(writer.log)[4].records_count == 0, "it is the last batch of its producer"
 
 
-def test_an_abort_marker_is_removed_a_round_and_a_delay_after_its_records(writer: Writer) -> None:
+def test_an_abort_marker_is_removed_one_compaction_and_one_delay_after_its_records(writer: Writer) -> None:
     writer.put(("x", "aborted"), pid=1, txn=True)
     writer.end(1, commit=False)
     writer.put(("y", "plain"), pid=1)
@@ -180,7 +180,7 @@ def test_an_abort_marker_is_removed_a_round_and_a_delay_after_its_records(writer
     assert table(log) == {"y": "plain"}
 
 
-def test_a_commit_marker_stays_while_its_records_do(writer: Writer) -> None:
+def test_a_commit_marker_stays_as_long_as_records_of_its_transaction_remain(writer: Writer) -> None:
     writer.put(("x", "1"), pid=1, txn=True)
     writer.end(1, commit=True)
     writer.put(("z", "1"), pid=1)
@@ -244,7 +244,7 @@ def test_no_transaction_reopens_after_a_crash_because_its_marker_was_compacted_a
     assert table(log).keys() == set("abcyz")
 
 
-def test_the_last_batch_is_kept_without_records(writer: Writer) -> None:
+def test_the_last_batch_of_a_log_is_kept_even_without_records(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.put(("a", "gone"), pid=1, txn=True)
     writer.end(1, commit=False)
@@ -256,7 +256,7 @@ def test_the_last_batch_is_kept_without_records(writer: Writer) -> None:
     assert writer.log.log_end_offset == 4
 
 
-def test_compaction_is_due_by_the_dirty_ratio(writer: Writer) -> None:
+def test_a_log_needs_compaction_when_it_reaches_the_dirty_ratio(writer: Writer) -> None:
     for _ in range(4):
         writer.put(("a", "x" * 100))
         writer.roll()
@@ -265,7 +265,7 @@ def test_compaction_is_due_by_the_dirty_ratio(writer: Writer) -> None:
     assert compaction.plan(writer.log, 4, NOW_MS, force=True) is None
 
 
-def test_records_are_compacted_after_min_lag_and_at_max_lag(disk: FaultyDisk) -> None:
+def test_records_are_compacted_no_earlier_than_min_lag_and_no_later_than_max_lag(disk: FaultyDisk) -> None:
     lagging = TopicConfig(cleanup_policy=("compact",), min_compaction_lag_ms=1000, max_compaction_lag_ms=5000)
     writer = Writer(open_log(disk, config=lagging))
     for timestamp in (NOW_MS - 2000, NOW_MS - 999):
@@ -306,7 +306,7 @@ def test_keys_that_do_not_fit_into_memory_wait_for_the_next_compaction(writer: W
     assert [seen.offset for seen in committed_view(writer.log)] == [9, 12, 15]
 
 
-def test_segments_that_were_dropped_meanwhile_end_the_job(writer: Writer, disk: FaultyDisk) -> None:
+def test_a_compaction_ends_if_its_segments_were_deleted_meanwhile(writer: Writer, disk: FaultyDisk) -> None:
     for number in range(3):
         writer.put(("a", f"{number}"))
         writer.roll()
@@ -366,7 +366,7 @@ def test_a_segment_of_a_compacted_topic_is_closed_in_time_to_be_compacted(disk: 
     assert writer.log.segment_count == 2
 
 
-def test_a_record_is_overdue_even_with_a_young_record_in_its_segment(disk: FaultyDisk) -> None:
+def test_a_record_exceeds_max_lag_even_if_its_segment_has_a_young_record(disk: FaultyDisk) -> None:
     config = TopicConfig(cleanup_policy=("compact",), min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=5000)
     writer = Writer(open_log(disk, config=config))
     writer.put(("a", "1"))

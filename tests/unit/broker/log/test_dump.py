@@ -32,7 +32,7 @@ def path(kind: str, offset: int = 0) -> str:
     return f"{FOLDER}/{offset:020d}.{kind}"
 
 
-def test_a_log_shows_its_batches_and_markers(folder: FaultyDisk) -> None:
+def test_a_dump_shows_the_batches_and_markers_of_a_log(folder: FaultyDisk) -> None:
     first, second, third = dump_file(folder, path("log"))
     assert isinstance(first, BatchEntry)
     assert isinstance(second, BatchEntry)
@@ -44,20 +44,20 @@ def test_a_log_shows_its_batches_and_markers(folder: FaultyDisk) -> None:
     assert third.control.marker == (ControlType.ABORT, 4)
 
 
-def test_a_log_shows_its_records_on_request(folder: FaultyDisk) -> None:
+def test_a_dump_shows_the_records_of_a_log_on_request(folder: FaultyDisk) -> None:
     entries = list(dump_file(folder, path("log"), records=True))
     records = [record for entry in entries if isinstance(entry, BatchEntry) for record in entry.records or ()]
     assert [(record.offset, record.key) for record in records[:3]] == [(0, b"k"), (1, b"k"), (2, b"k")]
     assert len(records) == 4
 
 
-def test_a_log_is_shown_from_a_position(folder: FaultyDisk) -> None:
+def test_a_dump_can_begin_at_a_position(folder: FaultyDisk) -> None:
     entries = list(dump_file(folder, path("log")))
     assert isinstance(entries[1], BatchEntry)
     assert list(dump_file(folder, path("log"), start=entries[1].position)) == entries[1:]
 
 
-def test_a_batch_with_a_wrong_crc_is_shown_and_nothing_after_it(folder: FaultyDisk) -> None:
+def test_a_dump_shows_a_batch_with_a_wrong_crc_and_ends_after_it(folder: FaultyDisk) -> None:
     third = list(dump_file(folder, path("log")))[2]
     assert isinstance(third, BatchEntry)
     flip(folder, path("log"), third.position - 1)
@@ -66,7 +66,7 @@ def test_a_batch_with_a_wrong_crc_is_shown_and_nothing_after_it(folder: FaultyDi
 
 
 @pytest.mark.parametrize(("cut", "reason"), [(1, "cut off"), (70, "header")])
-def test_a_cut_off_batch_is_shown_as_damage(folder: FaultyDisk, cut: int, reason: str) -> None:
+def test_a_dump_shows_a_truncated_batch_as_damage(folder: FaultyDisk, cut: int, reason: str) -> None:
     file = folder.open(path("log"))
     file.truncate(file.size() - cut)
     damage = list(dump_file(folder, path("log")))[-1]
@@ -74,7 +74,7 @@ def test_a_cut_off_batch_is_shown_as_damage(folder: FaultyDisk, cut: int, reason
     assert reason in damage.reason
 
 
-def test_the_indexes_and_the_snapshot_are_shown(folder: FaultyDisk) -> None:
+def test_a_dump_shows_indexes_and_producer_snapshots(folder: FaultyDisk) -> None:
     first, second, _ = dump_file(folder, path("log"))
     assert isinstance(first, BatchEntry)
     assert isinstance(second, BatchEntry)
@@ -87,7 +87,7 @@ def test_the_indexes_and_the_snapshot_are_shown(folder: FaultyDisk) -> None:
     assert (producer.producer_id, producer.last_sequence, producer.coordinator_epoch) == (7, 2, 4)
 
 
-def test_the_checkpoints_are_shown(folder: FaultyDisk) -> None:
+def test_a_dump_shows_checkpoints(folder: FaultyDisk) -> None:
     checkpoints.write_offset_checkpoint(folder, checkpoints.RECOVERY_POINT_CHECKPOINT, {TopicPartition("t", 0): 4})
     checkpoints.write_clean_shutdown(folder, 9)
     checkpoints.write_partition_metadata(folder, FOLDER, bytes(16))
@@ -101,7 +101,7 @@ def test_the_checkpoints_are_shown(folder: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex", "snapshot"])
-def test_a_damaged_file_is_shown_as_damage(folder: FaultyDisk, kind: str) -> None:
+def test_a_dump_shows_a_damaged_file_as_damage(folder: FaultyDisk, kind: str) -> None:
     folder.write_atomic(path(kind), b"abc")
     (damage,) = dump_file(folder, path(kind))
     assert isinstance(damage, Damage)
@@ -109,18 +109,18 @@ def test_a_damaged_file_is_shown_as_damage(folder: FaultyDisk, kind: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["meta.properties", "recovery-point-offset-checkpoint"])
-def test_a_damaged_text_is_shown_as_damage(folder: FaultyDisk, name: str) -> None:
+def test_a_dump_shows_a_damaged_text_file_as_damage(folder: FaultyDisk, name: str) -> None:
     folder.write_atomic(name, b"\xff\xfe")
     (damage,) = dump_file(folder, name)
     assert isinstance(damage, Damage)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", f"{FOLDER}/{0:020d}.xyz"])
-def test_a_file_of_another_kind_is_named_in_the_refusal(folder: FaultyDisk, name: str) -> None:
+def test_a_dump_refuses_a_file_of_another_kind_and_names_it(folder: FaultyDisk, name: str) -> None:
     with pytest.raises(CorruptLogError, match=name):
         dump_file(folder, name)
 
 
-def test_a_file_that_does_not_exist_is_a_storage_error(folder: FaultyDisk) -> None:
+def test_a_dump_of_a_file_that_does_not_exist_is_a_storage_error(folder: FaultyDisk) -> None:
     with pytest.raises(StorageError):
         list(dump.dump_file(folder, path("log", 5)))

@@ -49,7 +49,9 @@ def test_a_large_batch_whose_checksum_differs_is_refused(disk: FaultyDisk) -> No
         list(read_batches(file, 0, len(data), check_crc=True))
 
 
-def test_records_of_a_file_end_before_a_torn_batch_and_leave_markers_out(log: PartitionLog, disk: FaultyDisk) -> None:
+def test_the_records_read_from_a_file_end_before_a_torn_batch_and_leave_markers_out(
+    log: PartitionLog, disk: FaultyDisk
+) -> None:
     append(log, batch(2, pid=1, seq=0, txn=True))
     marker(log, 1)
     fill(log, 2)
@@ -61,7 +63,9 @@ def test_records_of_a_file_end_before_a_torn_batch_and_leave_markers_out(log: Pa
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
-def test_a_read_ends_before_damage_and_never_skips_it(log: PartitionLog, disk: FaultyDisk, damaged: int) -> None:
+def test_a_read_ends_before_a_damaged_batch_and_never_skips_it(
+    log: PartitionLog, disk: FaultyDisk, damaged: int
+) -> None:
     fill(log, 4)
     log.close()
     size = sizes(disk)[0]
@@ -113,7 +117,9 @@ def test_batches_around_an_unreadable_batch_are_read(log: PartitionLog, disk: Fa
     assert segment.readable_end(2 * size) == segment.size_bytes
 
 
-def test_damage_found_by_the_scan_is_not_an_unreadable_batch(log: PartitionLog, disk: FaultyDisk) -> None:
+def test_a_damaged_batch_is_distinguished_from_a_batch_that_the_disk_cannot_read(
+    log: PartitionLog, disk: FaultyDisk
+) -> None:
     fill(log, 3)
     log.close()
     size = sizes(disk)[0]
@@ -127,12 +133,12 @@ def test_damage_found_by_the_scan_is_not_an_unreadable_batch(log: PartitionLog, 
 
 
 @pytest.mark.parametrize("line", ["1", "1 2 3", "x 2", "1 x", "-1 2", "99999999999 2"])
-def test_a_line_that_is_not_an_epoch_and_offset_is_refused(line: str) -> None:
+def test_a_line_of_the_epoch_checkpoint_that_is_not_an_epoch_and_an_offset_is_refused(line: str) -> None:
     with pytest.raises(CorruptLogError, match="not an epoch and an offset"):
         decode_leader_epochs(f"0\n1\n{line}\n".encode(), "leader-epoch-checkpoint")
 
 
-def test_a_snapshot_that_holds_fewer_producers_than_it_claims_is_refused() -> None:
+def test_a_producer_snapshot_with_fewer_producers_than_it_claims_is_refused() -> None:
     """Its checksum is right: it was written like that."""
     with pytest.raises(CorruptLogError, match="does not hold the 2 producers it claims"):
         decode_snapshot(SNAPSHOT, "0.snapshot")
@@ -141,7 +147,7 @@ def test_a_snapshot_that_holds_fewer_producers_than_it_claims_is_refused() -> No
 # --- appending
 
 
-def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None:
+def test_a_log_that_has_failed_refuses_appends(log: PartitionLog) -> None:
     fill(log, 1)
     log.fail("cannot sync")
     data = batch(pid=1, seq=0)
@@ -183,7 +189,7 @@ def test_a_fenced_producer_is_refused_by_every_append(log: PartitionLog) -> None
     assert log.log_end_offset == 1
 
 
-def test_a_full_disk_refuses_a_coordinators_batch(disk: FaultyDisk, log: PartitionLog) -> None:
+def test_an_append_of_a_coordinator_is_refused_on_a_full_disk(disk: FaultyDisk, log: PartitionLog) -> None:
     disk.free_bytes = 20
     refused = log.writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
     assert (refused.error, log.log_end_offset) == (Error.KAFKA_STORAGE_ERROR, 0)

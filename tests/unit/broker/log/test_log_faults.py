@@ -15,7 +15,7 @@ from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.broker.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log, roll
 
 
-def test_a_full_disk_changes_nothing_and_the_log_continues_when_there_is_space(
+def test_an_append_to_a_full_disk_changes_nothing_and_the_log_continues_when_space_is_free(
     disk: FaultyDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = open_log(disk)
@@ -92,7 +92,9 @@ def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: Fa
 
 @pytest.mark.parametrize("reopened", [True, False])
 @pytest.mark.parametrize("free", range(0, 200, 8))
-def test_a_half_failed_roll_is_completed_by_the_next_append(disk: FaultyDisk, free: int, reopened: bool) -> None:
+def test_a_segment_roll_that_failed_halfway_is_completed_by_the_next_append(
+    disk: FaultyDisk, free: int, reopened: bool
+) -> None:
     config = TopicConfig(segment_bytes=1 << 20, index_interval_bytes=0)
     log = open_log(disk, config=config)
     for number in range(8):
@@ -123,7 +125,7 @@ def test_a_deleted_log_refuses_appends(log: PartitionLog, disk: FaultyDisk) -> N
 # --- flushing
 
 
-def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> None:
+def test_a_flush_covers_the_records_appended_before_it_began(log: PartitionLog) -> None:
     fill(log, 2)
     ticket = log.files.begin_flush()
     assert ticket is not None

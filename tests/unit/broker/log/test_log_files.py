@@ -23,7 +23,7 @@ def offset_index() -> OffsetIndex:
     return index
 
 
-def test_an_offset_index_holds_relative_offsets_and_positions() -> None:
+def test_an_offset_index_contains_relative_offsets_and_positions() -> None:
     assert offset_index().encode().hex() == "000000090000100000000013000020000000002700003000"
     assert offset_index().encode(2).hex() == "0000002700003000"
 
@@ -38,18 +38,20 @@ def test_the_search_for_an_offset_starts_at_the_entry_at_or_below_it(offset: int
 @pytest.mark.parametrize(
     ("position", "offset"), [(0, 109), (0x1000, 109), (0x1001, 119), (0x3000, 139), (0x3001, None)]
 )
-def test_the_index_gives_an_upper_bound_for_offsets_before_a_file_position(position: int, offset: int | None) -> None:
+def test_an_offset_index_gives_an_upper_bound_for_offsets_before_a_file_position(
+    position: int, offset: int | None
+) -> None:
     assert offset_index().offset_at_or_after(position) == offset
 
 
 @pytest.mark.parametrize(("offset", "left"), [(100, 0), (109, 0), (110, 1), (139, 2), (140, 3)])
-def test_entries_at_or_above_a_truncation_are_forgotten(offset: int, left: int) -> None:
+def test_a_truncation_removes_index_entries_at_or_above_its_offset(offset: int, left: int) -> None:
     index = offset_index()
     index.truncate_to(offset)
     assert len(index) == left
 
 
-def test_preallocated_zeros_are_not_index_entries() -> None:
+def test_preallocated_zeros_are_not_read_as_index_entries() -> None:
     data = offset_index().encode()
     assert OffsetIndex.decode(100, data + bytes(800), 0x4000).entries() == offset_index().entries()
     assert OffsetIndex.decode(100, bytes(800), 0x4000).entries() == []
@@ -70,7 +72,7 @@ def test_a_damaged_offset_index_is_detected(data: bytes) -> None:
         OffsetIndex.decode(100, data, 0x4000)
 
 
-def test_a_time_index_holds_only_rising_timestamps() -> None:
+def test_a_time_index_contains_only_rising_timestamps() -> None:
     index = TimeIndex(100)
     for timestamp, offset in ((50, 109), (50, 119), (40, 120), (60, 139)):
         index.append_if_later(timestamp, offset)
@@ -85,7 +87,7 @@ def test_a_damaged_time_index_is_detected(data: bytes) -> None:
         TimeIndex.decode(100, data)
 
 
-def test_a_transaction_index_holds_34_bytes_an_entry() -> None:
+def test_an_entry_of_a_transaction_index_has_34_bytes() -> None:
     index = TransactionIndex()
     index.append(AbortedTxn(7, 100, 120, 121))
     expected = "00000000000000000007000000000000006400000000000000780000000000000079"
@@ -128,7 +130,7 @@ def epochs() -> LeaderEpochCache:
         ((5, 18), [(1, 0), (3, 10), (5, 18)]),
     ],
 )
-def test_a_new_leader_epoch_drops_entries_that_contradict_it(
+def test_a_new_leader_epoch_removes_entries_that_contradict_it(
     entry: tuple[int, int], expected: list[tuple[int, int]]
 ) -> None:
     cache = epochs()
@@ -140,12 +142,12 @@ def test_a_new_leader_epoch_drops_entries_that_contradict_it(
     ("epoch", "expected"),
     [(-1, (-1, -1)), (0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (4, (3, 20)), (5, (5, 33)), (6, (-1, -1))],
 )
-def test_the_end_offset_of_an_epoch_is_found(epoch: int, expected: tuple[int, int]) -> None:
+def test_the_end_offset_of_a_leader_epoch_is_found_in_the_epoch_cache(epoch: int, expected: tuple[int, int]) -> None:
     assert epochs().end_offset_for(epoch, 33) == expected
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 1), (9, 1), (10, 3), (99, 5)])
-def test_the_epoch_of_an_offset_is_found(offset: int, epoch: int) -> None:
+def test_the_leader_epoch_of_an_offset_is_found_in_the_epoch_cache(offset: int, epoch: int) -> None:
     assert epochs().epoch_for_offset(offset) == epoch
 
 
@@ -153,13 +155,13 @@ def test_the_epoch_of_an_offset_is_found(offset: int, epoch: int) -> None:
     ("start", "expected"),
     [(0, [(1, 0), (3, 10), (5, 20)]), (4, [(1, 4), (3, 10), (5, 20)]), (10, [(3, 10), (5, 20)]), (99, [(5, 99)])],
 )
-def test_epochs_before_the_start_are_forgotten(start: int, expected: list[tuple[int, int]]) -> None:
+def test_leader_epochs_before_the_log_start_are_removed(start: int, expected: list[tuple[int, int]]) -> None:
     cache = epochs()
     cache.truncate_from_start(start)
     assert list(cache.entries) == expected
 
 
-def test_no_epoch_is_known_before_the_first() -> None:
+def test_no_leader_epoch_is_returned_before_the_first_entry() -> None:
     cache = epochs()
     cache.truncate_from_start(15)
     assert cache.epoch_for_offset(5) == -1
@@ -175,7 +177,7 @@ def root() -> FaultyDisk:
     return FaultyDisk()
 
 
-def test_an_offset_checkpoint_is_kafkas_text(root: FaultyDisk) -> None:
+def test_an_offset_checkpoint_has_kafkas_text(root: FaultyDisk) -> None:
     offsets = {TopicPartition("b", 1): 5, TopicPartition("a", 12): 7}
     checkpoints.write_offset_checkpoint(root, checkpoints.RECOVERY_POINT_CHECKPOINT, offsets)
     assert root.read("recovery-point-offset-checkpoint") == b"0\n2\na 12 7\nb 1 5\n"
@@ -183,7 +185,7 @@ def test_an_offset_checkpoint_is_kafkas_text(root: FaultyDisk) -> None:
     assert checkpoints.read_offset_checkpoint(root, "log-start-offset-checkpoint") == {}
 
 
-def test_an_empty_checkpoint_has_no_lines(root: FaultyDisk) -> None:
+def test_an_empty_offset_checkpoint_has_no_lines(root: FaultyDisk) -> None:
     """Apache Kafka creates the file first and writes into it later; killed in between, it leaves an empty file."""
     root.write_atomic("c", b"")
     assert checkpoints.read_offset_checkpoint(root, "c") == {}
@@ -193,13 +195,13 @@ def test_an_empty_checkpoint_has_no_lines(root: FaultyDisk) -> None:
 @pytest.mark.parametrize(
     "data", [b"\n", b"1\n0\n", b"0\n2\na 0 1\n", b"0\nx\n", b"0\n1\na 0\n", b"0\n1\na 0 x\n", b"\xff"]
 )
-def test_a_damaged_checkpoint_is_detected(root: FaultyDisk, data: bytes) -> None:
+def test_a_damaged_offset_checkpoint_is_detected(root: FaultyDisk, data: bytes) -> None:
     root.write_atomic("c", data)
     with pytest.raises(CorruptLogError):
         checkpoints.read_offset_checkpoint(root, "c")
 
 
-def test_a_truncated_checkpoint_is_refused() -> None:
+def test_a_truncated_offset_checkpoint_is_refused() -> None:
     """A power loss leaves the first part of a file that was not synced: "1 16" must not be read as "1 1"."""
     whole = checkpoints.encode_leader_epochs((EpochEntry(0, 0), EpochEntry(1, 16)))
     for kept in range(1, len(whole)):
@@ -209,7 +211,7 @@ def test_a_truncated_checkpoint_is_refused() -> None:
     assert checkpoints.decode_leader_epochs(whole, "c") == [(0, 0), (1, 16)]
 
 
-def test_partition_metadata_names_the_topic_id(root: FaultyDisk) -> None:
+def test_partition_metadata_contains_the_topic_id(root: FaultyDisk) -> None:
     root.make_folder("t-0")
     assert checkpoints.read_partition_metadata(root, "t-0") is None
     topic_id = bytes(range(16))
@@ -228,7 +230,7 @@ def test_damaged_partition_metadata_is_detected(root: FaultyDisk, data: bytes) -
         checkpoints.read_partition_metadata(root, "t-0")
 
 
-def test_meta_properties_name_cluster_and_node(root: FaultyDisk) -> None:
+def test_meta_properties_contain_cluster_id_and_node_id(root: FaultyDisk) -> None:
     assert checkpoints.read_meta_properties(root) is None
     properties = MetaProperties("MkU3OEVBNTcwNTJENDM2Qg", 3, "AAECAwQFBgcICQoLDA0ODw")
     checkpoints.write_meta_properties(root, properties)
@@ -236,7 +238,7 @@ def test_meta_properties_name_cluster_and_node(root: FaultyDisk) -> None:
     assert b"version=1\n" in root.read("meta.properties")
 
 
-def test_meta_properties_of_version_0_name_cluster_and_node(root: FaultyDisk) -> None:
+def test_meta_properties_of_version_0_contain_cluster_id_and_node_id(root: FaultyDisk) -> None:
     root.write_atomic("meta.properties", b"#comment\nversion=0\nbroker.id=4\ncluster.id=x\n")
     assert checkpoints.read_meta_properties(root) == MetaProperties("x", 4, "")
 
@@ -276,7 +278,7 @@ def test_a_clean_shutdown_file_without_an_epoch_is_valid(data: bytes) -> None:
         ("leader-epoch-checkpoint", None),
     ],
 )
-def test_the_kind_of_a_file_is_read_from_its_name(name: str, expected: tuple[int, str, str] | None) -> None:
+def test_the_kind_of_a_log_file_is_read_from_its_name(name: str, expected: tuple[int, str, str] | None) -> None:
     assert parse_file_name(name) == expected
 
 
@@ -288,7 +290,7 @@ def test_the_partition_is_read_from_the_folder_name(name: str, expected: tuple[s
     assert parse_partition_folder(name) == expected
 
 
-def test_the_name_of_a_deleted_folder_fits_a_file_system() -> None:
+def test_the_folder_name_of_a_deleted_partition_is_not_too_long_for_a_file_system() -> None:
     name = deleted_folder(TopicPartition("t" * 249, 12), "0" * 32)
     assert len(name) == 255
     assert name.endswith(f"-12.{'0' * 32}-delete")

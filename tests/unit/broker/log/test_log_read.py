@@ -39,14 +39,14 @@ def filled(request: pytest.FixtureRequest, disk: FaultyDisk, reopen: Callable[..
     return log
 
 
-def test_every_offset_is_read_from_the_batch_that_holds_it(filled: PartitionLog) -> None:
+def test_a_read_at_any_offset_begins_with_the_batch_that_contains_the_offset(filled: PartitionLog) -> None:
     for offset in range(300):
         first = read_headers(filled, offset, 1)[0]
         assert first.base_offset == offset - offset % 3
 
 
 @pytest.mark.parametrize("max_bytes", [1, 100, 500, 1000, 1 << 20])
-def test_reading_on_from_the_end_of_a_read_gives_everything_once(filled: PartitionLog, max_bytes: int) -> None:
+def test_consecutive_reads_return_every_batch_once(filled: PartitionLog, max_bytes: int) -> None:
     offset, found = 0, []
     while offset < filled.log_end_offset:
         part = read_headers(filled, offset, max_bytes)
@@ -57,7 +57,7 @@ def test_reading_on_from_the_end_of_a_read_gives_everything_once(filled: Partiti
 
 
 @pytest.mark.parametrize("upper", [3, 75, 78, 150, 222, 300])
-def test_nothing_at_or_past_the_upper_bound_is_read(filled: PartitionLog, upper: int) -> None:
+def test_a_read_returns_no_batch_at_or_after_the_upper_bound(filled: PartitionLog, upper: int) -> None:
     offset, found = 0, []
     while part := read_headers(filled, offset, 700, upper):
         found += part
@@ -66,12 +66,14 @@ def test_nothing_at_or_past_the_upper_bound_is_read(filled: PartitionLog, upper:
     assert offset == upper
 
 
-def test_a_batch_larger_than_the_limit_is_read_only_if_at_least_one_is_required(filled: PartitionLog) -> None:
+def test_a_batch_larger_than_the_size_limit_is_returned_only_if_at_least_one_batch_is_required(
+    filled: PartitionLog,
+) -> None:
     assert len(read_headers(filled, 30, 1, at_least_one=True)) == 1
     assert read_headers(filled, 30, 1, at_least_one=False) == []
 
 
-def test_the_upper_bound_of_a_read_is_not_below_what_was_read(filled: PartitionLog) -> None:
+def test_the_upper_bound_of_a_read_is_not_below_the_returned_batches(filled: PartitionLog) -> None:
     for offset in range(0, 300, 7):
         for max_bytes in (1, 400, 1 << 20):
             read = filled.read(offset, max_bytes, 240, at_least_one_batch=True)
@@ -97,7 +99,7 @@ def test_an_offset_before_the_start_of_the_log_is_out_of_range(filled: Partition
     assert read_headers(filled, 100, 1)[0].base_offset == 99
 
 
-def test_the_slice_of_a_read_names_file_position_and_size(filled: PartitionLog) -> None:
+def test_the_slice_of_a_read_contains_file_position_and_size(filled: PartitionLog) -> None:
     read = filled.read(80, 200, 300, at_least_one_batch=True)
     assert not isinstance(read, Error)
     (piece,) = read.slices
@@ -105,7 +107,7 @@ def test_the_slice_of_a_read_names_file_position_and_size(filled: PartitionLog) 
     assert piece.file.path.endswith("00000000000000000075.log")
 
 
-def test_a_read_past_a_compacted_gap_begins_with_the_next_batch(disk: FaultyDisk) -> None:
+def test_a_read_in_a_gap_left_by_compaction_begins_with_the_next_batch(disk: FaultyDisk) -> None:
     source = open_log(disk)
     fill(source, 6)
     stored = [bytes(data) for _, data in source.batches(0)]
@@ -160,7 +162,7 @@ def test_the_largest_timestamp_counts_deleted_records_until_their_segment_is_rem
     assert log.offset_of_max_timestamp() == (NOW_MS + 50, 2, 0)
 
 
-def test_a_search_by_timestamp_builds_no_records(log: PartitionLog) -> None:
+def test_a_search_by_timestamp_creates_no_record_objects(log: PartitionLog) -> None:
     """A batch of a megabyte may hold 1.2 million: building them kept all clients waiting for 0.7 s."""
     count = 20_000
     append(log, batch(count, timestamp=NOW_MS))
@@ -190,11 +192,11 @@ def test_deleted_records_are_not_found_by_timestamp(filled: PartitionLog) -> Non
 # --- the whole log
 
 
-def test_reads_begin_with_the_batch_that_holds_the_offset(filled: PartitionLog) -> None:
+def test_a_read_begins_with_the_batch_that_contains_the_offset(filled: PartitionLog) -> None:
     assert [header.base_offset for header in headers(filled, 100)] == list(range(99, 300, 3))
 
 
-def test_large_batches_are_iterated_whole(disk: FaultyDisk) -> None:
+def test_an_iteration_over_large_batches_returns_them_whole(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(max_message_bytes=20 << 20))
     for _ in range(3):
         append(log, batch(size=5 << 20))
@@ -229,7 +231,7 @@ def test_the_last_stable_offset_is_not_past_the_high_watermark(log: PartitionLog
     assert log.last_stable_offset == 1
 
 
-def test_the_high_watermark_never_falls_and_never_passes_the_end(log: PartitionLog) -> None:
+def test_the_high_watermark_never_falls_and_never_exceeds_the_log_end(log: PartitionLog) -> None:
     fill(log, 3)
     assert log.maybe_advance_high_watermark(2)
     assert not log.maybe_advance_high_watermark(1)
@@ -250,7 +252,7 @@ def test_aborted_transactions_are_listed_in_the_order_of_their_markers(log: Part
     assert log.aborted_transactions(5, 6) == []
 
 
-def test_an_aborted_transaction_with_its_marker_in_a_later_segment_is_listed(log: PartitionLog) -> None:
+def test_an_aborted_transaction_whose_marker_is_in_a_later_segment_is_listed(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0, txn=True))
     for _ in range(3):
         roll(log)
@@ -259,14 +261,14 @@ def test_an_aborted_transaction_with_its_marker_in_a_later_segment_is_listed(log
     assert log.aborted_transactions(0, 1) == [(1, 0)]
 
 
-def test_one_producer_may_abort_and_commit_in_turn(log: PartitionLog) -> None:
+def test_transactions_of_one_producer_may_be_aborted_and_committed_in_turn(log: PartitionLog) -> None:
     for number, commit in enumerate([False, True, False]):
         append(log, batch(pid=1, seq=number, txn=True))
         marker(log, 1, commit=commit)
     assert log.aborted_transactions(0, 6) == [(1, 0), (1, 4)]
 
 
-def test_a_marker_without_transaction_is_written_but_ends_nothing(log: PartitionLog) -> None:
+def test_a_marker_without_a_transaction_is_written_but_ends_no_transaction(log: PartitionLog) -> None:
     assert marker(log, 1, commit=False).error is Error.NONE
     assert log.log_end_offset == 1
     assert log.aborted_transactions(0, 1) == []
@@ -274,7 +276,7 @@ def test_a_marker_without_transaction_is_written_but_ends_nothing(log: Partition
     assert log.last_stable_offset == 1
 
 
-def test_producers_are_listed_by_id(log: PartitionLog) -> None:
+def test_producers_of_a_partition_are_listed_by_id(log: PartitionLog) -> None:
     append(log, batch(3, pid=9, seq=0, txn=True))
     append(log, batch(1, pid=4, seq=5))
     marker(log, 4, coordinator_epoch=6)

@@ -28,7 +28,7 @@ def test_an_append_gets_the_next_offsets_and_the_leader_epoch(log: PartitionLog)
     assert log.leader_epoch_cache.entries == ((0, 0), (9, 3))
 
 
-def test_log_append_time_is_stored_and_answered(disk: FaultyDisk) -> None:
+def test_log_append_time_is_stored_and_returned(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(message_timestamp_type="LogAppendTime"))
     data = batch(3, timestamp=5, pid=1, seq=0)
     result = append(log, data)
@@ -39,7 +39,7 @@ def test_log_append_time_is_stored_and_answered(disk: FaultyDisk) -> None:
     assert (again.duplicate, again.log_append_time_ms) == (True, NOW_MS)
 
 
-def test_a_topic_with_its_own_codec_recompresses(disk: FaultyDisk) -> None:
+def test_a_topic_with_its_own_codec_recompresses_batches(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(compression_type="gzip"))
     append(log, batch(10, size=100))
     ((header, stored),) = log.batches(0)
@@ -48,7 +48,9 @@ def test_a_topic_with_its_own_codec_recompresses(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize(("excess", "error"), [(0, Error.NONE), (1, Error.MESSAGE_TOO_LARGE)])
-def test_max_message_bytes_is_the_largest_batch(log: PartitionLog, excess: int, error: Error) -> None:
+def test_a_batch_of_max_message_bytes_is_the_largest_accepted_batch(
+    log: PartitionLog, excess: int, error: Error
+) -> None:
     data = batch(size=MAX_MESSAGE_BYTES - len(batch(size=1_000_000)) + 1_000_000 + excess)
     assert len(data) == MAX_MESSAGE_BYTES + excess
     assert append(log, data).error is error
@@ -60,14 +62,14 @@ def test_a_batch_larger_than_a_segment_is_refused(disk: FaultyDisk) -> None:
     assert log.log_end_offset == 0
 
 
-def test_a_corrupt_batch_is_refused_and_changes_nothing(log: PartitionLog) -> None:
+def test_a_corrupt_batch_is_refused_and_does_not_change_the_log(log: PartitionLog) -> None:
     data = batch(pid=1, seq=0)
     data[-1] ^= 1
     assert append(log, data).error is Error.CORRUPT_MESSAGE
     assert (log.log_end_offset, log.size_bytes, log.active_producers()) == (0, 0, [])
 
 
-def test_a_compacted_topic_names_the_records_without_key(disk: FaultyDisk) -> None:
+def test_the_refusal_of_a_compacted_topic_lists_the_records_without_a_key(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(cleanup_policy=("compact",)))
     result = append(log, batch(2, key=None))
     assert result.error is Error.INVALID_RECORD
@@ -81,7 +83,7 @@ def test_a_corrupt_batch_is_refused_as_corrupt_before_its_sequence_is_checked(lo
     assert append(log, data).error is Error.CORRUPT_MESSAGE
 
 
-def test_a_duplicate_is_answered_with_its_first_offset_and_not_written(log: PartitionLog) -> None:
+def test_a_duplicate_is_answered_with_the_offset_of_the_original_and_is_not_written(log: PartitionLog) -> None:
     data = batch(3, pid=1, seq=0)
     append(log, data)
     fill(log, 1)
@@ -92,14 +94,14 @@ def test_a_duplicate_is_answered_with_its_first_offset_and_not_written(log: Part
     assert (log.log_end_offset, log.size_bytes) == (4, size)
 
 
-def test_a_refusal_names_producer_partition_and_values(log: PartitionLog) -> None:
+def test_the_refusal_of_a_batch_names_producer_partition_and_values(log: PartitionLog) -> None:
     append(log, batch(pid=77, seq=0))
     message = append(log, batch(pid=77, seq=3)).message
     for part in ("77", "t-0", "sequence 3", "sequence 0", "offset 1"):
         assert part in message
 
 
-def test_sequences_wrap_inside_one_batch(log: PartitionLog) -> None:
+def test_sequences_can_wrap_within_one_batch(log: PartitionLog) -> None:
     assert append(log, batch(4, pid=1, seq=MAX_SEQUENCE - 1)).error is Error.NONE
     assert append(log, batch(1, pid=1, seq=2)).error is Error.NONE
 
@@ -125,14 +127,14 @@ def test_a_segment_is_never_larger_than_segment_bytes(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize(("later_ms", "rolled"), [(1000, False), (1001, True)])
-def test_a_segment_spans_segment_ms_of_record_time(disk: FaultyDisk, later_ms: int, rolled: bool) -> None:
+def test_a_segment_contains_at_most_segment_ms_of_record_time(disk: FaultyDisk, later_ms: int, rolled: bool) -> None:
     log = open_log(disk, config=TopicConfig(segment_ms=1000))
     append(log, batch(timestamp=50))
     append(log, batch(timestamp=50 + later_ms))
     assert bases(log) == ([0, 1] if rolled else [0])
 
 
-def test_the_wall_clock_does_not_roll_a_segment_with_timestamps(disk: FaultyDisk) -> None:
+def test_a_segment_with_timestamps_does_not_roll_by_the_wall_clock(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_ms=1000))
     append(log, batch(timestamp=50))
     append(log, batch(timestamp=60), now_ms=NOW_MS + 10_000)
@@ -150,7 +152,7 @@ def test_segment_ms_counts_from_the_segments_first_batch_after_a_restart_too(dis
     assert bases(log) == [0, 2]
 
 
-def test_a_full_index_rolls_the_segment(disk: FaultyDisk) -> None:
+def test_the_segment_is_rolled_when_its_index_is_full(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_index_bytes=24, index_interval_bytes=0))
     fill(log, 10)
     # three entries of 8 bytes in the offset index, but one less than two of 12 bytes in the time index

@@ -75,7 +75,7 @@ def contents(disk: FaultyDisk) -> dict[str, bytes]:
     return {name: disk.read(f"{FOLDER}/{name}") for name in disk.list(FOLDER)}
 
 
-def test_a_start_after_a_crash_writes_nothing_for_the_segment_that_continues(disk: FaultyDisk) -> None:
+def test_a_start_after_a_crash_writes_no_file_of_the_segment_that_continues(disk: FaultyDisk) -> None:
     log = open_log(disk, config=SMALL)
     for seq in range(10):
         append(log, batch(pid=1, seq=seq))
@@ -86,7 +86,7 @@ def test_a_start_after_a_crash_writes_nothing_for_the_segment_that_continues(dis
     assert {"00000000000000000010.snapshot", "00000000000000000000.index"} < contents(disk).keys()
 
 
-def test_an_epoch_without_a_batch_is_not_written(disk: FaultyDisk) -> None:
+def test_a_leader_epoch_without_a_batch_is_not_written(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch())
     log.leader_epoch_cache.assign(1, 1)
@@ -109,7 +109,7 @@ def test_a_reopened_log_is_unchanged(disk: FaultyDisk, clean: bool) -> None:
     assert observed(open_log(disk, clean=clean, config=SMALL)) == before
 
 
-def test_a_clean_opening_checks_no_batch_but_those_after_the_last_index_entry(disk: FaultyDisk) -> None:
+def test_opening_a_cleanly_closed_log_checks_only_batches_after_the_last_index_entry(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     data = bytearray(disk.read(path(24, "log")))
@@ -118,7 +118,9 @@ def test_a_clean_opening_checks_no_batch_but_those_after_the_last_index_entry(di
     assert open_log(disk, clean=True).log_end_offset == 36
 
 
-def test_after_a_clean_restart_the_last_batch_is_still_a_duplicate(disk: FaultyDisk, reopen: Reopen) -> None:
+def test_after_a_clean_restart_the_last_batch_is_still_recognised_as_a_duplicate(
+    disk: FaultyDisk, reopen: Reopen
+) -> None:
     log = three_segments(disk)
     log.close()
     log = reopen()
@@ -128,7 +130,7 @@ def test_after_a_clean_restart_the_last_batch_is_still_a_duplicate(disk: FaultyD
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("rolled_before", [(), (4,), (2, 5, 6), (7,)])
-def test_after_a_restart_the_last_five_batches_are_duplicates(
+def test_after_a_restart_the_last_five_batches_are_recognised_as_duplicates(
     disk: FaultyDisk, reopen: Reopen, clean: bool, rolled_before: tuple[int, ...]
 ) -> None:
     """A snapshot has only the last one. A client that lost its answers begins with the oldest of them; refused as out
@@ -161,7 +163,9 @@ def test_the_last_batches_are_known_whatever_their_timestamps_and_the_clock_say(
     assert append(log, batch(pid=1, seq=1)).duplicate
 
 
-def test_after_a_crash_the_batches_since_the_snapshot_are_still_duplicates(disk: FaultyDisk, reopen: Reopen) -> None:
+def test_after_a_crash_batches_written_since_the_snapshot_are_still_recognised_as_duplicates(
+    disk: FaultyDisk, reopen: Reopen
+) -> None:
     log = three_segments(disk)
     log.close(clean=False)
     log = reopen(clean=False)
@@ -188,7 +192,7 @@ def test_missing_indexes_are_recreated(disk: FaultyDisk, kinds: tuple[str, ...],
 
 @pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex"])
 @pytest.mark.parametrize("damage", [b"\xff" * 24, b"\x00" * 34, b"\x00" * 24, b"abc", b"\x7f" * 68])
-def test_damaged_indexes_give_the_same_answers(disk: FaultyDisk, kind: str, damage: bytes) -> None:
+def test_damaged_indexes_are_recreated_and_give_the_same_answers(disk: FaultyDisk, kind: str, damage: bytes) -> None:
     log = three_segments(disk)
     before = observed(log)
     log.close()
@@ -232,7 +236,9 @@ def test_a_log_with_a_damaged_segment_opens(disk: FaultyDisk, clean: bool) -> No
     assert append(log, batch(pid=1, seq=12)).error is Error.NONE
 
 
-def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk: FaultyDisk, reopen: Reopen) -> None:
+def test_a_cleanly_closed_folder_without_snapshots_is_not_read_for_its_producers(
+    disk: FaultyDisk, reopen: Reopen
+) -> None:
     log = three_segments(disk)
     log.close()
     for name in disk.list(FOLDER):
@@ -242,7 +248,7 @@ def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk:
 
 
 @pytest.mark.parametrize("damage", [b"", b"0\n7\n", b"garbage", b"0\n3\n0 0\n2 8\n5 1"])
-def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: bytes) -> None:
+def test_lost_leader_epochs_are_restored_from_the_batches(disk: FaultyDisk, damage: bytes) -> None:
     log = open_log(disk)
     for epoch in (0, 2, 5):
         log.writer.append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
@@ -283,7 +289,7 @@ def test_zeros_at_the_end_are_truncated(disk: FaultyDisk, zeros: int) -> None:
 
 
 @pytest.mark.parametrize("position", [0, 8, 16, 17, 21, 23, 57, 61, 70])
-def test_the_first_bad_batch_ends_the_log(disk: FaultyDisk, position: int) -> None:
+def test_recovery_truncates_the_log_at_the_first_bad_batch(disk: FaultyDisk, position: int) -> None:
     log = open_log(disk)
     fill(log, 10)
     starts = [at for at, _ in log.segment_list.active.scan(0)]
@@ -319,7 +325,7 @@ def test_segments_below_the_recovery_point_are_not_read(disk: FaultyDisk) -> Non
     assert open_log(disk, recovery_point=11).log_end_offset < 12
 
 
-def test_a_log_that_ends_before_its_start_is_emptied(disk: FaultyDisk) -> None:
+def test_a_log_whose_end_lies_before_its_start_is_emptied(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     log = open_log(disk, clean=True, log_start_offset=40)
@@ -327,7 +333,7 @@ def test_a_log_that_ends_before_its_start_is_emptied(disk: FaultyDisk) -> None:
     assert append(log, batch()).base_offset == 40
 
 
-def test_the_start_of_the_log_is_kept(disk: FaultyDisk) -> None:
+def test_a_restart_keeps_the_start_offset_of_the_log(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     log = open_log(disk, clean=True, log_start_offset=5)
@@ -346,7 +352,7 @@ def test_the_recovery_point_passes_the_last_segment_only_after_a_clean_close(dis
     assert (log.flushed_offset, log.files.recovery_point) == (36, 24)
 
 
-def test_leftovers_of_deletion_and_compaction_are_removed(disk: FaultyDisk) -> None:
+def test_leftover_files_of_deletion_and_compaction_are_removed(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     before = observed(log)
     log.close()
@@ -360,7 +366,7 @@ def test_leftovers_of_deletion_and_compaction_are_removed(disk: FaultyDisk) -> N
     assert not [name for name in disk.list(FOLDER) if name.endswith(("deleted", "cleaned")) or "99" in name]
 
 
-def test_a_compaction_that_had_begun_to_swap_is_finished(disk: FaultyDisk) -> None:
+def test_a_compaction_whose_segment_swap_had_begun_is_finished(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     cleaned = disk.read(path(0, "log")) + disk.read(path(12, "log"))
@@ -372,7 +378,7 @@ def test_a_compaction_that_had_begun_to_swap_is_finished(disk: FaultyDisk) -> No
     assert read_headers(log, 13)[0].base_offset == 13
 
 
-def test_other_files_are_kept(disk: FaultyDisk) -> None:
+def test_recovery_keeps_files_that_do_not_belong_to_the_log(disk: FaultyDisk) -> None:
     three_segments(disk).close()
     overwrite(disk, f"{FOLDER}/partition.metadata", b"version: 0\n")
     open_log(disk)
@@ -435,7 +441,7 @@ def damaged_files(disk: FaultyDisk) -> list[str]:
     return [name for name in disk.list(FOLDER) if name.endswith(".damaged")]
 
 
-def test_synced_records_that_are_damaged_later_are_kept_in_another_file(disk: FaultyDisk) -> None:
+def test_synced_records_that_a_later_recovery_truncates_are_kept_in_another_file(disk: FaultyDisk) -> None:
     three_segments(disk).close()
     whole = disk.read(path(12, "log"))
     last = disk.read(path(24, "log"))
@@ -451,7 +457,7 @@ def test_synced_records_that_are_damaged_later_are_kept_in_another_file(disk: Fa
     assert last in (disk.read(f"{FOLDER}/{name}") for name in [*damaged_files(disk), path(24, "log").split("/")[-1]])
 
 
-def test_an_unsynced_torn_end_is_not_kept(disk: FaultyDisk) -> None:
+def test_an_unsynced_torn_end_is_truncated_and_not_kept_in_another_file(disk: FaultyDisk) -> None:
     log = open_log(disk)
     fill(log, 4)
     log.close(clean=False)

@@ -49,13 +49,13 @@ def test_segments_are_deleted_when_their_newest_record_is_older_than_retention_m
     assert log.log_start_offset == left[0]
 
 
-def test_a_segment_within_retention_keeps_all_later_segments(disk: FaultyDisk) -> None:
+def test_a_segment_within_retention_prevents_the_deletion_of_later_segments(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000), timestamps=(300, 100, 200))
     assert log.trimmer.apply_retention(1250) == 0
 
 
 @pytest.mark.parametrize(("keep", "left"), [(15, [0, 5, 10]), (11, [0, 5, 10]), (10, [5, 10]), (5, [10]), (0, [15])])
-def test_segments_are_deleted_as_long_as_at_least_retention_bytes_remain(
+def test_segments_are_deleted_while_more_than_retention_bytes_remain(
     disk: FaultyDisk, keep: int, left: list[int]
 ) -> None:
     one = len(batch())
@@ -75,12 +75,12 @@ def test_no_record_above_the_high_watermark_is_deleted(disk: FaultyDisk) -> None
     assert log.trimmer.apply_retention(NOW_MS * 2) == 1
 
 
-def test_a_compacted_topic_keeps_old_segments(disk: FaultyDisk) -> None:
+def test_a_topic_that_is_only_compacted_keeps_old_segments(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(cleanup_policy=("compact",), retention_ms=1, retention_bytes=0))
     assert log.trimmer.apply_retention(NOW_MS) == 0
 
 
-def test_dropped_files_are_renamed_and_removed_after_the_delay(disk: FaultyDisk) -> None:
+def test_files_of_deleted_segments_are_renamed_and_removed_after_the_delay(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=60_000))
     log.trimmer.apply_retention(1101)
     deleted = [name for name in disk.list(FOLDER) if name.endswith(".deleted")]
@@ -91,7 +91,7 @@ def test_dropped_files_are_renamed_and_removed_after_the_delay(disk: FaultyDisk)
     assert not set(deleted) & set(disk.list(FOLDER))
 
 
-def test_a_read_that_is_in_progress_survives_the_deletion(disk: FaultyDisk) -> None:
+def test_a_read_in_progress_survives_the_deletion_of_its_segment(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
     read = log.read(0, 1000, 15, at_least_one_batch=True)
     assert not isinstance(read, Error)
@@ -113,14 +113,14 @@ def test_records_are_deleted_up_to_the_high_watermark(disk: FaultyDisk, offset: 
     assert log.log_start_offset == start
 
 
-def test_segments_below_the_log_start_are_deleted_at_the_next_retention(disk: FaultyDisk) -> None:
+def test_segments_below_the_log_start_offset_are_deleted_at_the_next_retention_check(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(cleanup_policy=("compact",)))
     log.trimmer.delete_records_before(11)
     log.trimmer.apply_retention(NOW_MS)
     assert (bases(log), log.log_start_offset) == ([10], 11)
 
 
-def test_sequences_continue_though_all_records_were_deleted(disk: FaultyDisk) -> None:
+def test_sequences_continue_although_all_records_were_deleted(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
@@ -130,7 +130,7 @@ def test_sequences_continue_though_all_records_were_deleted(disk: FaultyDisk) ->
     assert append(log, batch(pid=1, seq=5)).error is Error.NONE
 
 
-def test_sequences_continue_after_a_restart_though_all_records_were_deleted(disk: FaultyDisk) -> None:
+def test_sequences_continue_after_a_restart_although_all_records_were_deleted(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
@@ -141,7 +141,7 @@ def test_sequences_continue_after_a_restart_though_all_records_were_deleted(disk
     assert append(log, batch(pid=1, seq=5)).error is Error.NONE
 
 
-def test_the_last_stable_offset_is_not_before_the_start(disk: FaultyDisk) -> None:
+def test_the_last_stable_offset_is_not_below_the_log_start_offset(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0, txn=True))
     commit_all(log)
@@ -150,7 +150,7 @@ def test_the_last_stable_offset_is_not_before_the_start(disk: FaultyDisk) -> Non
     assert log.last_stable_offset == 3
 
 
-def test_leader_epochs_before_the_start_are_forgotten(disk: FaultyDisk) -> None:
+def test_leader_epochs_before_the_log_start_offset_are_removed(disk: FaultyDisk) -> None:
     log = open_log(disk)
     for epoch in (1, 2, 3):
         log.writer.append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
@@ -163,7 +163,7 @@ def test_leader_epochs_before_the_start_are_forgotten(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 1, 4, 5, 7, 10, 14])
-def test_a_truncated_log_continues_where_it_was_cut(disk: FaultyDisk, offset: int) -> None:
+def test_a_truncated_log_continues_at_the_truncation_offset(disk: FaultyDisk, offset: int) -> None:
     log = open_log(disk)
     for number in range(15):
         if number in (5, 10):
@@ -192,7 +192,7 @@ def test_truncation_reverts_sequences_transactions_and_bounds(disk: FaultyDisk) 
     assert append(log, batch(pid=1, seq=1, txn=True)).base_offset == 1
 
 
-def test_truncation_forgets_later_leader_epochs(log: PartitionLog) -> None:
+def test_a_truncation_removes_later_leader_epochs(log: PartitionLog) -> None:
     for epoch in (1, 2, 3):
         log.writer.append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
     log.trimmer.truncate_to(3)
@@ -200,7 +200,7 @@ def test_truncation_forgets_later_leader_epochs(log: PartitionLog) -> None:
     assert log.leader_epoch_cache.entries == ((1, 0),)
 
 
-def test_a_log_can_be_emptied_and_begin_at_another_offset(disk: FaultyDisk) -> None:
+def test_a_log_can_be_emptied_and_continue_at_another_offset(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig())
     append(log, batch(pid=1, seq=0))
     log.trimmer.truncate_fully_and_start_at(100)
@@ -212,7 +212,7 @@ def test_a_log_can_be_emptied_and_begin_at_another_offset(disk: FaultyDisk) -> N
     assert len(headers(log)) == 1
 
 
-def test_truncating_below_the_first_segment_moves_the_start(disk: FaultyDisk) -> None:
+def test_a_truncation_below_the_first_segment_moves_the_log_start_offset(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
     log.trimmer.apply_retention(1101)
     log.trimmer.truncate_to(3)

@@ -100,7 +100,7 @@ def test_topics_are_read_from_the_metadata_log_if_the_folder_has_one(disk: Memor
 
 
 @pytest.mark.parametrize("replicas", [(2,), (1, 2)])
-def test_a_folder_of_one_node_of_several_is_refused(disk: MemoryDisk, replicas: tuple[int, ...]) -> None:
+def test_a_data_folder_of_one_node_of_several_is_refused(disk: MemoryDisk, replicas: tuple[int, ...]) -> None:
     metadata = AdoptedCluster({"t": TOPIC_ID}, {TOPIC_ID: {0: (1,), 1: replicas}})
     with pytest.raises(MetadataError, match="t has replicas on other nodes than 1"):
         topics_in(disk, 1, metadata)
@@ -141,14 +141,14 @@ def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk)
     assert found.next_producer_id == 2000
 
 
-def test_a_recreated_topic_has_none_of_its_old_overrides(disk: MemoryDisk) -> None:
+def test_a_recreated_topic_does_not_inherit_overrides(disk: MemoryDisk) -> None:
     log = batch(0, topic_record("t"), config_record(2, "t", "retention.ms", "5"), topic_record("t", OTHER_ID))
     write(disk, "__cluster_metadata-0/00000000000000000000.log", log)
     found = read_cluster_metadata(disk)
     assert found is not None and found.overrides == {"t": {}}
 
 
-def test_the_log_continues_where_the_newest_snapshot_ends(disk: MemoryDisk) -> None:
+def test_replay_of_the_metadata_log_continues_after_the_newest_snapshot(disk: MemoryDisk) -> None:
     folder = "__cluster_metadata-0"
     old = batch(0, topic_record("gone"), config_record(2, "gone", "retention.ms", "5"))
     write(disk, f"{folder}/00000000000000000000.log", old + batch(2, config_record(2, "t", "segment.ms", "8")))
@@ -170,7 +170,7 @@ def next_producer_id(disk: MemoryDisk) -> int:
     return found.next_producer_id
 
 
-def test_a_torn_end_of_the_metadata_log_is_left_out(disk: MemoryDisk) -> None:
+def test_a_torn_end_of_the_metadata_log_is_ignored(disk: MemoryDisk) -> None:
     good, torn = batch(0, producer_ids_record(1000)), batch(1, producer_ids_record(2000))
     for cut in (len(torn) - 1, 20, 0):
         write(disk, "__cluster_metadata-0/00000000000000000000.log", good + torn[:cut])
@@ -187,7 +187,7 @@ def test_a_metadata_log_that_cannot_be_read_is_refused(disk: MemoryDisk) -> None
         read_cluster_metadata(disk)
 
 
-def test_opening_adopts_a_kafka_folder_once(disk: MemoryDisk, tmp_path: object) -> None:
+def test_the_first_opening_of_a_kafka_folder_adopts_its_topics_once(disk: MemoryDisk, tmp_path: object) -> None:
     write_meta_properties(disk, MetaProperties(CLUSTER_ID, 4, ""))
     partition(disk, "t-0", epochs="0\n1\n3 0\n")
     write(
@@ -204,7 +204,9 @@ def test_opening_adopts_a_kafka_folder_once(disk: MemoryDisk, tmp_path: object) 
     assert store.topics() == ()
 
 
-def test_a_new_folder_is_opened_with_one_change_and_adopts_nothing_later(disk: MemoryDisk, tmp_path: object) -> None:
+def test_a_new_folder_is_opened_with_one_change_and_no_later_opening_adopts_topics(
+    disk: MemoryDisk, tmp_path: object
+) -> None:
     """Each change costs a sync before the broker listens."""
     path, config = f"{tmp_path}/metadata.sqlite", parse(BrokerConfig, {"node.id": "4"})
     disk.write_atomic(".lock", b"")

@@ -27,19 +27,19 @@ def update(levels: dict[str, int], feature: str, level: int, how: int) -> dict[s
     return result
 
 
-def test_a_new_cluster_has_the_highest_levels() -> None:
+def test_a_new_cluster_has_the_highest_feature_levels() -> None:
     assert (HIGHEST.epoch, HIGHEST.levels) == (0, {**BOTH, "share.version": 2})
     assert HIGHEST.level("streams.version") == 0
 
 
 @pytest.mark.parametrize("how", [SAFE, UNSAFE])
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_a_safe_or_unsafe_downgrade_sets_the_level_or_is_refused(level: int, how: int) -> None:
+def test_a_feature_downgrade_sets_the_level_or_is_refused_depending_on_its_type(level: int, how: int) -> None:
     assert update(BOTH, TRANSACTION, level, how) == {GROUP: 1, TRANSACTION: level}
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_an_upgrade_sets_the_level(level: int) -> None:
+def test_a_feature_upgrade_sets_the_level(level: int) -> None:
     assert update({GROUP: 0, TRANSACTION: 0}, TRANSACTION, level, UPGRADE) == {GROUP: 0, TRANSACTION: level}
 
 

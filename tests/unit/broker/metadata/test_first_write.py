@@ -43,7 +43,7 @@ CUTS: list[Callable[[bytes], bytes]] = [
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_first_page_that_was_cut_off_is_recreated(
+def test_a_first_page_of_the_metadata_file_that_was_truncated_is_recreated(
     tmp_path: Path, first_page: bytes, cut: Callable[[bytes], bytes]
 ) -> None:
     (tmp_path / "metadata.sqlite").write_bytes(cut(first_page))
@@ -54,7 +54,7 @@ def test_a_first_page_that_was_cut_off_is_recreated(
         assert [info.name for info in store.topics()] == ["t"]
 
 
-def test_a_cut_page_is_restored_from_the_log_of_changes(tmp_path: Path, first_page: bytes) -> None:
+def test_a_torn_page_is_restored_from_the_log_of_changes(tmp_path: Path, first_page: bytes) -> None:
     """The log holds what was acknowledged, and the file's first page is written again from it."""
     with closing(opened(tmp_path)) as store:
         store.create_topic("t", 1, {}, 0)

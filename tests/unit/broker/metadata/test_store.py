@@ -56,13 +56,13 @@ def test_topics_are_sorted_by_name(open_store: Open) -> None:
     assert [info.name for info in store.topics()] == ["C", "a", "a.b", "b"]
 
 
-def test_the_internal_topics_are_marked(open_store: Open) -> None:
+def test_internal_topics_are_marked_as_internal(open_store: Open) -> None:
     store = open_store()
     assert store.create_topic("__consumer_offsets", 1, {}, 0).internal
     assert not store.create_topic("__other", 1, {}, 0).internal
 
 
-def test_a_name_is_free_again_after_deletion_and_gets_a_new_id(open_store: Open) -> None:
+def test_the_name_of_a_deleted_topic_can_be_used_again_and_gets_a_new_id(open_store: Open) -> None:
     store = open_store()
     first = store.create_topic("t", 1, {"retention.ms": "5"}, 0)
     with pytest.raises(KafkaError, match="already exists") as refused:
@@ -104,7 +104,7 @@ def test_leader_epochs_after_a_start_exceed_those_of_earlier_elections(open_stor
     assert open_store().leader_epoch("t", 0) == 5
 
 
-def test_a_failed_batch_does_not_change_the_leader_epochs_of_this_start(open_store: Open) -> None:
+def test_a_failed_batch_of_changes_does_not_change_the_leader_epochs_of_this_start(open_store: Open) -> None:
     store = open_store()
     store.create_topic("t", 1, {}, 0)
     store.leads_with("t", 0, 7)
@@ -133,7 +133,7 @@ def test_leader_epochs_begin_at_0_and_grow_with_every_start(open_store: Open) ->
         store.leader_epoch("old", 3)
 
 
-def test_partitions_are_added_and_never_taken_away(open_store: Open) -> None:
+def test_partitions_can_be_added_but_not_removed(open_store: Open) -> None:
     store = open_store()
     store.create_topic("t", 2, {}, 0)
     for count in (0, 1, 2):
@@ -145,7 +145,7 @@ def test_partitions_are_added_and_never_taken_away(open_store: Open) -> None:
     assert again is not None and again.partitions == 5
 
 
-def test_producer_ids_are_never_given_twice_through_a_kill(open_store: Open, tmp_path: Path) -> None:
+def test_no_producer_id_is_given_twice_even_after_a_kill(open_store: Open, tmp_path: Path) -> None:
     seen: set[int] = set()
     for _ in range(4):
         store = open_store()
@@ -157,7 +157,7 @@ def test_producer_ids_are_never_given_twice_through_a_kill(open_store: Open, tmp
     assert len(seen) == 4004
 
 
-def test_a_block_is_durable_before_its_first_id_is_given(open_store: Open, tmp_path: Path) -> None:
+def test_a_block_of_producer_ids_is_durable_before_its_first_id_is_given(open_store: Open, tmp_path: Path) -> None:
     store = open_store()
     assert store.producer_ids.allocate() == 0
     store.close()
@@ -232,7 +232,7 @@ def test_scram_credentials_survive_a_restart(open_store: Open) -> None:
     assert open_store().scram_credentials() == {("a", 2): kept, ("b", 1): kept}
 
 
-def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
+def test_a_failed_batch_of_changes_changes_nothing(open_store: Open) -> None:
     store = open_store()
     store.create_topic("kept", 1, {}, 0)
 
@@ -252,7 +252,7 @@ def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
     assert [info.name for info in open_store().topics()] == ["kept"]
 
 
-def test_a_write_that_fails_changes_nothing_in_memory(open_store: Open) -> None:
+def test_a_failed_write_changes_nothing_in_memory(open_store: Open) -> None:
     store = open_store()
     store.file._db.execute("PRAGMA query_only = ON")
     with pytest.raises(StorageError, match="cannot write the metadata file"):
@@ -317,7 +317,7 @@ def test_another_programs_database_is_refused(open_store: Open, tmp_path: Path) 
         open_store()
 
 
-def test_a_newer_format_is_refused(open_store: Open, tmp_path: Path) -> None:
+def test_a_metadata_file_of_a_newer_format_is_refused(open_store: Open, tmp_path: Path) -> None:
     open_store().close()
     newer = sqlite3.connect(tmp_path / "metadata.sqlite")
     newer.execute("PRAGMA user_version = 99")
@@ -326,7 +326,7 @@ def test_a_newer_format_is_refused(open_store: Open, tmp_path: Path) -> None:
         open_store()
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_a_missing_data_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MetadataError, match="cannot use the metadata file"):
         MetadataStore(str(tmp_path / "no" / "metadata.sqlite"), node_id=1, random=CountingRandom())
 
@@ -379,7 +379,7 @@ def test_finalized_features_and_their_epoch_survive_a_restart(open_store: Open) 
     assert again.finalized_features.epoch > changed.epoch
 
 
-def test_features_of_a_batch_that_fails_are_as_before(open_store: Open) -> None:
+def test_a_failed_batch_of_changes_does_not_change_the_features(open_store: Open) -> None:
     store = open_store()
     before = store.changes
 
@@ -394,7 +394,7 @@ def test_features_of_a_batch_that_fails_are_as_before(open_store: Open) -> None:
     assert store.changes == before
 
 
-def test_changes_are_counted_over_restarts(open_store: Open) -> None:
+def test_the_number_of_metadata_changes_is_counted_over_restarts(open_store: Open) -> None:
     store = open_store()
     assert (store.starts, store.changes) == (0, 1)
     store.create_topic("t", 1, {}, 0)
@@ -407,7 +407,7 @@ def test_changes_are_counted_over_restarts(open_store: Open) -> None:
     assert (again.starts, again.changes) == (1, 4)
 
 
-def test_a_change_that_could_not_be_written_does_not_damage_the_next(open_store: Open) -> None:
+def test_a_change_that_could_not_be_written_does_not_damage_the_next_change(open_store: Open) -> None:
     """Otherwise it would neither be undone on failure nor synced."""
 
     class Lock:
@@ -441,7 +441,7 @@ def test_topic_names_that_differ_only_by_dot_and_underscore_collide(open_store: 
     assert open_store().colliding_topic("a.b") == "a_b"
 
 
-def test_a_new_name_is_not_compared_with_all_others(open_store: Open) -> None:
+def test_a_new_topic_name_is_not_compared_with_all_other_names(open_store: Open) -> None:
     """It was, and the names were sorted for it: 2.4 ms for each new topic beside 10,000."""
     store, calls = open_store(), []
     for count in (10, 500):

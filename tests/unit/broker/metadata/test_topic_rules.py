@@ -9,7 +9,7 @@ from oncelog.settings.config import TopicConfig
 
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "...", "_", "__consumer_offsets"])
-def test_legal_names_are_allowed(name: str) -> None:
+def test_legal_topic_names_are_allowed(name: str) -> None:
     assert name_refusal(name) is None
 
 
@@ -30,7 +30,7 @@ def test_legal_names_are_allowed(name: str) -> None:
         ),
     ],
 )
-def test_illegal_names_are_refused(name: str, message: str) -> None:
+def test_illegal_topic_names_are_refused(name: str, message: str) -> None:
     assert name_refusal(name) == message
 
 

@@ -78,7 +78,7 @@ def test_a_stop_completes_changes_delayed_by_the_disk(tmp_path: Path, disk_goes_
         assert broker.on_loop(lambda nodes: nodes.server.broker.metadata.topic("new")) is not None
 
 
-def test_a_sync_of_the_store_syncs_its_log(tmp_path: Path) -> None:
+def test_a_sync_of_the_metadata_store_syncs_its_log_file(tmp_path: Path) -> None:
     """A change is in that file before it is synced, and in no other."""
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
@@ -94,7 +94,7 @@ def test_a_sync_of_the_store_syncs_its_log(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_log_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
+def test_a_missing_log_of_the_metadata_store_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot open .*nothing-wal"):
         ForeignFile(str(tmp_path / "nothing-wal"))
 
@@ -128,7 +128,7 @@ def test_a_topic_recreated_between_two_crashes_keeps_its_records(tmp_path: Path,
             assert client.read_committed("t") == values
 
 
-def test_a_start_that_cannot_open_the_store_releases_the_folder(
+def test_a_start_that_cannot_open_the_metadata_store_releases_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(file: ForeignFile, path: str) -> None:

@@ -178,7 +178,7 @@ def test_a_new_producer_imports_no_unneeded_modules(module: str, of_a_producer: 
     assert module not in of_a_producer
 
 
-def test_a_new_producer_imports_no_messages_of_groups(of_a_producer: Sequence[str]) -> None:
+def test_a_new_producer_imports_no_group_messages(of_a_producer: Sequence[str]) -> None:
     """A message is imported with the first request or answer of its API, except those in which a client builds them."""
     messages = {name.removeprefix("oncelog.protocol.generated.") for name in of_a_producer}
     groups = {"join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat", "offset_fetch"}

@@ -143,7 +143,7 @@ def test_finished_work_is_handled_in_order_after_the_wait(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("checks_wait")
-def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_continue(tmp_path: Path) -> None:
+def test_while_a_stop_waits_no_new_requests_are_read_and_long_requests_continue(tmp_path: Path) -> None:
     resume, worked, ended = threading.Event(), threading.Event(), list[bool]()
     broker = oncelog.Broker(tmp_path)
     with broker, connected(broker) as connection, connected(broker) as other:

@@ -14,7 +14,7 @@ def shown(start_offset: int, *batches: StateBatch) -> list[tuple[int, int, str, 
     return [tuple(found)[1:] for found in ranges(NAME, state)]  # type: ignore[misc]
 
 
-def test_offsets_between_stored_ones_are_not_acknowledged_yet() -> None:
+def test_offsets_between_stored_share_states_are_shown_as_not_acknowledged() -> None:
     assert shown(5, StateBatch(10, 12, RecordState.AVAILABLE, 2), StateBatch(7, 8, RecordState.ARCHIVED, 5)) == [
         (5, 6, "not acknowledged yet", None),
         (7, 8, "given up", 5),
@@ -23,7 +23,7 @@ def test_offsets_between_stored_ones_are_not_acknowledged_yet() -> None:
     ]
 
 
-def test_offsets_before_the_start_are_not_shown() -> None:
+def test_offsets_before_the_start_offset_of_a_share_group_are_not_shown() -> None:
     assert shown(5, StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1), StateBatch(4, 6, RecordState.ACKNOWLEDGED, 1)) == [
         (5, 6, "acknowledged", 1)
     ]

@@ -65,7 +65,7 @@ def test_a_stalled_transaction_is_reported_without_a_list_of_transactions() -> N
     assert "--force" in todo
 
 
-def test_a_retention_of_offsets_that_is_not_reported_is_a_warning() -> None:
+def test_an_offsets_retention_that_the_cluster_does_not_report_is_a_warning() -> None:
     """A service may answer DescribeConfigs without the settings of Apache Kafka."""
     (found,) = doctor_cluster._of_broker("broker 1", {"min.insync.replicas": "2"}, 60)
     assert found.status is Status.WARN and "offsets.retention.minutes cannot be read" in found.found

@@ -19,7 +19,7 @@ FIRST = "there is no checkpoint yet, so this is the first start"
         (None, None, "refuse", "topic late does not exist: create it (oncelog topics create late), or name another"),
     ],
 )
-def test_topic_that_is_to_be_created_is_not_an_obstacle(
+def test_a_topic_that_the_query_will_create_is_not_reported_as_an_obstacle(
     partitions: int | None, creation: TopicCreation | None, verdict: str, reason: str
 ) -> None:
     first = FirstStart("late", partitions, creation)

@@ -84,7 +84,7 @@ def test_a_pipeline_reads_the_cluster_from_the_environment_like_other_commands(
     assert "run on kafka:9092, as ONCELOG_BOOTSTRAP_SERVER says" in capsys.readouterr().err
 
 
-def test_a_cluster_and_a_folder_of_the_embedded_broker_contradict_each_other() -> None:
+def test_a_cluster_address_and_a_folder_of_the_embedded_broker_contradict_each_other() -> None:
     """The folder was ignored."""
     with pytest.raises(ConfigError, match=r"--data belongs to the embedded broker, and --bootstrap-server a:1 names"):
         pipeline._cluster("a:1", Path("data"), None)
@@ -92,7 +92,7 @@ def test_a_cluster_and_a_folder_of_the_embedded_broker_contradict_each_other() -
         pipeline._cluster("a:1", Path("data"), "127.0.0.1:0")
 
 
-def test_folders_that_cannot_be_made_are_refused_before_spark_starts(tmp_path: Path) -> None:
+def test_folders_that_cannot_be_created_are_refused_before_spark_starts(tmp_path: Path) -> None:
     """The one of the checkpoints failed with a page of Java, that of the log as a bug to report."""
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"--checkpoint .*file/x: the folder cannot be created: Not a directory"):
@@ -122,7 +122,7 @@ def test_a_jvm_that_is_stopped_with_the_command_is_not_a_failure(
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_failure_while_the_jvm_runs_is_reported_as_such(
+def test_a_failure_while_the_jvm_runs_is_not_reported_as_a_killed_jvm(
     jvm: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, stopped: bool
 ) -> None:
     monkeypatch.setattr(pipeline, "JVM_ENDS_SECONDS", 0.01)

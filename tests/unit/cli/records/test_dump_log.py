@@ -56,7 +56,7 @@ def test_a_record_that_cannot_be_decoded_says_why() -> None:
     assert "TransactionLogKey" in fields["undecodable"]
 
 
-def test_dumped_entries_are_printed_as_fields() -> None:
+def test_entries_of_a_dumped_file_are_printed_as_fields() -> None:
     assert entry_fields(OffsetIndexEntry(5, 99)) == {"offset": 5, "position": 99}
     assert entry_fields(Damage(3, "why")) == {"damagedAtPosition": 3, "reason": "why"}
     fields = entry_fields(ProducerStateEntry(9, 1, batches=[BatchMetadata(4, 14, 4, 1000)]))

@@ -17,7 +17,7 @@ def reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
 
 
-def test_a_member_without_a_partition_is_reported_once_with_possible_reasons(
+def test_a_group_member_without_a_partition_is_reported_once_with_possible_reasons(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It looked like a topic without records."""

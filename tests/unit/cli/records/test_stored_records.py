@@ -65,13 +65,13 @@ def _log(steps: list[tuple[int, str]]) -> Log:
 
 
 @given(STEPS)
-def test_outcomes_above_the_last_stable_offset_are_those_of_the_next_marker(steps: list[tuple[int, str]]) -> None:
+def test_the_next_marker_decides_outcomes_above_the_last_stable_offset(steps: list[tuple[int, str]]) -> None:
     log = _log(steps)
     assert [stored.outcome for stored in outcomes_by_markers(log.batches)] == log.outcomes
 
 
 @given(STEPS, st.integers(0, 40))
-def test_outcomes_below_the_last_stable_offset_follow_the_brokers_list_of_aborted_transactions(
+def test_the_brokers_list_of_aborted_transactions_decides_outcomes_below_the_last_stable_offset(
     steps: list[tuple[int, str]], start: int
 ) -> None:
     log = _log(steps)

@@ -55,7 +55,7 @@ def test_every_command_refuses_a_bad_timeout_before_connecting(words: tuple[str,
         ("transactions", "abort", "-t", "\udcff", "--partition", "0", "--start-offset", "0"),
     ],
 )
-def test_bytes_that_are_not_text_are_wrong_usage(words: tuple[str, ...]) -> None:
+def test_option_values_that_are_not_text_are_wrong_usage(words: tuple[str, ...]) -> None:
     refused = call(*words)
     assert refused.code == 2
     assert "UTF-8" in refused.sentence()
@@ -66,7 +66,7 @@ def _parameters(group: click.Command) -> list[click.Parameter]:
     return [*group.params, *(parameter for item in inner for parameter in _parameters(item))]
 
 
-def test_every_text_option_is_checked() -> None:
+def test_every_text_option_is_checked_for_valid_text() -> None:
     found = [
         parameter
         for name in COMMANDS

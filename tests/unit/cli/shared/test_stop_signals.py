@@ -69,7 +69,7 @@ def test_after_a_signal_a_command_removes_what_it_created(number: signal.Signals
         assert process.wait(120) == 128 + number
 
 
-def test_an_ignored_hangup_stays_ignored() -> None:
+def test_a_hangup_signal_that_is_ignored_stays_ignored() -> None:
     def as_nohup() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -99,7 +99,7 @@ print("reloaded")
 """
 
 
-def test_sighup_before_serve_is_ready_is_handled_later() -> None:
+def test_a_hangup_signal_before_serve_is_ready_is_handled_later() -> None:
     reported = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, timeout=120, check=False)
     assert (reported.returncode, reported.stdout) == (0, "reloaded\n"), reported.stderr
 

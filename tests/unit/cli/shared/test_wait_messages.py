@@ -29,7 +29,7 @@ def test_the_last_error_is_reported_once_with_the_address_and_the_time_left(caps
     )
 
 
-def test_another_error_is_reported_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_different_error_during_a_wait_is_reported_too(capsys: pytest.CaptureFixture[str]) -> None:
     with waits_reported():
         for error in (Error.KAFKA_STORAGE_ERROR, Error.REQUEST_TIMED_OUT):
             retried(error, "no")
@@ -63,7 +63,7 @@ def test_an_endless_wait_is_reported_with_its_error_or_after_a_delay(
     )
 
 
-def test_an_error_from_before_the_wait_is_not_its_cause(
+def test_an_error_from_before_the_wait_is_not_reported_as_its_cause(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", -1)

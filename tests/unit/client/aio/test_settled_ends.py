@@ -138,7 +138,7 @@ def test_settled_end_offsets_wait_for_a_partition_despite_an_open_transaction_in
     assert of(settled, ONE, TWO) == [4, 9]
 
 
-def test_a_transaction_that_ended_between_two_requests_is_read(limits: pytest.MonkeyPatch) -> None:
+def test_records_of_a_transaction_that_ended_between_two_requests_are_read(limits: pytest.MonkeyPatch) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})  # of the next transaction of this producer
     cluster.moves = 0
     assert of(ends(cluster, limits), ONE) == [9]
@@ -152,7 +152,7 @@ def test_a_transaction_that_ended_between_two_requests_is_read(limits: pytest.Mo
         KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "not allowed"),
     ],
 )
-def test_a_transaction_of_unknown_state_is_awaited_once(
+def test_the_end_of_a_transaction_of_unknown_state_is_awaited_once(
     limits: pytest.MonkeyPatch, states: Mapping[int, str] | KafkaError
 ) -> None:
     limits.setattr(settled_ends, "WAIT_FOR_UNKNOWN_S", 0.001)
@@ -174,7 +174,9 @@ def test_the_wait_for_settled_end_offsets_ends_with_a_warning_if_markers_are_mis
     assert "the records of t-0 from offset 4 on are left for a later read" in caplog.text
 
 
-def test_settled_ends_do_not_wait_while_other_records_are_available(limits: pytest.MonkeyPatch) -> None:
+def test_a_read_does_not_wait_for_settled_end_offsets_while_other_records_are_available(
+    limits: pytest.MonkeyPatch,
+) -> None:
     cluster = Cluster({ONE: 4, TWO: 8}, 9, {0: "PrepareCommit", 1: "PrepareCommit"})
     settled = ends(cluster, limits)
     assert of(settled, ONE, TWO, read={ONE: 4, TWO: 7}) == [4, 8]

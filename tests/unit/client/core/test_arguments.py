@@ -93,7 +93,7 @@ def test_the_error_of_a_custom_header_collection_is_raised_unchanged() -> None:
         largest_size(None, b"", Failing([("a", b"1")]))
 
 
-def test_a_view_is_as_large_as_its_bytes_not_its_elements() -> None:
+def test_a_memoryview_counts_by_its_bytes_and_not_by_its_elements() -> None:
     view: Any = memoryview(bytes(800)).cast("q")
     empty = largest_size(b"", b"", [("a", b"")])
     assert len(view) == 100
@@ -102,7 +102,7 @@ def test_a_view_is_as_large_as_its_bytes_not_its_elements() -> None:
     assert largest_size(b"", b"", [("a", view)]) == empty + 800
 
 
-def test_copied_headers_do_not_change_when_the_program_changes_its_own() -> None:
+def test_copied_headers_do_not_change_when_the_program_changes_the_originals() -> None:
     content: Any = bytearray(b"1")
     given: list[tuple[str, bytes | None]] = [("a", b""), ("b", None)]
     given.append(("c", content))
@@ -112,7 +112,7 @@ def test_copied_headers_do_not_change_when_the_program_changes_its_own() -> None
     assert kept == (("a", b""), ("b", None), ("c", b"1"))
 
 
-def test_columns_may_be_arrays() -> None:
+def test_columns_of_records_may_be_arrays() -> None:
     column: Any = np.array([b"k1", b"k2"], object)
     headers: Any = np.array([None, None], object)
     rows = checked_rows(column, column, 1, headers)
@@ -139,7 +139,7 @@ def test_an_iterator_becomes_a_list_and_other_arguments_stay_unchanged() -> None
         AIOKafkaProducer,
     ],
 )
-def test_a_client_class_can_have_fewer_type_arguments(generic: Any) -> None:
+def test_a_client_class_can_be_subscripted_with_fewer_type_arguments(generic: Any) -> None:
     """Annotations may contain such types and be evaluated at run time."""
     assert get_args(generic[str]) == (str, bytes)
     assert get_args(generic[str, int]) == (str, int)
@@ -240,7 +240,7 @@ def test_two_classes_with_one_name_are_distinguished_by_their_modules(
     assert str(reported.value) == message
 
 
-def test_unknown_names_are_shown_unchanged() -> None:
+def test_names_without_a_public_type_are_shown_unchanged() -> None:
     for given, message in (
         ([5], "a list of NewTopic is needed, not one with 5 in it"),
         ("ab", "a list of NewTopic is needed, not 'ab'"),

@@ -34,7 +34,7 @@ def test_a_producer_refuses_invalid_settings(properties: dict[str, str], text: s
         ProducerConfig.from_properties(properties)
 
 
-def test_an_address_may_name_its_protocol_as_in_javas_clients() -> None:
+def test_a_bootstrap_address_may_name_its_protocol_as_in_javas_clients() -> None:
     """Kafka's ``Utils.HOST_PORT_PATTERN``: host:port and protocol://host:port."""
     config = ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka:9092,[::1]:9093"})
     assert config.bootstrap_servers == ("kafka:9092", "[::1]:9093")
@@ -44,17 +44,17 @@ def test_an_address_may_name_its_protocol_as_in_javas_clients() -> None:
         ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka"})
 
 
-def test_implicit_idempotence_is_disabled_by_conflicting_settings() -> None:
+def test_conflicting_settings_disable_idempotence_unless_it_was_requested() -> None:
     assert not ProducerConfig.from_properties({"acks": "1"}).enable_idempotence
     assert not ProducerConfig.from_properties({"retries": "0"}).enable_idempotence
     assert ProducerConfig.from_properties({}).enable_idempotence
 
 
-def test_an_implicit_delivery_timeout_is_raised() -> None:
+def test_a_delivery_timeout_that_was_not_set_is_raised_if_other_settings_need_it() -> None:
     assert ProducerConfig.from_properties({"request.timeout.ms": "150000"}).delivery_timeout_ms == 150_000
 
 
-def test_keywords_are_aiokafkas_names_and_types() -> None:
+def test_settings_are_accepted_under_aiokafkas_names_with_aiokafkas_types() -> None:
     config = ProducerConfig.from_keywords(
         bootstrap_servers=["a:1", "b:2"], acks=-1, linger_ms=5, max_batch_size=100, transactional_id=None
     )

@@ -57,7 +57,7 @@ def reported(core: ProducerCore) -> Metrics:
     return core.metrics.read(moment, core.accumulator, core.sender.in_flight, None)
 
 
-def test_record_that_is_repeated_counts_once_as_sent_and_once_as_repeated() -> None:
+def test_a_record_that_is_repeated_counts_once_as_sent_and_once_as_repeated() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.append(b"one")
     core.send(b"two")
@@ -74,7 +74,7 @@ def test_record_that_is_repeated_counts_once_as_sent_and_once_as_repeated() -> N
     assert whole["buffer-available-bytes"] == whole["buffer-total-bytes"]
 
 
-def test_record_that_is_refused_counts_as_an_error() -> None:
+def test_a_record_that_is_refused_counts_as_an_error() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.send(b"one")
     refuse(core.produced(), Error.INVALID_RECORD)

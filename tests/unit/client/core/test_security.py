@@ -12,7 +12,7 @@ SASL = {"security.protocol": "SASL_SSL"}
 PEM = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----"
 
 
-def test_jaas_is_read_as_java_reads_it() -> None:
+def test_a_jaas_configuration_is_read_as_by_java() -> None:
     text = 'a.b.ScramLoginModule required username="u\\"1" password=\'p;w = 2\' other=plain;'
     assert parse_jaas(text).options == {"username": 'u"1', "password": "p;w = 2", "other": "plain"}
     config = ClientConfig.from_properties(SASL | {"sasl.jaas.config": text})
@@ -54,7 +54,7 @@ def test_settings_that_contradict_each_other_are_refused(properties: dict[str, s
         ClientConfig.from_properties(properties)
 
 
-def test_words_that_java_takes_in_any_case_are_taken_in_any_case() -> None:
+def test_setting_values_that_java_reads_in_any_case_are_read_in_any_case() -> None:
     """Apache Kafka 4.4 takes these, and refuses ``compression.type=LZ4`` and ``isolation.level=READ_COMMITTED``."""
     config = ConsumerConfig.from_properties(
         {
@@ -79,7 +79,7 @@ def test_words_that_java_takes_in_any_case_are_taken_in_any_case() -> None:
         ConsumerConfig.from_properties({"bootstrap.servers": "h:1", "isolation.level": "READ_COMMITTED"})
 
 
-def test_no_refusal_repeats_a_password() -> None:
+def test_the_refusal_of_a_setting_never_contains_a_password() -> None:
     with pytest.raises(ConfigError) as refused:
         ClientConfig.from_properties(SASL | {"sasl.jaas.config": 'Module password="hunter2"'})
     assert "hunter2" not in str(refused.value)

@@ -102,7 +102,9 @@ MORNING = datetime.datetime(2026, 1, 31, 12, 0, 0, 1000, datetime.UTC)
         (record({"type": "array", "items": record("int", name="Inner")}), {"a": [{"a": 1}, {"a": 2}]}, None),
     ],
 )  # fmt: skip
-def test_a_value_of_each_type_is_read(engine: Any, schema: Any, value: Any, kind: pa.DataType | None) -> None:
+def test_an_avro_value_of_each_type_is_read_into_a_column(
+    engine: Any, schema: Any, value: Any, kind: pa.DataType | None
+) -> None:
     (found,) = through(engine, schema, schema, value)
     expected = list(value.items()) if isinstance(value, dict) and "values" in schema else value
     assert found == expected
@@ -134,7 +136,7 @@ def test_a_value_of_each_type_is_read(engine: Any, schema: Any, value: Any, kind
         ),
     ],
 )
-def test_value_is_resolved_into_the_readers_schema(
+def test_an_avro_value_is_resolved_into_the_readers_schema(
     engine: Any, writer: Any, reader: Any, value: Any, expected: Any
 ) -> None:
     assert through(engine, writer, reader, value) == [expected]
@@ -155,7 +157,7 @@ def test_value_is_resolved_into_the_readers_schema(
         (record("int", {"name": "b", "type": "string", "default": "d"}, name="Inner"), {"a": 1}, {"a": 1, "b": "d"}),
     ],
 )
-def test_an_unwritten_field_gets_its_default(engine: Any, kind: Any, default: Any, expected: Any) -> None:
+def test_a_field_that_the_writer_lacks_gets_its_default(engine: Any, kind: Any, default: Any, expected: Any) -> None:
     reader = record("int")
     reader["fields"].append({"name": "new", "type": kind, "default": default})
     assert through(engine, record("int"), reader, {"a": 1}, {"a": 2}) == [
@@ -211,7 +213,7 @@ ORDER = {"id": 300, "parts": {"a": ["x", "yy"], "b": None}, "color": "BLUE", "am
          "size": 0.5}  # fmt: skip
 
 
-def test_payload_cut_at_every_byte_is_refused_and_leaves_nothing_behind(engine: Any) -> None:
+def test_a_payload_truncated_at_any_byte_is_refused_and_leaves_no_partial_row(engine: Any) -> None:
     payload = codec_of(NESTED).encode({**ORDER, "more": {**ORDER, "more": None}})
     cut = [payload[:end] for end in range(len(payload))]
     found, problems = attempted(engine, NESTED, FLAT, *cut, payload + b"x", None, payload)
@@ -236,13 +238,13 @@ def test_payload_cut_at_every_byte_is_refused_and_leaves_nothing_behind(engine: 
         ({"type": "map", "values": "int"}, b"\2\2\xff\2\0", "not UTF-8"),
     ],
 )
-def test_bytes_that_no_serializer_writes_are_refused(engine: Any, writer: Any, payload: bytes, why: str) -> None:
+def test_bytes_that_no_avro_serializer_writes_are_refused(engine: Any, writer: Any, payload: bytes, why: str) -> None:
     with pytest.raises(SchemaError) as refused:
         read(engine, writer, writer, payload)
     assert why in str(refused.value)
 
 
-def test_blocks_with_their_size_are_read_and_left_out(engine: Any) -> None:
+def test_avro_blocks_with_their_size_are_read_and_skipped(engine: Any) -> None:
     blocks = b"\3\4\2\4" + b"\2\6" + b"\0"  # two items with their size, one without
     writer = record({"type": "array", "items": "int"}, "int")
     assert read(engine, writer, writer, blocks + b"\2").to_pylist() == [{"a": [1, 2, 3], "b": 1}]
@@ -286,7 +288,7 @@ def _doubled(depth: int) -> Any:
         (_doubled(20), "more than 10000 columns"),
     ],
 )
-def test_schema_without_columns_is_refused(reader: Any, why: str) -> None:
+def test_an_avro_schema_without_columns_is_refused(reader: Any, why: str) -> None:
     with pytest.raises(SchemaError, match=why):
         AvroTypes(codec_of(reader).parsed).column()
 
@@ -298,7 +300,7 @@ def test_a_union_of_200_types_is_read(engine: Any) -> None:
     assert [name for name, value in found.items() if value is not None] == ["member199"]
 
 
-def test_float_is_read_as_it_was_written(engine: Any) -> None:
+def test_a_float_is_read_as_a_float_without_rounding(engine: Any) -> None:
     assert read(engine, "float", "float", struct.pack("<f", 0.1)).to_pylist() == [
         struct.unpack("<f", struct.pack("<f", 0.1))[0]
     ]

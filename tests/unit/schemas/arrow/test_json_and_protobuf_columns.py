@@ -235,12 +235,12 @@ def test_protobuf_that_does_not_match_the_schema_becomes_null_with_the_reason() 
     }
 
 
-def test_message_that_contains_itself_is_refused() -> None:
+def test_a_recursive_protobuf_message_is_refused() -> None:
     with pytest.raises(SchemaError, match=r"shop.Node contains itself"):
         reader_of(Registry({1: protobuf_file()}), 1, "Node")
 
 
-def test_a_version_is_the_number_after_the_last_colon() -> None:
+def test_the_number_after_the_last_colon_is_the_version_of_a_subject() -> None:
     assert parse_version("orders-value") == ("orders-value", "latest")
     assert parse_version("orders-value:3") == ("orders-value", 3)
     assert parse_version("orders-value:latest") == ("orders-value", "latest")
@@ -331,7 +331,7 @@ def test_a_value_that_does_not_match_its_schema_is_reported() -> None:
         writer.write(pa.array([{"a": None}], pa.struct([("a", pa.int32())])))
 
 
-def test_a_schema_that_is_not_a_record_has_one_column() -> None:
+def test_a_schema_that_is_not_a_record_becomes_one_column() -> None:
     assert columns_of(ReaderSchema("s", 1, 1, Schema('"long"'))) == pa.struct([("value", pa.int64())])
 
 

@@ -37,7 +37,7 @@ LEGACY = (r"^[[a]+$", r"^[(?<a>]+$", r"^[[:a:]]$", r"^a{,2}$", r"^{a}$", r"^a{e<
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_a_pattern_finds_what_javascript_finds(pattern: str) -> None:
+def test_a_translated_pattern_finds_what_javascript_finds(pattern: str) -> None:
     engine = regress.Regex(pattern, "" if pattern in LEGACY else "u")
     expected = [text for text in TEXTS if engine.find(text)]
     assert [text for text in TEXTS if compiled(pattern).search(text)] == expected
@@ -100,7 +100,7 @@ LONG = "a" * 60 + "b"
     ({"allOf": [{"patternProperties": {SLOW: True}}], "unevaluatedProperties": False}, {LONG: 1}),
     ({"$ref": "#/$defs/a", "$defs": {"a": {"propertyNames": {"pattern": SLOW}}}}, {LONG: 1}),
 ])  # fmt: skip
-def test_a_search_that_would_take_years_is_given_up(
+def test_a_pattern_search_that_would_take_years_is_given_up(
     schema: dict[str, object], value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ecma_patterns, "MAX_SECONDS", 0.05)

@@ -23,7 +23,7 @@ ONE = RankReport(0, rows=10)
 TWO = replace(ONE, rank=1, rows=5)
 
 
-def test_a_report_is_unchanged_after_encoding_and_decoding() -> None:
+def test_the_report_of_a_writer_is_unchanged_after_encoding_and_decoding() -> None:
     assert RankReport.decode(ONE.encode()) == ONE
 
 
@@ -46,7 +46,7 @@ def test_a_batch_is_refused_if_any_rank_refuses_it() -> None:
     "error",
     [Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.MESSAGE_TOO_LARGE, Error.TOPIC_AUTHORIZATION_FAILED],
 )
-def test_permanent_failures_are_not_retried(error: Error) -> None:
+def test_permanent_failures_of_a_batch_are_not_retried(error: Error) -> None:
     """A run begins with a fence, so a fenced one that ran again would fence its successor in turn."""
     assert final(KafkaError(error))
 
@@ -114,7 +114,7 @@ def test_the_number_of_writers_is_limited_by_slots_and_partitions(
     assert choose_writers(spark, wanted, partitions) == writers
 
 
-def test_more_writers_than_slots_are_refused(four_slots: None) -> None:
+def test_more_writers_than_spark_slots_are_refused(four_slots: None) -> None:
     spark: Any = Session()
     with pytest.raises(ConfigError, match="writers is 5, but the cluster has 4 slots"):
         choose_writers(spark, 5, 9)

@@ -20,7 +20,7 @@ def test_no_batch_size_is_expected_for_an_unknown_sink_or_after_a_failed_batch()
     assert sizes.take_share("known") is None
 
 
-def test_a_batch_after_a_large_one_is_not_expected_to_be_small() -> None:
+def test_a_batch_after_a_large_batch_is_not_expected_to_be_small() -> None:
     assert share_after(BatchSize(2, 10, 10, EXPECTED_BYTES)) is not None
     assert share_after(BatchSize(2, 10, 10, EXPECTED_BYTES + 1)) is None
 

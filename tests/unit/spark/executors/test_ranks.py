@@ -13,6 +13,6 @@ def test_the_hash_equals_sparks() -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 7, 64, 1000])
-def test_each_rank_has_a_key_of_its_own(ranks: int) -> None:
+def test_each_writer_rank_has_a_key_that_spark_hashes_to_its_partition(ranks: int) -> None:
     keys = keys_of_ranks(ranks)
     assert [hash_of(key) % ranks for key in keys] == list(range(ranks))

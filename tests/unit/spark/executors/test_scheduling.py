@@ -42,7 +42,7 @@ def spark_with(jobs: dict[int, list[int]], attempts: dict[int, int], executors: 
         pytest.param({0: [0, 1]}, {0: 0, 1: 0}, ["driver", "0", "1", "2"], False, id="more executors"),
     ],
 )
-def test_shuffled_rows_count_as_repeated_after_a_second_attempt_or_the_loss_of_an_executor(
+def test_rows_count_as_computed_again_after_a_second_attempt_or_the_loss_of_an_executor(
     jobs: dict[int, list[int]], attempts: dict[int, int], executors: list[str], repeated: bool
 ) -> None:
     assert any_input_repeated(spark_with(jobs, attempts, executors), "tag", BEFORE) is repeated

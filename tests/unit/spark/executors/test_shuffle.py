@@ -88,7 +88,7 @@ class Counter:
         self.value += more
 
 
-def test_a_batch_reuses_the_accumulators_of_the_previous_batch() -> None:
+def test_a_shuffled_batch_reuses_the_spark_accumulators_of_the_previous_batch() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     for batch in (3, 5):
@@ -98,7 +98,7 @@ def test_a_batch_reuses_the_accumulators_of_the_previous_batch() -> None:
     assert context.made == 4
 
 
-def test_concurrent_batches_have_separate_accumulators() -> None:
+def test_concurrent_shuffled_batches_have_separate_spark_accumulators() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     with volumes.counting(context) as one, volumes.counting(context) as other:

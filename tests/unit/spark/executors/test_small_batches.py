@@ -102,7 +102,7 @@ def test_a_batch_that_could_not_be_collected_is_shuffled_when_it_is_repeated(mon
     assert course.calls == ["computed", "planned", "fenced", "planned", "shuffled"]
 
 
-def test_an_error_of_the_plan_is_raised_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_plan_is_raised_and_no_row_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000, 2000)))
 
     def refused() -> PendingWrite:

@@ -149,7 +149,7 @@ def test_a_permanent_failure_is_raised_before_a_transient_one(fenced_lane: int, 
 
 
 @pytest.mark.parametrize("size_bytes", [1 << 20, 16 << 20])
-def test_a_stalled_lane_keeps_at_most_its_window_in_memory(size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stalled_lane_buffers_no_more_than_its_window(size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One batch in ten belongs to its partition, and each keeps alive the chunk that it came in."""
     data, lanes, unsent, most = bytes(size_bytes), dict[Future[object], int](), dict[int, None](), 0
 
@@ -179,7 +179,7 @@ def test_a_stalled_lane_keeps_at_most_its_window_in_memory(size_bytes: int, monk
 
 
 @pytest.mark.parametrize("how", [KeyboardInterrupt, SystemExit])
-def test_interrupt_does_not_wait_for_a_broker_that_is_away(how: type[BaseException]) -> None:
+def test_an_interrupt_does_not_wait_for_an_unreachable_broker(how: type[BaseException]) -> None:
     under_way: list[Future[object]] = []
 
     async def never() -> None:

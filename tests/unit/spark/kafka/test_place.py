@@ -27,7 +27,7 @@ def test_an_invalid_offset_in_a_checkpoint_is_refused_and_the_error_names_the_pa
         *('{"t":{"0":1,"marks":{"0":[1]}}}', '{"t":{"0":1,"marks":{"0":[1,2,3,4,5,6,7,"x"]}}}'),
     ],
 )
-def test_a_line_of_another_source_is_refused_and_stays_unchanged(line: str) -> None:
+def test_the_offsets_of_another_source_are_refused_and_stay_unchanged(line: str) -> None:
     with pytest.raises(ConfigError, match="give the query the checkpoint that it began"):
         Place.of(json.loads(line))
     assert (bare_offsets(line), next_start(line), is_ours(line)) == (line, line, False)

@@ -10,7 +10,7 @@ import pytest
 from oncelog.spark.kafka.prefetch import run_ahead
 
 
-def test_items_arrive_in_order() -> None:
+def test_prefetched_items_arrive_in_order() -> None:
     assert list(run_ahead(iter(range(100)))) == list(range(100))
 
 

@@ -27,7 +27,9 @@ def test_dead_letters_that_would_be_read_again_are_refused(read: dict[str, dict[
 
 @pytest.mark.parametrize("trigger", ["availableNow", "once"])
 @pytest.mark.parametrize("in_the_file", [True, False])
-def test_a_trigger_that_is_no_time_is_refused_with_the_option_that_is_meant(trigger: str, in_the_file: bool) -> None:
+def test_a_trigger_that_is_not_a_duration_is_refused_with_the_option_that_is_meant(
+    trigger: str, in_the_file: bool
+) -> None:
     mine, asked = (trigger, "") if in_the_file else ("5 seconds", trigger)
     one = Pipeline("p", {"source": Source("t")}, {"source": Sink("out")}, lambda rows: rows, trigger=mine)
     settings = RunSettings("127.0.0.1:1", "checkpoints", trigger=asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oncelog.spark.pipeline.running import explain
 
 
-def test_our_own_error_is_found_in_the_traceback_of_a_worker() -> None:
+def test_our_own_error_is_found_in_the_traceback_of_a_python_worker() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted. SQLSTATE: XXKST\n"
         "Traceback (most recent call last):\n"
@@ -46,7 +46,7 @@ def test_a_failure_of_a_stream_is_reported_by_its_deepest_cause() -> None:
     assert explain(Exception(text)) == "too late"
 
 
-def test_checkpoint_with_another_number_of_sources_is_reported_with_advice() -> None:
+def test_a_checkpoint_with_another_number_of_sources_is_reported_with_advice() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: assertion failed: There are [1] sources in the "
         "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"
@@ -54,7 +54,7 @@ def test_checkpoint_with_another_number_of_sources_is_reported_with_advice() -> 
     assert "that read 1 times with one that reads 3 times" in explain(Exception(text))
 
 
-def test_error_of_a_python_function_is_reported_and_not_only_where_it_was_raised() -> None:
+def test_the_error_of_a_python_function_is_reported_and_not_only_its_place() -> None:
     text = (
         "An exception was thrown from the Python worker:\n"
         "Traceback (most recent call last):\n"

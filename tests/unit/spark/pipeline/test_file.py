@@ -44,7 +44,7 @@ def written(folder: Path, text: str) -> Path:
         'kafka = { security.protocol = "SSL", "client.id" = "x" }',
     ],
 )
-def test_names_with_dots_need_no_quotes(tmp_path: Path, options: str) -> None:
+def test_table_names_with_dots_need_no_quotes_in_a_pipeline_file(tmp_path: Path, options: str) -> None:
     """TOML reads ``kafka.client.id = "x"`` as tables within tables."""
     (one,) = load_pipelines(written(tmp_path, TOPIC.format(options=options)))
     assert one.sources["source"].options == {"kafka.security.protocol": "SSL", "kafka.client.id": "x"}
@@ -63,7 +63,7 @@ def test_properties_of_a_catalog_keep_their_names_and_values(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("value", ['{ t = { "0" = 3 } }', "2024-01-01"])
-def test_an_option_that_is_no_text_is_refused(tmp_path: Path, value: str) -> None:
+def test_an_option_that_is_not_text_is_refused(tmp_path: Path, value: str) -> None:
     path = written(tmp_path, TOPIC.format(options=f"startingOffsets = {value}"))
     with pytest.raises(PipelineError, match=r"startingOffsets of \[source\.options\] is .*: give a string"):
         load_pipelines(path)

@@ -42,12 +42,12 @@ def test_names_of_reads_are_valid_in_spark_and_unique() -> None:
     assert SourceRead("orders-eu", "late").name == "orders_2d_eu__late"
 
 
-def test_each_sink_reads_each_source_and_dead_letters_once_more() -> None:
+def test_each_added_sink_or_dead_letter_topic_reads_each_source_once_more() -> None:
     found = [read.name for read in reads_of(made("a", "b", sources=("x", "y"), dead="d"))]
     assert found == ["x__a", "y__a", "x__b", "y__b", "x__dead_letters", "y__dead_letters"]
 
 
-def test_an_added_sink_or_dead_letter_topic_begins_where_the_sources_other_reads_are() -> None:
+def test_an_added_sink_or_dead_letter_topic_begins_at_the_offsets_of_the_sources_other_reads() -> None:
     known = CheckpointReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
     begins = begins_of(made("a", "b", "c", dead="d"), known)
     assert begins == {SourceRead("orders", "c"): Place({P0: 6, P1: 5}), SourceRead("orders"): Place({P0: 6, P1: 5})}
@@ -60,7 +60,7 @@ def test_a_new_source_begins_at_its_configured_offsets() -> None:
     )
 
 
-def test_a_renamed_sink_continues_at_the_common_offsets() -> None:
+def test_a_renamed_sink_continues_at_the_offsets_of_the_sources_other_reads() -> None:
     known = CheckpointReads({"orders__source": Place({P0: 7})}, repeats=False)
     assert begins_of(made("a", "b"), known) == {
         SourceRead("orders", "a"): Place({P0: 7}),
@@ -138,7 +138,7 @@ def next_start(folder: Path, one: Pipeline) -> dict[str, int]:
     return {read.name: begin.offsets[P0] for read, begin in begins_of(one, known).items()}
 
 
-def test_a_removed_read_continues_at_its_offsets_when_added_back(tmp_path: Path) -> None:
+def test_a_removed_read_continues_at_its_offsets_when_it_is_added_again(tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     both, fewer = made("a", "b", sources=("orders", "refunds")), made("a")
     runs: list[tuple[dict[str, int], Pipeline, dict[str, int]]] = [
@@ -169,7 +169,7 @@ def test_a_read_added_during_a_repeated_batch_begins_with_that_batch(
     }  # the batch was made without this read
 
 
-def test_a_renamed_sink_is_not_kept_under_its_old_name() -> None:
+def test_the_offsets_of_a_renamed_sink_are_not_kept_under_its_old_name() -> None:
     known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 7}), "orders__dead_letters": Place({P0: 7})},
         repeats=False,
@@ -227,7 +227,7 @@ def test_a_source_name_that_returns_after_a_batch_without_it_is_refused(tmp_path
     assert begins == {"orders__a": 9}
 
 
-def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tmp_path: Path) -> None:
+def test_a_renamed_sink_beside_others_is_refused_if_spark_keeps_state(tmp_path: Path) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}', orders__b='{"t": {"0": 9}}')
     for folder in ("commits", "state"):
         (tmp_path / folder).mkdir()
@@ -261,7 +261,7 @@ def test_a_table_or_topic_that_missed_batches_is_refused_before_a_batch_is_plann
         ("orders__other", ["p-q:topics", "q:x"], ["x"], ""),
     ],
 )
-def test_a_sink_that_missed_all_batches_needs_on_missing_marker_to_continue(
+def test_a_sink_that_missed_all_batches_continues_only_with_the_option_on_missing_marker(
     begins: str, groups: list[str], tables: list[str], reported: str
 ) -> None:
     def made_with(**more: str) -> Pipeline:
@@ -281,14 +281,14 @@ def test_a_sink_that_missed_all_batches_needs_on_missing_marker_to_continue(
         assert begins_of(made_with(), known)
 
 
-def test_kept_reads_that_pipelines_did_not_write_are_reported(tmp_path: Path) -> None:
+def test_a_file_of_reads_that_pipelines_did_not_write_is_reported(tmp_path: Path) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}')
     Checkpoint.open(str(tmp_path)).keep("reads", b"{")
     with pytest.raises(CheckpointError, match="holds a file oncelog/reads that is not what pipelines write"):
         known_reads(Checkpoint.open(str(tmp_path)))
 
 
-def test_start_names_exactly_the_partitions_that_are_read() -> None:
+def test_starting_offsets_name_exactly_the_partitions_that_are_read() -> None:
     gone = TopicPartition("gone", 0)
     text = starting_offsets(Place({P0: 3, gone: 8}, {"t": "A", "gone": "B"}, epochs={P0: 2, gone: 1}), [P0, P1], -2)
     assert json.loads(text) == {"t": {"0": 3, "1": -2, "id": "A", "epochs": {"0": 2}}}
@@ -321,7 +321,9 @@ def test_the_start_of_a_read_overrides_the_start_of_its_source() -> None:
     ]
 
 
-def test_checkpoint_with_names_is_refused_on_an_older_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_with_source_names_is_refused_on_an_older_pyspark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "p").mkdir()
     wrote(tmp_path / "p", 0, orders__a='{"t": {"0": 9}}')
     monkeypatch.setattr(running, "HAS_SOURCE_NAMES", False)

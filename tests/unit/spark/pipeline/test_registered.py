@@ -54,7 +54,7 @@ def pipeline_of(source: Source, sink: Sink | None = None) -> Pipeline:
         (Source("orders", format="avro", schema="node"), "record Node contains itself: Spark has no type for it"),
     ],
 )
-def test_source_whose_schema_cannot_be_read_is_refused(registry: StandIn, source: Source, why: str) -> None:
+def test_a_source_whose_schema_cannot_be_read_is_refused(registry: StandIn, source: Source, why: str) -> None:
     with pytest.raises(PipelineError) as refused:
         find_schemas(pipeline_of(source), registry.url)
     assert why in str(refused.value)
@@ -67,7 +67,7 @@ def test_the_latest_schema_version_is_used_unless_a_version_is_given(registry: S
 
 
 @pytest.mark.parametrize("what", [Source("orders", format="avro"), Source("orders", schema="id int")])
-def test_format_without_a_registry_is_refused(what: Source) -> None:
+def test_a_format_without_a_registry_is_refused(what: Source) -> None:
     with pytest.raises(PipelineError, match="needs a schema registry: set registry, or give the run --schema-registry"):
         find_schemas(pipeline_of(what, Sink("out", format="avro")), "")
 
@@ -97,7 +97,7 @@ def test_columns_that_do_not_match_the_sinks_schema_are_refused(
     assert why in str(refused.value)
 
 
-def test_schema_that_is_made_of_columns_is_registered_under_the_strategys_subject(registry: StandIn) -> None:
+def test_a_schema_made_from_columns_is_registered_under_the_subject_of_the_strategy(registry: StandIn) -> None:
     columns = StructType().add("id", LongType()).add("n", IntegerType())
     found = Schemas("p", registry.url)
     for name in ("topic", "record", "topic-record"):
@@ -201,7 +201,7 @@ def test_a_toml_file_configures_format_registry_and_schema(tmp_path: Path) -> No
         ('format = "avro"\nsubject_name = "x"', "subject_name must be one of topic, record, topic-record"),
     ],
 )
-def test_contradictory_entries_are_refused(tmp_path: Path, sink: str, why: str) -> None:
+def test_contradictory_entries_of_a_sinks_format_are_refused(tmp_path: Path, sink: str, why: str) -> None:
     path = tmp_path / "p.toml"
     path.write_text(TOML % sink)
     with pytest.raises((PipelineError, ConfigError), match=why):

@@ -20,7 +20,7 @@ def spark_has(folder: Path, planned: int, ended: int) -> str:
     return str(folder)
 
 
-def test_a_run_without_a_finished_batch_is_summarised(tmp_path: Path) -> None:
+def test_the_summary_of_a_run_without_a_finished_batch_says_so(tmp_path: Path) -> None:
     reported = Finished().describe("late", str(tmp_path))
     assert reported == "late: stopped, no batch was finished in this run; the next start begins with batch 0"
 
@@ -38,10 +38,10 @@ def test_the_summary_counts_finished_batches_and_rows_of_each_sink(tmp_path: Pat
     )
 
 
-def test_batch_that_was_in_progress_is_repeated(tmp_path: Path) -> None:
+def test_the_summary_says_that_an_unfinished_batch_will_be_repeated(tmp_path: Path) -> None:
     reported = Finished().describe("p", spark_has(tmp_path, 4, 3))
     assert "the next start repeats batch 4, which was under way: what a sink has of it is left out" in reported
 
 
-def test_checkpoint_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
+def test_the_summary_reports_a_checkpoint_that_cannot_be_read(tmp_path: Path) -> None:
     assert "what the next start does cannot be told" in Finished().describe("p", "nowhere://x/y")

@@ -51,7 +51,7 @@ def watched(*failures: str) -> int:
     return len(started)
 
 
-def test_queries_that_end_well_end_the_run() -> None:
+def test_the_run_ends_when_all_queries_have_ended_without_an_error() -> None:
     assert watched() == 0
 
 

@@ -88,7 +88,9 @@ def _fresh_process() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("makes_plans", "analysed", "made"), [(True, 2, 3), (False, 5, 0)])
-def test_without_resolved_plans_each_bound_is_analysed(makes_plans: bool, analysed: int, made: int) -> None:
+def test_without_resolved_plans_the_row_bound_of_each_batch_is_analysed(
+    makes_plans: bool, analysed: int, made: int
+) -> None:
     jvm = Jvm(makes_plans=makes_plans)
     for _ in range(4):
         assert bounded(jvm.rows("a"), BOUND, "sink")._jdf is not None

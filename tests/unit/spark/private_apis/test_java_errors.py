@@ -14,7 +14,7 @@ LONG = (
 )
 
 
-def test_stack_frames_are_left_out_and_causes_stay() -> None:
+def test_java_stack_frames_are_left_out_and_causes_are_kept() -> None:
     assert len(LONG) > 40_000
     assert shortened(LONG).splitlines() == [
         "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.",
@@ -30,13 +30,13 @@ def test_long_messages_keep_their_beginning_and_the_last_cause() -> None:
     assert text.endswith("Caused by: java.io.IOException: disk")
 
 
-def test_short_text_is_unchanged() -> None:
+def test_a_short_error_text_is_unchanged() -> None:
     text = "An error occurred while calling o1.x.\n: E: why"
     assert shortened(text) == text
 
 
 @pytest.mark.parametrize("name", INTERRUPTIONS)
-def test_a_shortened_error_text_of_java_begins_with_an_interruption(name: str) -> None:
+def test_the_first_line_of_a_shortened_java_error_names_the_interruption(name: str) -> None:
     text = shortened(LONG.replace("java.io.IOException", name))
     assert text.splitlines()[0].endswith(f": {name}")
     assert "Job 7 cancelled" in text

@@ -66,7 +66,7 @@ def test_a_missing_private_api_is_replaced_and_logged_once(caplog: pytest.LogCap
     assert caplog.text.strip().endswith("it is slower") and "test_uses.asked (" in caplog.text
 
 
-def test_the_log_names_the_method_that_java_lacks(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_names_the_private_method_that_the_jvm_lacks(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "oncelog"):
         use_of(Spark(Py4JError(GONE)))(1)
     assert "(Method b([]) does not exist)" in caplog.text

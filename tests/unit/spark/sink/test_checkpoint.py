@@ -30,7 +30,7 @@ def spark_writes(root: Path, batch_id: int, *, at_ms: int = 7, offset: int = 10,
         (root / "commits" / str(batch_id)).write_text('v1\n{"nextBatchWatermarkMs":0}')
 
 
-def test_a_plan_contains_the_offsets_that_spark_wrote(tmp_path: Path) -> None:
+def test_the_plan_of_a_batch_contains_the_offsets_that_spark_wrote(tmp_path: Path) -> None:
     spark_writes(tmp_path, 0)
     spark_writes(tmp_path, 1, at_ms=99, offset=20, ended=False)
     checkpoint = Checkpoint.open(str(tmp_path))
@@ -44,7 +44,7 @@ def test_a_plan_contains_the_offsets_that_spark_wrote(tmp_path: Path) -> None:
     assert (checkpoint.batches("offsets"), checkpoint.batches("commits")) == ([0, 1], [0])
 
 
-def test_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
+def test_the_fingerprint_changes_with_any_byte_of_the_plan(tmp_path: Path) -> None:
     prints = set()
     for at_ms, offset in ((7, 10), (8, 10), (7, 11)):
         spark_writes(tmp_path, 0, at_ms=at_ms, offset=offset)
@@ -79,7 +79,7 @@ def with_names(root: Path, batch_id: int, **ends: object) -> None:
         ({"0": 5}, True),
     ],
 )
-def test_named_source_that_spark_has_forgotten_is_refused_unless_it_begins_where_it_was(
+def test_a_named_source_that_spark_has_forgotten_is_refused_unless_it_begins_at_its_old_offsets(
     tmp_path: Path, begin: dict[str, object], refused: bool
 ) -> None:
     with_names(tmp_path, 0, one={"0": 3}, two={"0": 1})
@@ -130,7 +130,7 @@ def test_the_file_of_the_last_write_exists_per_group_and_is_replaced(tmp_path: P
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def test_the_first_batch_detects_an_unrelated_group(tmp_path: Path) -> None:
+def test_the_first_batch_detects_a_group_of_an_unrelated_query(tmp_path: Path) -> None:
     for number in (0, 1):
         spark_writes(tmp_path, number)
     checkpoint = Checkpoint.open(str(tmp_path))
@@ -180,7 +180,7 @@ def test_a_relative_location_is_resolved_in_the_working_folder(tmp_path: Path, m
         ("folder", "cannot be read .offsets/0: "),
     ],
 )
-def test_an_unreadable_file_is_named_in_the_refusal(tmp_path: Path, damage: str, says: str) -> None:
+def test_the_refusal_names_an_unreadable_checkpoint_file(tmp_path: Path, damage: str, says: str) -> None:
     spark_writes(tmp_path, 0)
     number = 0
     if damage == "metadata missing":
@@ -232,7 +232,7 @@ def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(tmp_
 
 
 @pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
-def test_a_plan_with_an_invalid_time_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
+def test_a_plan_with_an_invalid_time_is_refused_and_the_error_names_the_file(tmp_path: Path, planned_at: str) -> None:
     spark_writes(tmp_path, 0)
     (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
     with pytest.raises(CheckpointError, match="holds a file offsets/0 that Spark did not write"):
@@ -240,7 +240,7 @@ def test_a_plan_with_an_invalid_time_is_refused_with_the_file(tmp_path: Path, pl
 
 
 @pytest.mark.parametrize("location", ["nfs://host/x", "dbfs:/x"])
-def test_file_system_that_pyarrow_does_not_know_is_refused(location: str) -> None:
+def test_a_file_system_that_pyarrow_does_not_support_is_refused(location: str) -> None:
     with pytest.raises(CheckpointError, match=r"cannot be reached through pyarrow\.fs .*hdfs:, s3a:"):
         Checkpoint.open(location)
 

@@ -43,7 +43,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     return found
 
 
-def test_the_doctor_says_by_the_marker_whether_an_unfinished_batch_is_skipped_written_or_refused(
+def test_the_doctor_uses_the_marker_to_say_whether_an_unfinished_batch_is_skipped_written_or_refused(
     checkpoint: Checkpoint,
 ) -> None:
     skips = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 2)), NOW)
@@ -55,7 +55,7 @@ def test_the_doctor_says_by_the_marker_whether_an_unfinished_batch_is_skipped_wr
     assert "batch 1 is not in this log" in lost.reason
 
 
-def test_deleted_topic_of_the_last_marker_is_reported(checkpoint: Checkpoint) -> None:
+def test_the_doctor_reports_a_deleted_topic_of_the_last_marker(checkpoint: Checkpoint) -> None:
     checkpoint.remember(LastWrite("cluster", GROUP, 0, MarkerTopic("markers", "1")))
     before = log_of(written(checkpoint, 1))
     there = diagnose(checkpoint, GROUP, replace(before, topic_ids={"markers": "1"}), NOW)
@@ -65,7 +65,7 @@ def test_deleted_topic_of_the_last_marker_is_reported(checkpoint: Checkpoint) ->
     assert "topic markers, into which" in gone.reason
 
 
-def test_an_idle_query_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_doctor_says_that_an_idle_query_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
     spark_writes(tmp_path, 2, at_ms=LONG_AGO, offset=20)
     goes_on = diagnose(checkpoint, GROUP, log_of(), NOW)
     assert (goes_on.next_batch, goes_on.repeats, goes_on.verdict) == (3, False, "write")
@@ -73,7 +73,7 @@ def test_an_idle_query_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path
     assert (after.next_batch, after.verdict) == (3, "write")
 
 
-def test_checkpoint_that_is_older_than_the_log_is_reported_before_a_batch_is_planned(
+def test_the_doctor_reports_a_checkpoint_older_than_the_log_before_a_batch_is_planned(
     checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20)
@@ -83,7 +83,7 @@ def test_checkpoint_that_is_older_than_the_log_is_reported_before_a_batch_is_pla
     assert "not planned yet" not in refused.reason
 
 
-def test_a_new_query_is_described_as_new(tmp_path: Path) -> None:
+def test_the_doctor_describes_a_new_query_as_new(tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"84d98cca"}')
     begins = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
@@ -99,7 +99,7 @@ def test_a_new_query_is_described_as_new(tmp_path: Path) -> None:
     )
 
 
-def test_diagnosis_in_json_and_in_lines_agrees(checkpoint: Checkpoint) -> None:
+def test_the_diagnoses_in_json_and_in_lines_agree(checkpoint: Checkpoint) -> None:
     reported = diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(written(checkpoint, 2)), NOW)
     answer = reported.as_json()
     assert (answer["group"], answer["ended"], answer["ends"]) == (GROUP, 1, {"out-0": 30})

@@ -160,7 +160,7 @@ EXPECTED = [b"0/0", b"0/1", b"0/2", b"0/3"]
 
 
 @pytest.mark.parametrize("step", list(BatchStep))
-def test_crash_at_any_step_then_replay_leaves_each_record_once(step: BatchStep) -> None:
+def test_a_replay_after_a_crash_at_any_step_leaves_each_record_once(step: BatchStep) -> None:
     broker = ModelBroker()
     with pytest.raises(Crash):
         run(broker, batch_write(0), crash=step)
@@ -171,14 +171,14 @@ def test_crash_at_any_step_then_replay_leaves_each_record_once(step: BatchStep) 
 
 
 @pytest.mark.parametrize("call", ["produce", "add"])
-def test_refusal_before_the_end_aborts_and_raises(call: str) -> None:
+def test_a_refusal_before_the_commit_aborts_the_transaction_and_is_raised(call: str) -> None:
     broker = ModelBroker()
     with pytest.raises(KafkaError, match=call):
         run(broker, batch_write(0), fail=call)
     assert (broker.visible, broker.open_records) == ([], [])
 
 
-def test_failed_abort_is_reported_with_the_first_error() -> None:
+def test_a_failed_abort_is_reported_with_the_first_error() -> None:
     broker = ModelBroker()
     engine = ModelEngine(broker, fail="add")
 
@@ -191,7 +191,7 @@ def test_failed_abort_is_reported_with_the_first_error() -> None:
     assert "could not be aborted" in caught.value.__notes__[0]
 
 
-def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
+def test_an_unknown_outcome_of_the_commit_is_raised_without_an_abort() -> None:
     engine = ModelEngine(ModelBroker(), fail="commit")
     with pytest.raises(KafkaError, match="commit"):
         commit(batch_write(0), engine)
@@ -201,7 +201,7 @@ def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
 @pytest.mark.parametrize(
     "step", [BatchStep.MARKER_READ, BatchStep.HALF_PRODUCED, BatchStep.PRODUCED, BatchStep.MARKER_ADDED]
 )
-def test_zombie_overtaken_by_a_new_run_writes_nothing(step: BatchStep) -> None:
+def test_a_zombie_that_is_overtaken_by_a_new_run_writes_no_record(step: BatchStep) -> None:
     broker = ModelBroker()
 
     def observe(reached: BatchStep, batch_id: int | None) -> None:
@@ -213,7 +213,7 @@ def test_zombie_overtaken_by_a_new_run_writes_nothing(step: BatchStep) -> None:
     assert broker.visible == EXPECTED
 
 
-def test_a_zombie_overtaken_before_it_reads_the_marker_skips_the_batch() -> None:
+def test_a_zombie_that_is_overtaken_before_it_reads_the_marker_skips_the_batch() -> None:
     broker = ModelBroker()
 
     def observe(reached: BatchStep, batch_id: int | None) -> None:
@@ -233,7 +233,7 @@ def test_a_missing_marker_is_trusted_only_after_fencing() -> None:
 
 @pytest.mark.parametrize("text", ["", "another plan"])
 @pytest.mark.parametrize("batch_id", [0, 1])
-def test_a_late_run_fences_no_other_run(batch_id: int, text: str) -> None:
+def test_a_run_that_starts_late_fences_no_other_run(batch_id: int, text: str) -> None:
     """A second run of a query, or a copy of its checkpoint: it may not write, and the first is in its next batch."""
     broker = ModelBroker()
     run(broker, batch_write(0))
@@ -254,7 +254,7 @@ def test_a_late_run_fences_no_other_run(batch_id: int, text: str) -> None:
     assert len(broker.visible) == 12
 
 
-def test_empty_batch_still_leaves_its_marker() -> None:
+def test_an_empty_batch_also_leaves_its_marker() -> None:
     broker = ModelBroker()
     run(broker, batch_write(0, count=0))
     assert Marker.decode(broker.offsets[OUT].metadata) == Marker.of(plan_of(0), 0)
@@ -297,7 +297,7 @@ def test_a_slow_batch_is_written_once_if_the_retention_is_unknown(batch_id: int)
     assert end_later(batch_write(batch_id + 1), ModelEngine(broker)) is BatchOutcome.WRITTEN
 
 
-def test_the_proof_that_a_batch_is_unwritten_is_stored_only_if_needed_and_sound() -> None:
+def test_the_proof_that_a_batch_was_not_written_is_stored_only_if_it_is_needed_and_valid() -> None:
     """Not when that is too old, nor over a marker, nor by the user's word; and not where it is not needed."""
     plan = slow(5).plan
     assert isinstance(plan, BatchPlan)
@@ -321,7 +321,7 @@ def test_the_proof_that_a_batch_is_unwritten_is_stored_only_if_needed_and_sound(
     assert refusing.calls[-1] == "abort"
 
 
-def test_a_fenced_run_stores_no_proof_that_its_batch_is_unwritten() -> None:
+def test_a_fenced_run_stores_no_proof_that_its_batch_was_not_written() -> None:
     """Its successor has written the batch before the proof is committed."""
     broker = ModelBroker()
     first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
@@ -337,14 +337,14 @@ def test_a_fenced_run_stores_no_proof_that_its_batch_is_unwritten() -> None:
     assert newest_marker(broker.offsets) == Marker.of(plan_of(0), 4)
 
 
-def test_write_without_an_id_needs_no_marker() -> None:
+def test_a_write_without_an_id_needs_no_marker() -> None:
     broker = ModelBroker()
     assert run(broker, batch_write(None)) is BatchOutcome.WRITTEN
     assert broker.offsets == {}
     assert run(broker, batch_write(None, count=0)) is BatchOutcome.WRITTEN
 
 
-def test_write_with_an_id_is_written_once() -> None:
+def test_a_write_with_an_id_is_written_once() -> None:
     broker = ModelBroker()
     write = replace(batch_write(0), plan=NamedWrite("group", "daily", 7))
     assert [run(broker, write), run(broker, write)] == [BatchOutcome.WRITTEN, BatchOutcome.SKIPPED]

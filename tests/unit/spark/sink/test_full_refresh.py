@@ -63,12 +63,12 @@ def flow(tmp_path: Path) -> Flow:
     return Flow(tmp_path)
 
 
-def test_first_checkpoint_of_a_flow_is_no_refresh(flow: Flow) -> None:
+def test_the_first_checkpoint_of_a_flow_is_not_a_full_refresh(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0), wrote=False)
     flow.check(0, "fail")
 
 
-def test_full_refresh_is_refused_unless_it_is_requested(flow: Flow) -> None:
+def test_a_full_refresh_is_refused_unless_it_is_requested(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, line(10, 0), ended=False, wrote=False)
     with pytest.raises(SinkRefused, match=r"was refreshed in full, and what .*/0 has written to topic 'out' is still"):
@@ -76,7 +76,7 @@ def test_full_refresh_is_refused_unless_it_is_requested(flow: Flow) -> None:
     flow.check(1, "append")
 
 
-def test_refresh_that_has_begun_to_write_continues(flow: Flow) -> None:
+def test_a_full_refresh_that_has_begun_to_write_continues(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     flow.plan(1, 0, line(10, 0))
     flow.check(1, "fail")
@@ -120,7 +120,7 @@ def test_on_full_refresh_after_accepts_a_batch_without_new_records(flow: Flow) -
     flow.check(1, "after", flow.marker(0, 0))
 
 
-def test_the_marker_says_how_far_a_flow_that_was_killed_has_written(flow: Flow) -> None:
+def test_the_marker_says_how_far_a_killed_flow_has_written(flow: Flow) -> None:
     flow.plan(0, 0, line(10, 0))
     killed = flow.plan(0, 1, line(20), ended=False)
     assert written_until(killed, flow.marker(0, 1)) == line(20)
@@ -135,7 +135,7 @@ def test_without_a_marker_only_an_ended_batch_is_known_to_be_written(flow: Flow)
         flow.check(1, "after", None)
 
 
-def test_starting_after_returns_the_end_of_the_last_ended_batch(flow: Flow) -> None:
+def test_starting_after_returns_the_end_offsets_of_the_last_ended_batch(flow: Flow) -> None:
     assert starting_after(str(flow.folder)) == "earliest"
     flow.plan(0, 0, line(10, 0))
     flow.plan(0, 1, line(20), ended=False)

@@ -108,13 +108,13 @@ def test_an_existing_marker_decides_whatever_clock_checkpoint_and_options_say(
 
 
 @pytest.mark.parametrize("age_ms", [0, 30 * WEEK])
-def test_first_batch_is_skipped_only_by_its_own_plan(age_ms: int) -> None:
+def test_the_marker_of_a_first_batch_skips_only_a_batch_with_the_same_plan(age_ms: int) -> None:
     assert isinstance(decide(plan(0, age_ms=age_ms), marker(0), NOW), Skip)
     assert isinstance(decide(plan(0, age_ms=age_ms), marker(0, other="x"), NOW), Refuse)
     assert isinstance(decide(plan(0, age_ms=age_ms), marker(7), NOW), Refuse)
 
 
-def test_a_marker_is_used_after_spark_removed_the_previous_plan() -> None:
+def test_the_marker_decides_even_after_spark_removed_the_previous_plan() -> None:
     one = replace(plan(5), previous=PreviousBatch(None, True))
     assert isinstance(decide(one, marker(4, other="x"), NOW), Write)
 
@@ -179,7 +179,7 @@ def test_a_first_batch_without_a_marker_is_written_or_refused(age: str, memory: 
     assert type(decide(plan(0, age_ms=AGES[age], remembered=MEMORIES[memory]), None, NOW)) is expected
 
 
-def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused() -> None:
+def test_a_first_batch_is_refused_if_its_checkpoint_wrote_it_to_another_group() -> None:
     decision = decide(replace(plan(0, remembered=None), other_write=LastWrite("cluster", "old-q-out", 0)), None, NOW)
     assert isinstance(decision, Refuse)
     assert "/ck has never written there, but to group old-q-out (" in decision.reason
@@ -209,7 +209,7 @@ def test_a_refusal_explains_why_the_outcome_is_unknown(one: BatchPlan, says: str
 
 
 @pytest.mark.parametrize("retention_ms", [MINUTE, 60 * MINUTE, WEEK])
-def test_clocks_may_differ_by_a_tenth_of_the_retention(retention_ms: int) -> None:
+def test_clocks_may_differ_by_a_tenth_of_the_offsets_retention(retention_ms: int) -> None:
     tenth = retention_ms // 10
     assert not could_have_expired(NOW - (retention_ms - tenth - 1), NOW, retention_ms)
     assert could_have_expired(NOW - (retention_ms - tenth), NOW, retention_ms)
@@ -217,7 +217,7 @@ def test_clocks_may_differ_by_a_tenth_of_the_retention(retention_ms: int) -> Non
     assert could_have_expired(NOW + tenth + 1, NOW, retention_ms)
 
 
-def test_unknown_retention_is_assumed_to_be_the_minimum_that_kafka_allows() -> None:
+def test_an_unknown_offsets_retention_is_assumed_to_be_the_minimum_that_kafka_allows() -> None:
     assert not could_have_expired(NOW - 50_000, NOW, None)
     assert could_have_expired(NOW - 55_000, NOW, None)
 
@@ -225,7 +225,7 @@ def test_unknown_retention_is_assumed_to_be_the_minimum_that_kafka_allows() -> N
 # --- what users read
 
 
-def test_refused_restore_names_the_batch_and_both_plans() -> None:
+def test_the_refusal_of_a_restored_checkpoint_names_the_batch_and_both_plans() -> None:
     decision = decide(plan(5), replace(marker(5), fingerprint="another", offsets='{"in": {"0": 40}}'), NOW)
     assert isinstance(decision, Refuse)
     for part in ("Batch 5 of query q", '5 rows, planned at 2027-01-15T07:59:59Z, up to {"in": {"0": 40}}'):
@@ -236,7 +236,7 @@ def test_refused_restore_names_the_batch_and_both_plans() -> None:
 
 
 @pytest.mark.parametrize("one", [*AROUND[:2], plan(0), plan(5, remembered=None), plan(5, age_ms=WEEK)])
-def test_every_reason_is_one_sentence(one: BatchPlan) -> None:
+def test_every_reason_for_a_refusal_is_one_sentence(one: BatchPlan) -> None:
     for found in (None, marker(2), marker(4, other="x"), marker(5, other="x"), marker(9), marker(5, query_id="z")):
         decision = decide(one, found, NOW)
         assert "\n" not in decision.reason
@@ -346,12 +346,14 @@ def test_an_older_marker_is_ignored_once_the_topic_of_the_last_marker_is_deleted
         (NEW, "", {"new": "2"}),
     ],
 )
-def test_existing_topics_do_not_change_the_decision(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
+def test_if_every_topic_still_exists_the_batch_is_written(
+    before: MarkerTopic | None, now: str, ids: dict[str, str]
+) -> None:
     assert isinstance(decide(with_topics(5, before, now, ids), marker(4), NOW), Write)
     assert isinstance(decide(with_topics(0, before, now, ids), None, NOW), Write)
 
 
-def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
+def test_the_topic_of_the_marker_is_remembered_by_its_id() -> None:
     assert with_topics(5, OLD, "new", {"new": "2"}).last_write(skipped=False) == replace(HERE, marker_topic=NEW)
     assert with_topics(5, NEW, "new", {}).last_write(skipped=False) == replace(HERE, marker_topic=NEW)
     assert with_topics(5, None, "new", {}).last_write(skipped=False) == HERE

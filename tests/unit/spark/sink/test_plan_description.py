@@ -38,7 +38,7 @@ def test_a_shortened_message_says_where_all_offsets_are() -> None:
     )
 
 
-def test_lines_of_other_sources_stay_unchanged() -> None:
+def test_offsets_of_other_sources_stay_unchanged_in_the_description_of_a_plan() -> None:
     others = '-\n17\n{"logOffset":3}\n{"a": {"x": 1}}\n[1]\n'
     assert bare_offsets(others) == others
 

@@ -45,7 +45,7 @@ def schema(columns: str) -> StructType:
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 9, 12), ("zstd", -100, 19)])
-def test_the_codec_uses_the_requested_level(codec: str, low: int, high: int) -> None:
+def test_the_compression_codec_uses_the_requested_level(codec: str, low: int, high: int) -> None:
     values = pa.array([f"{n * 2654435761 % 1009} {n % 37} words that come again" for n in range(2000)])
 
     def size_bytes(level: int) -> int:
@@ -71,7 +71,7 @@ def encode(
     return records
 
 
-def test_key_decides_the_partition_as_in_java() -> None:
+def test_the_key_decides_the_partition_as_in_java() -> None:
     keys = [b"%d" % n for n in range(100)]
     records = encode("key binary, value binary", {"key": pa.array(keys), "value": pa.array(keys)}, {"t": 5}, "t")
     for (topic, partition), found in records.items():
@@ -87,7 +87,7 @@ def test_rows_of_a_partition_keep_their_order() -> None:
         assert [record.value for record in found] == sorted(record.value or b"" for record in found)
 
 
-def test_explicit_partition_takes_precedence_over_the_key() -> None:
+def test_an_explicit_partition_takes_precedence_over_the_key() -> None:
     columns = {
         "key": pa.array([b"k"] * 4),
         "value": pa.array([b"v"] * 4),
@@ -100,7 +100,7 @@ def test_explicit_partition_takes_precedence_over_the_key() -> None:
 
 
 @pytest.mark.parametrize("partition", [-1, 3])
-def test_partition_that_does_not_exist_is_refused(partition: int) -> None:
+def test_a_partition_that_does_not_exist_is_refused(partition: int) -> None:
     columns = {"value": pa.array([b"v"]), "partition": pa.array([partition], pa.int32())}
     with pytest.raises(BadRow, match=f"partition {partition} of topic t, which has partitions 0 to 2"):
         encode("value binary, partition int", columns, {"t": 3}, "t")
@@ -113,7 +113,7 @@ def test_rows_without_a_key_reach_every_partition_from_any_task() -> None:
     assert {next(iter(found))[1] for found in few} == {0, 1, 2, 3}
 
 
-def test_topic_column_names_the_destination_of_each_row() -> None:
+def test_the_topic_column_names_the_destination_of_each_row() -> None:
     columns = {"value": pa.array(["1", "2", "3", "4"]), "topic": pa.array(["a", "b", "a", "b"])}
     records = encode("value string, topic string", columns, {"a": 1, "b": 1})
     assert {place: [record.value for record in found] for place, found in records.items()} == {
@@ -122,12 +122,12 @@ def test_topic_column_names_the_destination_of_each_row() -> None:
     }
 
 
-def test_topic_option_precedes_the_topic_column() -> None:
+def test_the_topic_option_takes_precedence_over_the_topic_column() -> None:
     columns = {"value": pa.array(["1"]), "topic": pa.array(["a"])}
     assert list(encode("value string, topic string", columns, {"t": 1}, "t")) == [("t", 0)]
 
 
-def test_row_without_a_topic_or_with_an_unknown_one_is_refused() -> None:
+def test_a_row_without_a_topic_or_with_an_unknown_topic_is_refused() -> None:
     ddl, value = "value string, topic string", pa.array(["1"])
     with pytest.raises(BadRow, match="column topic is null"):
         encode(ddl, {"value": value, "topic": pa.array([None], pa.string())}, {"a": 1})
@@ -135,7 +135,7 @@ def test_row_without_a_topic_or_with_an_unknown_one_is_refused() -> None:
         encode(ddl, {"value": value, "topic": pa.array(["x"])}, {"a": 1})
 
 
-def test_headers_and_nulls_arrive() -> None:
+def test_headers_and_nulls_are_encoded_into_records() -> None:
     kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     headers = pa.array([[{"key": "h", "value": b"1"}, {"key": "h", "value": None}], None], kind)
     columns = {
@@ -170,7 +170,7 @@ def test_headers_may_be_maps_and_have_string_values(ddl: str, kind: pa.DataType)
 
 
 @pytest.mark.parametrize("item", [None, {"key": None, "value": b"1"}])
-def test_header_without_a_key_is_refused(item: object) -> None:
+def test_a_header_without_a_key_is_refused(item: object) -> None:
     kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     rows = [[{"key": "h", "value": b"1"}], None, [], [{"key": "h", "value": None}, item]]
     columns = {"value": pa.array([b"a"] * 4), "headers": pa.array(rows, kind)}
@@ -196,7 +196,7 @@ def test_header_without_a_key_is_refused(item: object) -> None:
         ("value string", "", "with the option topic, or a column topic"),
     ],
 )
-def test_wrong_columns_are_refused_before_anything_runs(ddl: str, topic: str, text: str) -> None:
+def test_wrong_columns_are_refused_before_a_job_runs(ddl: str, topic: str, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         SinkColumns.of(schema(ddl), topic)
 

@@ -28,13 +28,13 @@ from oncelog.types import TopicPartition
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 
 
-def test_offsets_take_the_form_of_spark_s_own_connector() -> None:
+def test_offsets_are_written_in_the_form_of_sparks_own_connector() -> None:
     offsets = {B0: 7, A1: 2, A0: 1}
     assert Place(offsets).as_json() == {"a": {"0": 1, "1": 2}, "b": {"0": 7}}
     assert Place.of({"a": {"0": 1, "1": 2}, "b": {"0": 7}}) == Place(offsets)
 
 
-def test_checkpoint_holds_the_topics_ids_and_where_the_first_batch_began() -> None:
+def test_a_checkpoint_contains_the_topic_ids_and_the_start_of_the_first_batch() -> None:
     place = Place({A0: 9, B0: 7}, {"a": "id-a", "b": "id-b", "gone": "x"}, {A0: 5})
     json = {"a": {"0": 9, "id": "id-a", "from": {"0": 5}}, "b": {"0": 7, "id": "id-b"}}
     assert place.as_json() == json
@@ -51,7 +51,7 @@ def test_the_limit_is_divided_in_proportion_to_the_records_of_each_partition() -
     assert limited == {A0: 9, A1: 101, B0: 5}
 
 
-def test_partition_with_little_to_read_is_not_starved() -> None:
+def test_a_partition_with_few_unread_records_is_not_starved_by_the_limit() -> None:
     assert limit_offsets({A0: 0, A1: 0}, {A0: 1_000_000, A1: 1}, 10)[A1] == 1
 
 
@@ -88,7 +88,7 @@ def test_the_largest_ranges_are_split_to_reach_the_minimum_number_of_tasks() -> 
     st.none() | st.integers(1, 40),
     st.none() | st.integers(1, 100),
 )
-def test_cutting_loses_and_repeats_no_offset(
+def test_dividing_ranges_loses_and_repeats_no_offset(
     ranges: list[tuple[int, int]], least: int | None, most: int | None
 ) -> None:
     items = [OffsetRange(TopicPartition("t", n), low, low + size) for n, (low, size) in enumerate(ranges)]
@@ -107,14 +107,14 @@ def test_starting_offsets_must_name_exactly_the_partitions_that_are_read() -> No
         positions_to_ask(position, [])
 
 
-def test_exact_offsets_need_no_request() -> None:
+def test_offsets_given_as_numbers_are_resolved_without_a_request() -> None:
     position = OffsetsOption(offsets={A0: 3, A1: EARLIEST, B0: LATEST}, option="startingOffsets")
     assert positions_to_ask(position, [A0, A1, B0]) == {A1: EARLIEST, B0: LATEST}
     answers = {A1: 10, B0: 99}
     assert resolve_position(position, answers, {}, ByTimestampStrategy.ERROR) == {A0: 3, A1: 10, B0: 99}
 
 
-def test_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
+def test_a_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
     position = OffsetsOption(timestamp=5, option="startingTimestamp")
     assert positions_to_ask(position, [A0]) == {A0: 5}
     with pytest.raises(ConfigError, match="No record of a-0 has timestamp 5"):
@@ -132,7 +132,7 @@ def test_data_loss_is_a_missing_partition_or_a_log_that_begins_after_or_ends_bef
     assert describe_loss({A0: 5}, {A0: 5}, {A0: 5}) == []
 
 
-def test_read_that_would_end_before_it_begins_is_refused_with_both_options() -> None:
+def test_a_read_that_would_end_before_it_begins_is_refused_and_the_error_names_both_options() -> None:
     partition = TopicPartition("a", 0)
     starting, ending = OffsetsOption(option="startingOffsets"), OffsetsOption(option="endingTimestamp")
     check_order({partition: 3}, {partition: 3}, starting, ending)
@@ -178,7 +178,9 @@ PLANNED = BatchHeader(
         (PLANNED._replace(base_offset=0, last_offset_delta=99), False),
     ],
 )
-def test_batch_of_another_log_is_distinguished_from_a_compacted_one(found: BatchHeader, same: bool) -> None:
+def test_a_batch_of_a_recreated_log_is_distinguished_from_a_batch_of_a_compacted_log(
+    found: BatchHeader, same: bool
+) -> None:
     assert BatchMark.of(PLANNED).may_be(found) == same
 
 

@@ -195,7 +195,7 @@ def test_starting_in_a_truncated_or_rewritten_log_is_data_loss_if_the_offsets_re
         stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
 
 
-def test_a_start_without_a_checkpoint_is_refused() -> None:
+def test_starting_offsets_with_unknown_entries_for_a_topic_are_refused() -> None:
     for beside in ('"epochs": 5', '"marks": {"0": [1]}'):
         stream, _ = reader(FakeCluster(a=[9]), startingOffsets=f'{{"a": {{"0": 5, {beside}}}}}')
         with pytest.raises(ConfigError, match="startingOffsets contains, besides the partitions of a topic, entries"):
@@ -252,7 +252,7 @@ def test_the_end_includes_records_sent_a_moment_ago() -> None:
         assert stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable()) == {"a": {"0": end}}
 
 
-def test_new_partition_is_read_from_its_beginning() -> None:
+def test_a_new_partition_is_read_from_its_beginning() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster)
     cluster.first[TopicPartition("a", 1)], cluster.end[TopicPartition("a", 1)] = 0, 6
@@ -280,7 +280,7 @@ def test_records_deleted_from_a_new_partition_before_it_was_seen_are_data_loss()
     assert ranges(chosen.partitions(start, chosen.latestOffset(start, ReadAllAvailable()))) == [(1, 2, 6)]
 
 
-def test_new_topic_of_a_pattern_is_found() -> None:
+def test_a_new_topic_that_matches_the_pattern_is_found() -> None:
     cluster = FakeCluster(a1=[3])
     stream, clock = reader(cluster, subscribePattern="a.*", startingOffsets="earliest")
     assert stream.initialOffset() == {"a1": {"0": 0}}
@@ -310,7 +310,7 @@ def test_deleted_records_and_a_recreated_topic_are_data_loss(first: int, end: in
     assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == ([(0, 7, 10)] if first else [])
 
 
-def test_recreated_topic_is_detected_when_asking_for_the_end() -> None:
+def test_a_recreated_topic_is_detected_when_end_offsets_are_requested() -> None:
     stream, _ = reader(FakeCluster(a=[3]))
     with pytest.raises(DataLoss, match="a-0 ends at offset 3 and the query is at 5"):
         stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
@@ -345,7 +345,7 @@ def test_a_query_beyond_a_truncated_log_continues_at_its_end_if_losses_are_toler
     assert ranges(stream.partitions(cut, end)) == [(0, 60, 65)]
 
 
-def test_a_temporarily_invisible_topic_is_continued_and_not_reread() -> None:
+def test_a_topic_that_disappears_temporarily_is_continued_and_not_read_again() -> None:
     """The right to see it was taken and given back, which a pattern cannot tell: it is still the same topic."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
@@ -365,7 +365,7 @@ def test_a_temporarily_invisible_topic_is_continued_and_not_reread() -> None:
     assert sorted(ranges(stream.partitions(left_out, end))) == [(0, 5, 6), (0, 10, 12)]
 
 
-def test_topic_that_is_gone_for_long_is_forgotten() -> None:
+def test_a_topic_that_is_missing_for_a_long_time_is_forgotten() -> None:
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
     stream, clock = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
@@ -415,7 +415,7 @@ def test_a_partition_that_is_no_longer_assigned_does_not_delay_the_others_of_its
     assert strict.latestOffset(end, ReadAllAvailable()) == end
 
 
-def test_plan_with_a_deleted_topic_does_not_wait_for_it() -> None:
+def test_a_plan_with_a_deleted_topic_does_not_wait_for_the_topic() -> None:
     """Offsets of an unknown topic are asked for a minute, since it may be new; this one had an id."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
@@ -492,7 +492,7 @@ def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
     return cluster, stream, clock, start
 
 
-def test_recreated_topic_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_recreated_topic_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     _, stream, clock, start = made_again(failOnDataLoss="false")
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
@@ -503,21 +503,21 @@ def test_recreated_topic_is_read_from_its_beginning_with_one_warning(caplog: pyt
     ]
 
 
-def test_recreated_topic_stops_a_query_that_may_lose_nothing() -> None:
+def test_a_recreated_topic_stops_a_query_that_may_lose_no_data() -> None:
     _, stream, clock, start = made_again()
     clock.pass_caches()
     with pytest.raises(DataLoss, match=r"topic a was deleted and recreated \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
-def test_recreated_topic_with_more_records_than_before_is_detected_too() -> None:
+def test_a_recreated_topic_with_more_records_than_before_is_detected_too() -> None:
     cluster, stream, _, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new", 500, 500)
     end = stream.latestOffset(start, ReadAllAvailable())  # the list of partitions still counts as current
     assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
 
 
-def test_recreated_topic_with_as_many_records_as_before_is_detected_by_an_idle_query() -> None:
+def test_a_recreated_topic_with_as_many_records_as_before_is_detected_by_an_idle_query() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "old", 100, 100)
     assert stream.latestOffset(start, ReadAllAvailable()) == start
@@ -537,7 +537,7 @@ def test_a_batch_planned_before_its_topic_was_recreated_reads_nothing_of_the_new
         strict.partitions(*planned)
 
 
-def test_topic_that_is_gone_for_a_while_is_waited_for_if_losses_are_tolerated() -> None:
+def test_a_query_that_tolerates_losses_waits_for_a_topic_that_is_temporarily_missing() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new")
     clock.pass_caches()
@@ -551,7 +551,7 @@ def test_topic_that_is_gone_for_a_while_is_waited_for_if_losses_are_tolerated() 
 
 
 @pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
-def test_topic_that_is_deleted_under_the_query_does_not_end_it_if_losses_are_tolerated(ids: dict[str, str]) -> None:
+def test_a_topic_that_is_deleted_during_a_query_does_not_end_it_if_losses_are_tolerated(ids: dict[str, str]) -> None:
     """The list of partitions still counts as current, and names one that is gone."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = ids
@@ -578,7 +578,7 @@ def test_a_repeated_batch_leaves_out_a_topic_that_was_permanently_deleted(ids: d
         strict.partitions(start, end)
 
 
-def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_if_losses_are_tolerated() -> None:
+def test_a_topic_that_is_deleted_before_its_first_batch_is_left_out_if_losses_are_tolerated() -> None:
     """Found by a pattern and planned, then deleted, then the batch is repeated."""
     cluster = FakeCluster(a=[20])
     start: Json = {"a": {"0": 5}}
@@ -591,7 +591,7 @@ def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_if_losses_a
 
 
 @pytest.mark.parametrize("reached", [{}, {"b": {"0": 9, "id": "y"}}])
-def test_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_that_tolerates_losses(
+def test_a_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_that_tolerates_losses(
     reached: Json,
 ) -> None:
     """Trigger.AvailableNow: a topic that is new to the query, or that it has read uncommitted, beyond what is
@@ -616,7 +616,7 @@ def test_offsets_of_sparks_own_connector_get_topic_ids() -> None:
     assert stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable()) == {"a": {"0": 10, "id": "x"}}
 
 
-def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
+def test_a_query_whose_position_lies_beyond_an_open_transaction_waits_and_loses_no_record() -> None:
     """As when the checkpoint of a query that read uncommitted is taken over: planned to 20, visible to 15."""
     cluster = FakeCluster(a=[20])
     cluster.stable = {TopicPartition("a", 0): 15}
@@ -628,7 +628,7 @@ def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
 # --- the first batch
 
 
-def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() -> None:
+def test_a_repeated_first_batch_begins_where_it_began_and_not_at_a_new_end() -> None:
     """Spark stores only the ends of batches, and asks for the beginning of the first one again."""
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, maxOffsetsPerTrigger="5")
@@ -662,7 +662,7 @@ def elected(cluster: FakeCluster, clock: Clock, **log: int) -> None:
     clock.pass_caches()
 
 
-def test_checkpoint_holds_the_epochs_of_the_leaders() -> None:
+def test_a_checkpoint_contains_the_epochs_of_the_leaders() -> None:
     _, stream, _, start = led(100)
     assert start == {"a": {"0": 100, "epochs": {"0": 3}, "from": {"0": 0}}}
     assert Place.of(start).as_json() == start
@@ -726,7 +726,7 @@ def test_a_batch_repeated_after_a_truncation_reads_no_records_that_replaced_the_
     assert ranges(stream.partitions(until, end)) == [(0, 60, 150)]
 
 
-def test_a_log_with_only_older_epochs_was_replaced(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_knows_only_older_epochs_is_recognised_as_replaced(caplog: pytest.LogCaptureFixture) -> None:
     """A restored broker: nobody can tell where its log diverges from what the query has read."""
     cluster, stream, clock, start = led(100, failOnDataLoss="false")
     cluster.epochs[A0], cluster.end[A0] = [(1, 0)], 150
@@ -738,7 +738,7 @@ def test_a_log_with_only_older_epochs_was_replaced(caplog: pytest.LogCaptureFixt
         reader(cluster)[0].latestOffset(start, ReadAllAvailable())
 
 
-def test_a_newer_leader_without_epochs_is_inconclusive() -> None:
+def test_a_newer_leader_without_epochs_proves_no_data_loss() -> None:
     """Apache Kafka before 4.0 answers like this for a topic whose records have the format of 0.10."""
 
     class Formerly(FakeCluster):
@@ -754,7 +754,7 @@ def test_a_newer_leader_without_epochs_is_inconclusive() -> None:
     assert ranges(stream.partitions(start, end)) == [(0, 100, 120)]
 
 
-def test_the_epoch_is_kept_when_the_query_is_beyond_an_older_answer() -> None:
+def test_the_newest_leader_epoch_is_stored_although_the_end_offset_was_fixed_under_an_older_leader() -> None:
     """Trigger.AvailableNow from the end on, which another leader reported after the target was fixed."""
     cluster = FakeCluster(a=[60, 10])
     cluster.epochs = {A0: [(3, 0)], TopicPartition("a", 1): [(3, 0)]}
@@ -838,7 +838,7 @@ def test_a_recreated_topic_without_id_that_is_longer_than_before_is_data_loss() 
         again.latestOffset(end, ReadAllAvailable())
 
 
-def test_topic_without_id_that_is_recreated_is_read_from_its_beginning_if_losses_are_tolerated() -> None:
+def test_a_topic_without_id_that_is_recreated_is_read_from_its_beginning_if_losses_are_tolerated() -> None:
     cluster, stream, clock, start = without_ids(failOnDataLoss="false")
     make_again_without_id(cluster, 150, 20)
     end = stream.latestOffset(start, ReadAllAvailable())
@@ -848,7 +848,7 @@ def test_topic_without_id_that_is_recreated_is_read_from_its_beginning_if_losses
     assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 150, 160)]
 
 
-def test_a_batch_of_a_topic_without_id_reads_nothing_of_its_recreation() -> None:
+def test_a_batch_of_a_topic_without_id_reads_no_record_of_the_recreated_topic() -> None:
     """A batch that was planned and repeated after a crash, also where the part before it was never read."""
     cluster, stream, _, end = without_ids(failOnDataLoss="false")
     start = stream.initialOffset()
@@ -859,7 +859,7 @@ def test_a_batch_of_a_topic_without_id_reads_nothing_of_its_recreation() -> None
         strict.partitions(start, end)
 
 
-def test_an_unchanged_topic_without_id_is_read_on_and_checked_only_for_new_records() -> None:
+def test_an_unchanged_topic_without_id_is_read_further_and_checked_only_for_new_records() -> None:
     cluster, stream, clock, end = without_ids()
     asked = cluster.header_questions
     for _ in range(5):
@@ -900,7 +900,7 @@ def test_a_truncated_log_without_id_is_read_from_the_truncation_on_if_losses_are
 # --- transactions that are being ended
 
 
-def test_only_reads_to_the_end_wait_for_ending_transactions() -> None:
+def test_only_reads_up_to_the_end_of_the_log_wait_for_ending_transactions() -> None:
     cluster = FakeCluster(a=[5, 7])
     one, _ = reader(cluster, startingOffsets="earliest")
     start = one.initialOffset()

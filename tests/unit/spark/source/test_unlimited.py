@@ -65,7 +65,7 @@ def test_the_first_end_offset_after_a_restart_is_the_end_of_the_log() -> None:
     assert ranges(again.partitions(end, whole)) == [(0, 100, 150)]
 
 
-def test_repeated_first_batch_of_latest_reads_the_same_records() -> None:
+def test_a_repeated_first_batch_of_a_query_from_latest_reads_the_same_records() -> None:
     cluster = FakeCluster(a=[100])
     one = reader(cluster, startingOffsets="latest")
     assert one.latestOffset() == one.initialOffset()

@@ -14,14 +14,14 @@ OPTIONS = TableOptions(TableFormat.DELTA, "lake")
 ROWS = StructType([StructField("ID", LongType()), StructField("Text", StringType())])
 
 
-def test_table_that_is_missing_gets_the_names_of_the_rows() -> None:
+def test_a_table_that_does_not_exist_gets_the_column_names_of_the_rows() -> None:
     options = TableOptions(TableFormat.DELTA, "lake", partition_by=("text",), mode=Mode.UPSERT, key=("id",))
     found = named_rows(ROWS, options, None)
     assert (found.names, found.written) == (["ID", "Text"], ROWS)
     assert (found.options.key, found.options.partition_by) == (("ID",), ("Text",))
 
 
-def test_names_partitions_and_keys_are_those_of_the_table() -> None:
+def test_column_names_partitions_and_keys_are_those_of_the_existing_table() -> None:
     options = TableOptions(TableFormat.DELTA, "lake", mode=Mode.UPSERT, key=("Id",), latest_by=("text",))
     found = named_rows(ROWS, options, TableLayout(["more", "TEXT", "id"], ("more",)))
     assert (found.names, found.written.names) == (["id", "TEXT"], ["id", "TEXT"])
@@ -29,7 +29,7 @@ def test_names_partitions_and_keys_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("columns", [["ID", "id", "Text"], ["Id", "ID", "iD", "Text"]])
-def test_an_exact_name_precedes_a_name_in_another_case(columns: list[str]) -> None:
+def test_an_exact_column_name_takes_precedence_over_a_name_in_another_case(columns: list[str]) -> None:
     assert named_rows(ROWS, OPTIONS, TableLayout(columns)).names == ["ID", "Text"]
 
 
@@ -52,7 +52,7 @@ def test_a_column_that_matches_two_table_columns_except_for_case_is_refused() ->
         ),
     ],
 )
-def test_other_partitions_than_the_tables_are_refused(layout: TableLayout, says: str) -> None:
+def test_partition_columns_that_differ_from_the_tables_are_refused(layout: TableLayout, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         named_rows(ROWS, TableOptions(TableFormat.DELTA, "lake", partition_by=("text",)), layout)
 

@@ -23,7 +23,9 @@ from oncelog.spark.tables.options import parse_table_options
         ({}, "needs its catalog"),
     ],
 )
-def test_catalog_configured_as_for_spark_is_refused_with_what_to_write(catalog: dict[str, str], says: str) -> None:
+def test_a_catalog_configured_as_for_spark_is_refused_and_the_error_says_what_to_write(
+    catalog: dict[str, str], says: str
+) -> None:
     given = {"format": "iceberg", "table": "a.b"} | {f"catalog.{name}": value for name, value in catalog.items()}
     with pytest.raises(ConfigError, match=says) as refused:
         parse_table_options(given)

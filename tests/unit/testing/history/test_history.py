@@ -96,7 +96,7 @@ def kinds(anomalies: list[Anomaly]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_contradiction_is_found_with_the_fewest_events_that_show_it(name: str) -> None:
+def test_a_contradiction_in_a_history_is_found_with_the_fewest_events_that_show_it(name: str) -> None:
     kind, size, events = BROKEN[name]
     anomaly = next(one for one in check(History(events)) if one.kind == kind)
     assert len(anomaly.events) == size, anomaly.events
@@ -157,12 +157,12 @@ def test_a_correct_history_has_no_anomaly(name: str) -> None:
     assert check(History(SOUND[name])) == []
 
 
-def test_producer_without_idempotence_may_repeat() -> None:
+def test_a_producer_without_idempotence_may_repeat_records() -> None:
     _, _, events = BROKEN["twice"]
     assert kinds(check(History(events), kinds=["doubled"], repeats=["p"])) == []
 
 
-def test_history_is_kept_in_a_file(tmp_path: Path) -> None:
+def test_a_history_can_be_stored_in_a_file_and_read_back(tmp_path: Path) -> None:
     history = History([event for _, _, events in BROKEN.values() for event in events])
     history.add(Rebalanced("r", (P, Q)))
     history.save(tmp_path / "history.jsonl")
@@ -205,7 +205,7 @@ class Member:
         return None
 
 
-def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
+def test_a_rebalance_that_returns_the_same_partitions_is_recorded() -> None:
     history, reported = History(), list[Any]()
 
     class Own(ConsumerRebalanceListener):
@@ -226,7 +226,7 @@ def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
     assert kinds(check(history)) == ["out-of-order"]
 
 
-def test_positions_of_two_concurrent_commits_have_no_order() -> None:
+def test_the_order_of_positions_of_two_concurrent_commits_is_not_checked() -> None:
     class Committing:
         def commit(self, offsets: Any) -> None:
             if offsets[P] == 5:

@@ -27,13 +27,13 @@ def ended() -> Iterator[RawConnection]:
         yield client
 
 
-def test_a_connection_that_was_ended_accepts_no_requests(ended: RawConnection) -> None:
+def test_an_ended_connection_accepts_no_requests(ended: RawConnection) -> None:
     for _ in range(2):  # the system reports the reset once, and a broken pipe from then on
         with pytest.raises(ConnectionClosed):
             ended.send_bytes(b"request")
 
 
-def test_answers_that_came_before_the_end_can_be_read_after_a_send_that_failed(ended: RawConnection) -> None:
+def test_answers_that_arrived_before_the_connection_ended_can_be_read_after_a_failed_send(ended: RawConnection) -> None:
     with pytest.raises(ConnectionClosed):
         ended.send_bytes(b"request")
     assert ended.receive_frame() == b"last"

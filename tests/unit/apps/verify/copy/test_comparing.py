@@ -151,7 +151,7 @@ def test_a_damaged_sort_run_is_refused(tmp_path: Path) -> None:
         list(runs.merged())
 
 
-def test_null_differs_from_empty(tmp_path: Path) -> None:
+def test_null_and_an_empty_value_are_different_in_a_comparison(tmp_path: Path) -> None:
     found = compare(tmp_path, [(0, 0, b"k", None), (0, 1, None, b"")], [(0, 0, b"k", b""), (0, 1, b"", b"")])
     assert set(found.found) == {"copy-missing", "copy-extra"}
     assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}
@@ -197,7 +197,7 @@ def test_a_record_with_changed_content_is_found(tmp_path: Path) -> None:
     assert compare(tmp_path, SOURCE, copied[:2], by=parse_by("key")).found == ["copy-altered", "copy-missing"]
 
 
-def test_a_mirror_keeps_headers() -> None:
+def test_headers_are_part_of_the_comparison_with_a_mirror() -> None:
     plain, with_one = (value_and_headers(b"", b"v", headers) for headers in ((), (("h", b"1"),)))
     assert plain != with_one
     assert value_and_headers(b"", None, ()) == bytes(8)

@@ -41,7 +41,7 @@ def test_groups_are_chosen_by_state_and_type(
 
 
 @pytest.mark.parametrize("version", [5, 6])
-def test_a_group_of_another_protocol_is_dead_to_old_clients_and_not_found_by_new_ones(
+def test_a_group_of_another_protocol_is_dead_for_old_clients_and_not_found_for_new_clients(
     host: MemoryGroupHost, version: int
 ) -> None:
     group = host.shard("consumer").groups["consumer"]
@@ -71,7 +71,7 @@ def test_only_empty_groups_are_deleted_whatever_their_protocol(host: MemoryGroup
     assert gone.error_code == Error.NONE and consumer.offset() == -1
 
 
-def test_a_member_is_expired_only_if_it_has_a_session(host: MemoryGroupHost) -> None:
+def test_an_expiration_fault_expires_a_member_only_if_it_has_a_session(host: MemoryGroupHost) -> None:
     shard = host.shard("consumer")
     assert shard.expire_members("consumer", "stranger", host.now_ms) == []
     assert shard.expire_members("consumer", None, host.now_ms) == ["m"]

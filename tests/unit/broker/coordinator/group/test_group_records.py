@@ -142,7 +142,7 @@ KAFKA = {
 
 
 @pytest.mark.parametrize("case", KAFKA)
-def test_records_are_kafkas_byte_for_byte(case: str) -> None:
+def test_group_records_equal_kafkas_byte_for_byte(case: str) -> None:
     record, key, value = KAFKA[case]
     assert record == CoordinatorRecord(bytes.fromhex(key), None if value is None else bytes.fromhex(value))
 
@@ -152,7 +152,7 @@ def test_removing_a_member_writes_three_tombstones_in_kafkas_order() -> None:
     assert [(r.key[:2].hex(), r.value) for r in written] == [("0008", None), ("0007", None), ("0005", None)]
 
 
-def test_a_deleted_consumer_group_leaves_nothing_and_its_own_record_is_removed_last() -> None:
+def test_a_deleted_consumer_group_leaves_no_records_and_its_own_record_is_removed_last() -> None:
     group = ConsumerGroup("g", members={"m": ConsumerMember("m")}, regexes={"x": ResolvedRegex(frozenset(), 0, 0)})
     types = [int.from_bytes(r.key[:2]) for r in records.consumer_group_tombstones(group)]
     assert types == [8, 7, 6, 5, 16, 4, 3]
@@ -242,7 +242,7 @@ def test_offsets_of_every_version_are_loaded(version: int, key_type: int) -> Non
     assert committed[:5] == (5, value.leader_epoch, "m", 66, expire)
 
 
-def test_records_of_other_kinds_of_groups_are_ignored() -> None:
+def test_records_of_unsupported_group_types_are_ignored() -> None:
     """Streams groups (17) and types that are not known yet."""
     host = load(
         CoordinatorRecord(bytes.fromhex("0011000167"), bytes.fromhex("000000000001000000000000000000")),

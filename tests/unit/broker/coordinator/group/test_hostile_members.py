@@ -67,7 +67,7 @@ def test_metadata_of_all_groups_together_is_limited_by_memory(monkeypatch: pytes
     assert not clients[3].join(protocols=large, version=3).done
 
 
-def test_unused_pending_member_ids_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_member_ids_that_no_member_uses_count_towards_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """An id contains its client's, which may be 32 KB long, and lasts for a session: up to half an hour."""
     monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
     host = MemoryGroupHost({"t": 3})
@@ -82,7 +82,7 @@ def test_unused_pending_member_ids_are_counted_too(monkeypatch: pytest.MonkeyPat
     assert client.join().value.error_code == Error.MEMBER_ID_REQUIRED
 
 
-def test_names_of_topics_that_do_not_exist_cost_later_heartbeats_nothing(g: GroupClient) -> None:
+def test_names_of_topics_that_do_not_exist_cause_no_work_in_later_heartbeats(g: GroupClient) -> None:
     """Each heartbeat that changes something sorted and looked up all that members had named: 1.5 s for 400,000."""
     g.host.settings_of["g"] = {"consumer.assignment.interval.ms": "0"}
 
@@ -118,7 +118,7 @@ def test_topics_that_members_name_take_no_more_memory_than_allowed(monkeypatch: 
     assert 2 * MB < before == taken() < 3 * MB
 
 
-def test_a_group_without_a_join_is_removed_with_its_pending_id() -> None:
+def test_a_group_that_no_member_has_joined_is_removed_when_its_pending_member_id_expires() -> None:
     """Thirty thousand, of 2 KB each, waited for the next check for expired offsets, ten minutes at most."""
     host = MemoryGroupHost({"t": 3})
     for number in range(50):

@@ -51,7 +51,9 @@ def rejoin(g: GroupClient, member_id: str, **owned: list[int]) -> int:
     return answer.generation_id
 
 
-def test_a_member_of_the_new_protocol_upgrades_the_group_and_shares_with_the_old_ones(g: GroupClient) -> None:
+def test_a_member_of_the_consumer_protocol_upgrades_the_group_and_shares_partitions_with_classic_members(
+    g: GroupClient,
+) -> None:
     old = stable_classic(g)
     joined = g.beat("new", 0).value
     assert (joined.error_code, joined.member_epoch, g.assigned(joined)) == (Error.NONE, 2, {})
@@ -83,14 +85,14 @@ def test_offsets_survive_both_migrations(g: GroupClient) -> None:
     assert g.offset() == 8
 
 
-def test_a_parked_request_of_the_old_protocol_is_sent_back_by_the_upgrade(g: GroupClient) -> None:
+def test_an_upgrade_answers_a_waiting_classic_request_with_rebalance_in_progress(g: GroupClient) -> None:
     stable_classic(g)
     _, waiting = g.joined()
     g.beat("new", 0)
     assert waiting.value.error_code == Error.REBALANCE_IN_PROGRESS
 
 
-def test_the_group_downgrades_when_the_last_member_of_the_new_protocol_leaves(g: GroupClient) -> None:
+def test_the_group_is_downgraded_when_its_last_consumer_member_leaves(g: GroupClient) -> None:
     old = stable_classic(g)
     g.beat("new", 0)
     rejoin(g, old, t=[0, 1])
@@ -118,7 +120,7 @@ def test_a_group_is_downgraded_when_its_last_consumer_member_leaves_or_expires(g
     assert old in g.host.shard("g").groups["g"].members
 
 
-def test_a_static_member_that_comes_back_with_the_old_protocol_takes_the_group_back(g: GroupClient) -> None:
+def test_a_static_member_that_returns_with_the_classic_protocol_downgrades_the_group(g: GroupClient) -> None:
     old = stable_classic(g)
     g.beat("new", 0, instance_id="i")
     rejoin(g, old, t=[0, 1])
@@ -137,7 +139,7 @@ def test_a_static_member_that_comes_back_with_the_old_protocol_takes_the_group_b
     assert g.heartbeat(answer.member_id, answer.generation_id, "i") == Error.NONE
 
 
-def test_members_of_the_old_protocol_may_join_a_group_of_the_new_one(g: GroupClient) -> None:
+def test_members_of_the_classic_protocol_may_join_a_consumer_group(g: GroupClient) -> None:
     g.beat("new", 0)
     asked = g.join().value
     assert asked.error_code == Error.MEMBER_ID_REQUIRED
@@ -170,7 +172,7 @@ def test_a_member_that_joins_but_does_not_sync_is_removed(g: GroupClient) -> Non
     assert g.heartbeat(member_id, 3) == Error.UNKNOWN_MEMBER_ID
 
 
-def test_requests_of_the_old_protocol_are_checked_in_the_new_group_too(g: GroupClient) -> None:
+def test_classic_requests_are_checked_in_a_consumer_group_too(g: GroupClient) -> None:
     g.beat("new", 0)
     old, answer = g.joined()
     generation = answer.value.generation_id
@@ -186,7 +188,7 @@ def test_requests_of_the_old_protocol_are_checked_in_the_new_group_too(g: GroupC
     assert [m.error_code for m in answers] == [0, 25, 25]
 
 
-def test_a_refusal_to_join_the_new_group_does_not_repeat_the_member_id(g: GroupClient) -> None:
+def test_a_refused_join_of_a_consumer_group_does_not_return_the_member_id(g: GroupClient) -> None:
     g.beat("new", 0)
     old, _ = g.joined()
     refused = g.join(old, protocol_type="connect").value
@@ -194,7 +196,7 @@ def test_a_refusal_to_join_the_new_group_does_not_repeat_the_member_id(g: GroupC
 
 
 @pytest.mark.parametrize("policy", ["disabled", "downgrade", "DISABLED"])
-def test_a_group_is_not_upgraded_where_the_policy_forbids_it(policy: str) -> None:
+def test_a_group_is_not_upgraded_if_the_migration_policy_forbids_it(policy: str) -> None:
     g = GroupClient(new_host(**{"group.consumer.migration.policy": policy}))
     stable_classic(g)
     answer = g.beat("new", 0).value
@@ -203,14 +205,14 @@ def test_a_group_is_not_upgraded_where_the_policy_forbids_it(policy: str) -> Non
     assert "online upgrade is disabled" in answer.error_message
 
 
-def test_the_old_protocol_may_not_join_where_migration_is_disabled() -> None:
+def test_a_classic_member_may_not_join_a_consumer_group_if_migration_is_disabled() -> None:
     g = GroupClient(new_host(**{"group.consumer.migration.policy": "disabled"}))
     g.beat("new", 0)
     assert g.join().value.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
 
 
 @pytest.mark.parametrize("policy", ["upgrade", "bidirectional"])
-def test_a_group_is_not_downgraded_where_the_policy_forbids_it(policy: str) -> None:
+def test_a_group_is_not_downgraded_if_the_migration_policy_forbids_it(policy: str) -> None:
     g = GroupClient(new_host(**{"group.consumer.migration.policy": policy}))
     stable_classic(g)
     g.beat("new", 0)
@@ -218,7 +220,7 @@ def test_a_group_is_not_downgraded_where_the_policy_forbids_it(policy: str) -> N
     assert kind(g) is (ClassicGroup if policy == "bidirectional" else ConsumerGroup)
 
 
-def test_groups_that_are_not_consumers_or_have_their_own_assignor_are_not_upgraded(g: GroupClient) -> None:
+def test_groups_of_other_protocol_types_or_with_a_custom_assignor_are_not_upgraded(g: GroupClient) -> None:
     g.joined(protocol_type="connect", protocols={"default": b""})
     g.host.pass_time(0)
     answer = g.beat("new", 0).value
@@ -249,7 +251,7 @@ def test_empty_groups_change_their_protocol_at_once(g: GroupClient) -> None:
     assert g.offset() == 5
 
 
-def test_a_failed_append_leaves_the_group_in_its_protocol(g: GroupClient) -> None:
+def test_a_failed_append_leaves_the_group_with_its_protocol(g: GroupClient) -> None:
     old = stable_classic(g)
     g.host.append_error = Error.NOT_ENOUGH_REPLICAS
     assert g.beat("new", 0).value.error_code == Error.COORDINATOR_NOT_AVAILABLE
@@ -276,7 +278,7 @@ def test_an_unreadable_subscription_does_not_change_the_protocol(g: GroupClient)
     assert kind(g) is ClassicGroup
 
 
-def test_a_group_that_is_too_large_for_the_new_protocol_keeps_the_old_one() -> None:
+def test_a_classic_group_that_exceeds_the_size_limit_of_consumer_groups_is_not_upgraded() -> None:
     g = GroupClient(new_host(**{"group.consumer.max.size": "1"}))
     g.stable(2)
     refused = g.beat("new", 0).value
@@ -307,7 +309,7 @@ def test_a_subscription_that_cannot_be_read_is_refused(g: GroupClient) -> None:
     assert answer.value.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_static_members_of_the_old_protocol_are_known_by_their_instance(g: GroupClient) -> None:
+def test_static_members_of_the_classic_protocol_are_identified_by_their_instance(g: GroupClient) -> None:
     g.beat("new", 0)
     assert g.join("made-up", instance_id="i").value.error_code == Error.UNKNOWN_MEMBER_ID
     first = g.join(instance_id="i").value
@@ -330,14 +332,14 @@ def test_a_member_that_syncs_with_an_older_assignment_must_rejoin(g: GroupClient
     assert g.sync(old, answer.value.generation_id).value.error_code == Error.REBALANCE_IN_PROGRESS
 
 
-def test_partitions_of_deleted_topics_are_not_owned(g: GroupClient) -> None:
+def test_a_classic_member_does_not_own_partitions_of_deleted_topics(g: GroupClient) -> None:
     g.beat("new", 0)
     old, _ = g.joined()
     answer = g.join(old, protocols={"range": subscription("t", owned={"gone": [0], "t": []})}).value
     assert answer.error_code == Error.NONE
 
 
-def test_a_join_that_cannot_be_stored_changes_nothing(g: GroupClient) -> None:
+def test_a_join_that_cannot_be_stored_does_not_change_the_group(g: GroupClient) -> None:
     g.beat("new", 0)
     asked = g.join().value.member_id
     g.host.append_error = Error.NOT_ENOUGH_REPLICAS

@@ -54,7 +54,7 @@ def test_a_commit_to_an_unknown_group_creates_a_simple_group(g: GroupClient) -> 
 
 
 @pytest.mark.parametrize("settings", [{}, {"version": 3, "retention_ms": 5_000}])
-def test_an_offset_is_the_same_now_and_after_a_restart(g: GroupClient, settings: dict[str, int]) -> None:
+def test_a_committed_offset_is_the_same_after_a_restart(g: GroupClient, settings: dict[str, int]) -> None:
     g.commit(41)
     g.commit(42, metadata="note", **settings)  # type: ignore[arg-type]
     g.commit(7, partition=1, **settings)  # type: ignore[arg-type]
@@ -71,11 +71,11 @@ def test_null_metadata_is_stored_as_empty(g: GroupClient) -> None:
 @pytest.mark.parametrize(
     ("version", "error"), [(8, Error.ILLEGAL_GENERATION), (9, Error.GROUP_ID_NOT_FOUND), (10, Error.GROUP_ID_NOT_FOUND)]
 )
-def test_a_generation_of_an_unknown_group_is_refused(g: GroupClient, version: int, error: Error) -> None:
+def test_a_commit_with_a_generation_of_an_unknown_group_is_refused(g: GroupClient, version: int, error: Error) -> None:
     assert g.commit(1, member_id="m", generation=1, version=version).value == error
 
 
-def test_a_stale_member_may_not_commit(g: GroupClient) -> None:
+def test_a_commit_of_a_stale_member_is_refused(g: GroupClient) -> None:
     (member,) = g.stable(1)
     assert g.commit(1, member_id=member, generation=1).value == Error.NONE
     assert g.commit(2, member_id=member, generation=2).value == Error.ILLEGAL_GENERATION
@@ -145,7 +145,7 @@ def test_an_offset_commit_that_cannot_be_synced_is_neither_acknowledged_nor_fetc
 # Fetches
 
 
-def test_an_unknown_group_has_no_offsets_and_no_error(g: GroupClient) -> None:
+def test_fetching_offsets_of_an_unknown_group_returns_no_offsets_and_no_error(g: GroupClient) -> None:
     answer = g.fetch({"t": [0, 1]})
     assert answer.error_code == Error.NONE
     rows = answer.topics[0].partitions
@@ -190,7 +190,9 @@ def test_a_reader_of_stable_offsets_waits_for_the_transaction(g: GroupClient) ->
 
 
 @pytest.mark.parametrize(("commit", "offset"), [(True, 2), (False, 1)])
-def test_the_marker_decides_the_outcome_of_a_transactions_offsets(g: GroupClient, commit: bool, offset: int) -> None:
+def test_the_marker_decides_the_outcome_of_the_offsets_in_a_transaction(
+    g: GroupClient, commit: bool, offset: int
+) -> None:
     g.commit(1)
     g.commit_in_transaction(2, A)
     g.host.end_transaction("g", A, commit=commit)
@@ -209,7 +211,7 @@ def test_a_plain_commit_after_a_transactional_commit_remains_when_the_transactio
     assert g.offset() == 5
 
 
-def test_the_later_record_of_two_transactions_wins_whichever_ends_last(g: GroupClient) -> None:
+def test_of_two_transactions_the_later_offset_record_wins_whichever_transaction_ends_last(g: GroupClient) -> None:
     g.commit_in_transaction(1, A)
     g.commit_in_transaction(2, B)
     g.host.end_transaction("g", B, commit=True)
@@ -279,7 +281,7 @@ def test_transactional_commits_ignore_the_state_of_the_group(g: GroupClient) -> 
         (5, Error.NETWORK_EXCEPTION, Error.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_a_transaction_that_does_not_cover_the_partition_is_refused(
+def test_a_commit_for_a_partition_that_the_transaction_does_not_include_is_refused(
     g: GroupClient, version: int, answer: Error, reported: Error
 ) -> None:
     g.host.verification = answer
@@ -295,7 +297,7 @@ def test_an_empty_group_id_is_refused_in_a_transaction(host: MemoryGroupHost) ->
 # Expiry (KIP-211)
 
 
-def test_offsets_of_a_simple_group_expire_after_their_commit_and_take_the_group_with_them(g: GroupClient) -> None:
+def test_offsets_of_a_simple_group_expire_after_their_commit_and_the_group_is_removed_with_them(g: GroupClient) -> None:
     g.commit(1)
     g.host.pass_time(DAY_MS)
     g.commit(2, partition=1)
@@ -311,7 +313,7 @@ def test_offsets_of_a_simple_group_expire_after_their_commit_and_take_the_group_
 
 
 @pytest.mark.parametrize("how", ["expired", "topic deleted"])
-def test_more_offsets_than_one_batch_can_hold_are_removed(g: GroupClient, how: str) -> None:
+def test_more_expired_offsets_than_one_batch_can_hold_are_removed(g: GroupClient, how: str) -> None:
     topic = "t" * 249
     g.host.create_topic(topic, 100)
     for partition in range(100):
@@ -325,7 +327,7 @@ def test_more_offsets_than_one_batch_can_hold_are_removed(g: GroupClient, how: s
     assert not list(g.host.shard("g").offsets.topics("g"))
 
 
-def test_offsets_of_a_group_that_lost_its_members_expire_from_then_on(g: GroupClient) -> None:
+def test_offsets_of_a_group_expire_counting_from_the_loss_of_its_last_member(g: GroupClient) -> None:
     (member,) = g.stable(1)
     g.commit(1, member_id=member, generation=1)
     g.host.pass_time(9000)
@@ -348,7 +350,7 @@ def test_only_offsets_of_topics_that_a_stable_group_does_not_read_expire(g: Grou
     assert g.offset() == 1
 
 
-def test_pending_offsets_keep_the_offset_and_the_group(g: GroupClient) -> None:
+def test_a_pending_offset_prevents_the_expiration_of_the_committed_offset_and_the_group(g: GroupClient) -> None:
     g.commit(1)
     g.commit_in_transaction(2, A)
     g.host.pass_time(2 * WEEK_MS)
@@ -358,7 +360,7 @@ def test_pending_offsets_keep_the_offset_and_the_group(g: GroupClient) -> None:
     assert "g" not in g.host.shard("g").groups
 
 
-def test_a_pending_offset_keeps_a_group_whose_other_offsets_expired(g: GroupClient) -> None:
+def test_a_group_with_a_pending_offset_stays_when_its_other_offsets_expire(g: GroupClient) -> None:
     g.commit(1)
     g.commit_in_transaction(2, A, partition=1)
     g.host.pass_time(2 * WEEK_MS)
@@ -380,7 +382,7 @@ def test_before_version_5_the_clients_own_retention_time_applies(g: GroupClient)
     assert g.offset() == -1
 
 
-def test_an_empty_group_without_offsets_is_forgotten(g: GroupClient) -> None:
+def test_an_empty_group_without_offsets_is_removed(g: GroupClient) -> None:
     (member,) = g.stable(1)
     g.leave((member, None))
     g.host.pass_time(CHECK_MS)
@@ -416,7 +418,7 @@ def test_deleting_offsets_of_missing_or_non_consumer_groups_is_refused(g: GroupC
     assert delete_offsets(GroupClient(g.host, ""), "t", 0).error_code == Error.INVALID_GROUP_ID
 
 
-def test_deleting_an_offset_drops_the_pending_one_too(g: GroupClient) -> None:
+def test_deleting_an_offset_also_removes_the_pending_offset(g: GroupClient) -> None:
     g.commit_in_transaction(2, A)
     delete_offsets(g, "t", 0)
     assert g.offset(stable=True) == -1
@@ -449,7 +451,7 @@ def test_offsets_of_a_deleted_topic_are_removed_and_a_new_topic_of_its_name_has_
     assert (g.offset(), g.offset(partition=1), g.offset("u")) == (-1, -1, 2)
 
 
-def test_a_group_reads_what_its_members_subscribe_to_in_the_chosen_protocol(g: GroupClient) -> None:
+def test_the_topics_that_a_group_reads_are_the_subscriptions_of_the_chosen_protocol(g: GroupClient) -> None:
     g.stable(1, protocols={"range": subscription("t", "u", version=3)})
     group = g.host.shard("g").groups["g"]
     assert [group.reads(topic) for topic in ("t", "u", "v")] == [True, True, False]
@@ -473,7 +475,7 @@ def left(host: MemoryGroupHost) -> int:
     return sum(len(shard.groups) for shard in host.coordinator.runtime.shards())
 
 
-def test_groups_expire_in_chunks_and_a_group_used_meanwhile_stays(host: MemoryGroupHost) -> None:
+def test_groups_expire_in_chunks_and_a_group_that_is_used_between_two_chunks_stays(host: MemoryGroupHost) -> None:
     clients = many(host, 400)
     host.now_ms += WEEK_MS
     works = [shard.expire(host.now_ms) for shard in host.coordinator.runtime.shards()]
@@ -499,7 +501,7 @@ def test_an_unloaded_coordinator_expires_no_further_offsets(host: MemoryGroupHos
     assert left(host) == 400
 
 
-def test_offsets_in_a_deleted_topic_are_forgotten_in_chunks(host: MemoryGroupHost) -> None:
+def test_offsets_of_a_deleted_topic_are_removed_in_chunks(host: MemoryGroupHost) -> None:
     clients = many(host, 400)
     clients[0].commit_in_transaction(7, A, partition=1)
     work = host.coordinator.on_topic_deleted("t", host.now_ms)

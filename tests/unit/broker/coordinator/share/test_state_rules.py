@@ -80,7 +80,7 @@ def test_initializing_a_share_state_again_without_a_start_offset_keeps_its_deliv
     assert (moved.start_offset, moved.batches, moved.state_epoch) == (7, (), 2)
 
 
-def test_older_epochs_are_fenced() -> None:
+def test_a_share_state_request_with_an_older_epoch_is_fenced() -> None:
     state = fold(Initialize(2, 0), Load(5))
     assert decide(state, write(0, 1, leader_epoch=5)._replace(state_epoch=1), NOW_MS, MAX_UPDATES) is FENCED_STATE
     assert decide(state, write(0, 1, leader_epoch=4), NOW_MS, MAX_UPDATES) is FENCED_LEADER
@@ -116,7 +116,7 @@ BATCHES = st.lists(
 
 
 @given(BATCHES, st.integers(0, 40))
-def test_merged_batches_keep_the_latest_state_of_each_offset(batches: list[StateBatch], start: int) -> None:
+def test_merged_delivery_batches_keep_the_latest_state_of_each_offset(batches: list[StateBatch], start: int) -> None:
     printed = {
         offset: (batch.state, batch.deliveries)
         for batch in batches
@@ -139,12 +139,12 @@ def test_merged_batches_keep_the_latest_state_of_each_offset(batches: list[State
         Tombstone(),
     ],
 )
-def test_a_record_is_read_as_it_was_written(change: Record) -> None:
+def test_a_share_state_record_is_unchanged_after_encoding_and_decoding(change: Record) -> None:
     record = state_records.encoded(KEY, change)
     assert state_records.decoded(record.key, record.value) == (KEY, change)
 
 
-def test_a_key_has_kafkas_layout() -> None:
+def test_the_key_of_a_share_state_has_kafkas_layout() -> None:
     """``ShareSnapshotKey``: type 0, then group id, topic id and partition."""
     record = state_records.encoded(KEY, Tombstone())
     assert record.key == b"\0\0" + b"\0\x01g" + bytes(range(16)) + b"\0\0\0\x03"

@@ -63,14 +63,16 @@ def test_a_transactional_id_is_reported_if_a_partition_has_a_newer_producer_epoc
         (S.PREPARE_ABORT, S.COMPLETE_ABORT),
     ],
 )
-def test_a_disowned_producer_gets_the_last_producer_epoch(state: TransactionState, after: TransactionState) -> None:
+def test_a_transactional_id_that_lost_its_state_gets_the_last_producer_epoch(
+    state: TransactionState, after: TransactionState
+) -> None:
     value = decide(txn(state, 5), ForgetProducer(), 1000).value
     assert value is not None
     assert (value.state, value.producer_epoch) == (after, MAX_EPOCH)
     assert value.partitions == (frozenset({HERE}) if after is S.PREPARE_ABORT else frozenset())
 
 
-def test_init_of_a_disowned_transactional_id_returns_a_new_producer_id() -> None:
+def test_init_producer_id_of_a_transactional_id_that_lost_its_state_returns_a_new_producer_id() -> None:
     disowned = decide(txn(S.COMPLETE_COMMIT, 5), ForgetProducer(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
     assert renewed.producer == ProducerIdAndEpoch(8, 0)

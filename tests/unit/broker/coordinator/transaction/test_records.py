@@ -43,17 +43,17 @@ def test_a_transaction_key_has_type_zero_and_the_id() -> None:
     assert decode_key(b"\x00\x00\x00\x03exp") == "exp"
 
 
-def test_key_of_an_unknown_type_is_ignored() -> None:
+def test_a_record_key_of_an_unknown_type_is_ignored() -> None:
     assert decode_key(b"\x00\x05whatever") is None
 
 
-def test_the_first_record_of_an_id_equals_kafkas() -> None:
+def test_the_first_record_of_a_transactional_id_equals_kafkas() -> None:
     first = Txn("exp", 7, 0, 60_000, last_update_ms=0x01A1FDD92027, previous_producer_id=7)
     assert encode_value(first, 1) == FROM_KAFKA
     assert decode_value("exp", FROM_KAFKA) == first
 
 
-def test_a_value_with_all_fields_has_sorted_partitions_and_tags_in_order() -> None:
+def test_a_record_with_all_fields_has_sorted_partitions_and_tags_in_order() -> None:
     topic_a = b"\x02a\x03" + struct.pack(">ii", 0, 2) + b"\x00"
     topic_b = b"\x02b\x02" + struct.pack(">i", 1) + b"\x00"
     tags = b"\x03\x00\x08" + struct.pack(">q", 7) + b"\x01\x08" + struct.pack(">q", 9) + b"\x02\x02\x00\x02"
@@ -84,7 +84,7 @@ def test_the_record_version_follows_the_transaction_version(transaction_version:
 
 
 @pytest.mark.parametrize("status", [6, 7, 8, -1])
-def test_state_that_is_never_logged_is_refused(status: int) -> None:
+def test_a_record_with_a_state_that_is_never_logged_is_refused(status: int) -> None:
     data = bytearray(FROM_KAFKA)
     data[16:17] = struct.pack(">b", status)
     with pytest.raises(CorruptLogError, match=rf"'exp' is in state {status} "):

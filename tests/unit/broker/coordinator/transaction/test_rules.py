@@ -119,46 +119,46 @@ def test_an_unknown_transactional_id_gets_a_new_producer_id_and_epoch_0() -> Non
     assert value == Txn("id", NEW_PID, 0, 5_000, S.EMPTY, last_update_ms=NOW, previous_producer_id=NEW_PID)
 
 
-def test_init_of_an_unknown_id_ignores_the_given_producer_id() -> None:
+def test_init_producer_id_of_an_unknown_transactional_id_ignores_the_given_producer_id() -> None:
     event = InitProducerId("id", 5_000, ProducerIdAndEpoch(5, 5), fresh_producer_id=NEW_PID)
     assert decide(None, event, NOW).producer == (NEW_PID, 0)
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_init_raises_the_epoch_and_stores_the_new_timeout(state: TransactionState) -> None:
+def test_init_producer_id_raises_the_epoch_and_stores_the_new_timeout(state: TransactionState) -> None:
     value = written(decide(txn(state), InitProducerId("id", 1_234), NOW))
     assert (value.state, value.producer, value.last_producer_epoch) == (S.EMPTY, (PID, EPOCH + 1), -1)
     assert (value.timeout_ms, value.partitions, value.start_ms) == (1_234, frozenset(), -1)
 
 
-def test_init_with_the_current_epoch_raises_the_epoch_and_stores_the_previous_epoch() -> None:
+def test_init_producer_id_with_the_current_epoch_raises_the_epoch_and_stores_the_previous_epoch() -> None:
     value = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     assert (value.producer_epoch, value.last_producer_epoch) == (EPOCH + 1, EPOCH)
 
 
-def test_init_with_the_previous_epoch_repeats_the_answer() -> None:
+def test_init_producer_id_with_the_previous_epoch_repeats_the_answer() -> None:
     bumped = written(decide(txn(S.EMPTY), InitProducerId("id", 1, OWNER), NOW))
     again = decide(bumped, InitProducerId("id", 1, OWNER), NOW + 1)
     assert again.producer == bumped.producer
     assert written(again).last_producer_epoch == EPOCH
 
 
-def test_init_with_an_older_epoch_is_fenced() -> None:
+def test_init_producer_id_with_an_older_epoch_is_fenced() -> None:
     assert decide(txn(S.EMPTY), InitProducerId("id", 1, ProducerIdAndEpoch(PID, 1)), NOW).error is Error.PRODUCER_FENCED
 
 
-def test_init_without_a_producer_fences_the_previous_producer() -> None:
+def test_init_producer_id_without_a_producer_id_fences_the_previous_producer() -> None:
     taken_over = written(decide(txn(S.EMPTY), InitProducerId("id", 1), NOW))
     assert decide(taken_over, InitProducerId("id", 1, OWNER), NOW).error is Error.PRODUCER_FENCED
 
 
-def test_init_with_another_producer_id_is_fenced() -> None:
+def test_init_producer_id_with_another_producer_id_is_fenced() -> None:
     event = InitProducerId("id", 1, ProducerIdAndEpoch(PID + 1, EPOCH))
     for state in (S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT):
         assert decide(txn(state), event, NOW) == Decision(Error.PRODUCER_FENCED)
 
 
-def test_init_with_the_producer_id_before_the_last_rotation_repeats_the_answer() -> None:
+def test_init_producer_id_with_the_producer_id_before_the_last_rotation_repeats_the_answer() -> None:
     exhausted = txn(S.EMPTY, producer_epoch=32766)
     event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
     rotated = written(decide(exhausted, event, NOW))
@@ -167,7 +167,7 @@ def test_init_with_the_producer_id_before_the_last_rotation_repeats_the_answer()
     assert again.producer == (NEW_PID, 0)
 
 
-def test_init_repeated_after_a_rotation_and_a_restart_is_fenced() -> None:
+def test_init_producer_id_repeated_after_a_rotation_and_a_restart_is_fenced() -> None:
     """As by Apache Kafka 4.4.0 (KAFKA-20357): the records do not tell whether this producer or another one rotated."""
     exhausted = txn(S.EMPTY, producer_epoch=32766)
     event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
@@ -190,7 +190,7 @@ def test_the_last_epoch_but_one_is_still_assigned() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_init_during_a_transaction_fences_aborts_and_asks_for_a_retry(version: int) -> None:
+def test_init_producer_id_during_a_transaction_fences_the_producer_aborts_and_asks_for_a_retry(version: int) -> None:
     decision = decide(txn(S.ONGOING), InitProducerId("id", 1, transaction_version=version), NOW)
     value = written(decision)
     assert decision.error is Error.CONCURRENT_TRANSACTIONS
@@ -201,7 +201,7 @@ def test_init_during_a_transaction_fences_aborts_and_asks_for_a_retry(version: i
     assert written(decide(ended, InitProducerId("id", 1), NOW)).producer_epoch == EPOCH + 2
 
 
-def test_init_that_fences_at_the_last_epoch_needs_a_new_producer_id_from_transaction_version_2_on() -> None:
+def test_init_producer_id_that_fences_at_the_last_epoch_needs_a_new_producer_id_from_transaction_version_2_on() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     assert decide(ongoing, InitProducerId("id", 1), NOW) == Decision(needs_producer_id=True)
     decision = decide(ongoing, InitProducerId("id", 1, fresh_producer_id=NEW_PID), NOW)
@@ -210,14 +210,14 @@ def test_init_that_fences_at_the_last_epoch_needs_a_new_producer_id_from_transac
     assert complete(written(decision), NOW).producer == (NEW_PID, 0)
 
 
-def test_init_that_fences_at_the_last_epoch_at_transaction_version_0_uses_the_epoch_for_markers() -> None:
+def test_init_producer_id_that_fences_at_the_last_epoch_at_transaction_version_0_uses_the_epoch_for_markers() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     value = written(decide(ongoing, InitProducerId("id", 1, transaction_version=0), NOW))
     assert (value.producer, value.next_producer_id) == ((PID, 32767), -1)
 
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
-def test_init_while_a_transaction_ends_gets_concurrent_transactions(state: TransactionState) -> None:
+def test_init_producer_id_while_a_transaction_ends_gets_concurrent_transactions(state: TransactionState) -> None:
     stranger = ProducerIdAndEpoch(99, 0)
     for expected in (ProducerIdAndEpoch(-1, -1), OWNER, stranger):
         decision = decide(txn(state), InitProducerId("id", 1, expected), NOW)
@@ -242,7 +242,7 @@ def test_adding_partitions_checks_the_producer_id_before_the_epoch(state: Transa
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_first_partition_begins_the_transaction(state: TransactionState) -> None:
+def test_adding_the_first_partition_begins_the_transaction(state: TransactionState) -> None:
     value = written(decide(txn(state), AddPartitions(OWNER, frozenset({P1}), 2), NOW))
     assert (value.state, value.partitions, value.start_ms) == (S.ONGOING, frozenset({P1}), NOW)
     assert value.client_transaction_version == 2
@@ -271,7 +271,7 @@ def test_verification_names_the_partitions_that_are_absent() -> None:
     assert decide(txn(S.COMPLETE_COMMIT), event, NOW).absent == (P0, P1)
 
 
-def test_verification_checks_the_mapping_then_the_epoch_then_a_pending_end() -> None:
+def test_verification_checks_the_producer_id_then_the_epoch_then_a_pending_end() -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(
             txn(S.PREPARE_COMMIT), VerifyPartitions(ProducerIdAndEpoch(producer_id, epoch), frozenset({P0})), NOW
@@ -298,7 +298,7 @@ NONE, AGAIN, INVALID = Error.NONE, Error.CONCURRENT_TRANSACTIONS, Error.INVALID_
         (S.COMPLETE_ABORT, INVALID, NONE),
     ],
 )
-def test_end_outside_a_transaction_is_refused_or_repeats_the_outcome(
+def test_end_txn_outside_a_transaction_is_refused_or_repeats_the_outcome(
     state: TransactionState, commit: Error, abort: Error
 ) -> None:
     for outcome, expected in ((True, commit), (False, abort)):
@@ -307,14 +307,14 @@ def test_end_outside_a_transaction_is_refused_or_repeats_the_outcome(
 
 
 @pytest.mark.parametrize(("commit", "state"), [(True, S.PREPARE_COMMIT), (False, S.PREPARE_ABORT)])
-def test_an_end_of_the_older_protocol_keeps_the_epoch(commit: bool, state: TransactionState) -> None:
+def test_end_txn_of_the_older_protocol_keeps_the_epoch(commit: bool, state: TransactionState) -> None:
     decision = decide(txn(S.ONGOING), EndTxn(OWNER, commit), NOW)
     value = written(decision)
     assert decision.error is Error.NONE
     assert (value.state, value.producer, value.partitions, value.start_ms) == (state, OWNER, frozenset({P0}), 9_000)
 
 
-def test_end_by_an_unknown_id_another_producer_or_a_zombie_is_refused() -> None:
+def test_end_txn_of_an_unknown_transactional_id_another_producer_or_a_zombie_is_refused() -> None:
     assert decide(None, EndTxn(OWNER, True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     for state in (S.EMPTY, S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT, S.COMPLETE_COMMIT, S.COMPLETE_ABORT):
         stranger, zombie = ProducerIdAndEpoch(PID + 1, EPOCH), ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -325,7 +325,7 @@ def test_end_by_an_unknown_id_another_producer_or_a_zombie_is_refused() -> None:
 # --- EndTxn 5
 
 
-def test_an_end_that_raises_the_epoch_returns_the_epoch_of_the_next_transaction() -> None:
+def test_end_txn_that_raises_the_epoch_returns_the_epoch_of_the_next_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(OWNER, True), NOW)
     value = written(decision)
     assert decision.producer == (PID, EPOCH + 1)
@@ -349,7 +349,7 @@ BUMPED_TABLE = [
 
 
 @pytest.mark.parametrize(("state", "commit", "abort", "retried_commit", "retried_abort"), BUMPED_TABLE)
-def test_the_result_of_an_end_that_raises_the_epoch_outside_a_transaction_depends_on_the_last_outcome(
+def test_end_txn_that_raises_the_epoch_outside_a_transaction_is_answered_by_the_last_outcome(
     state: TransactionState, commit: Error, abort: Error | str, retried_commit: Error, retried_abort: Error
 ) -> None:
     before = ProducerIdAndEpoch(PID, EPOCH - 1)
@@ -367,7 +367,7 @@ def test_the_result_of_an_end_that_raises_the_epoch_outside_a_transaction_depend
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_an_end_that_raises_the_epoch_is_refused_for_another_producer_or_a_zombie(state: TransactionState) -> None:
+def test_end_txn_that_raises_the_epoch_is_refused_for_another_producer_or_a_zombie(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(txn(state), EndTxnAndBump(ProducerIdAndEpoch(producer_id, epoch), True), NOW).error
 
@@ -376,12 +376,12 @@ def test_an_end_that_raises_the_epoch_is_refused_for_another_producer_or_a_zombi
     assert error(PID, EPOCH + 1) is Error.PRODUCER_FENCED
 
 
-def test_an_end_that_raises_the_epoch_is_fenced_if_it_has_the_previous_epoch_of_an_open_transaction() -> None:
+def test_end_txn_that_raises_the_epoch_is_fenced_if_it_has_the_previous_epoch_of_an_open_transaction() -> None:
     decision = decide(txn(S.ONGOING), EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), True), NOW)
     assert decision == Decision(Error.PRODUCER_FENCED)
 
 
-def test_an_end_that_exhausts_the_epochs_returns_a_new_producer_id() -> None:
+def test_end_txn_that_exhausts_the_epochs_returns_a_new_producer_id() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
     event = EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True)
     assert decide(ongoing, event, NOW) == Decision(needs_producer_id=True)
@@ -395,7 +395,7 @@ def test_an_end_that_exhausts_the_epochs_returns_a_new_producer_id() -> None:
     assert decide(ended, replace(event, commit=False), NOW).error is Error.INVALID_TXN_STATE
 
 
-def test_epoch_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
+def test_a_producer_with_the_epoch_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
     ongoing = txn(S.ONGOING, producer_id=NEW_PID, producer_epoch=0, previous_producer_id=PID)
     assert decide(ongoing, EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True), NOW).error is Error.PRODUCER_FENCED
 
@@ -412,7 +412,7 @@ def test_a_transaction_is_fenced_and_aborted_once_its_timeout_has_passed() -> No
 
 
 @pytest.mark.parametrize("state", [state for state in S if state not in {S.ONGOING, S.PREPARE_EPOCH_FENCE}])
-def test_a_timeout_changes_no_transaction_that_is_not_ongoing(state: TransactionState) -> None:
+def test_a_timeout_changes_only_an_ongoing_transaction(state: TransactionState) -> None:
     assert decide(txn(state), Timeout(), 10**12) == Decision()
 
 

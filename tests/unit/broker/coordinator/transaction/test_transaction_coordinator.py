@@ -79,16 +79,16 @@ def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> P
 
 
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 900_001])
-def test_timeout_out_of_range_is_refused(coordinator: TransactionCoordinator, timeout_ms: int) -> None:
+def test_a_transaction_timeout_out_of_range_is_refused(coordinator: TransactionCoordinator, timeout_ms: int) -> None:
     result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, NOW, node_id=None).value
     assert result == ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT)
 
 
-def test_largest_timeout_is_accepted(coordinator: TransactionCoordinator) -> None:
+def test_the_largest_transaction_timeout_is_accepted(coordinator: TransactionCoordinator) -> None:
     assert coordinator.init_producer_id("id", 900_000, NO_PRODUCER, NOW, node_id=None).value.error is Error.NONE
 
 
-def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordinator) -> None:
+def test_every_request_with_an_empty_transactional_id_is_refused(coordinator: TransactionCoordinator) -> None:
     producer = ProducerIdAndEpoch(1, 0)
     assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW, node_id=None).value.error is Error.INVALID_REQUEST
     assert coordinator.add_partitions("", producer, [P0], NOW, 0, node_id=None).value is Error.INVALID_REQUEST
@@ -97,7 +97,7 @@ def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordina
     assert coordinator.describe("", node_id=None).error is Error.INVALID_REQUEST
 
 
-def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
+def test_init_producer_id_without_a_transactional_id_returns_a_fresh_producer_id_and_logs_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     first = coordinator.init_producer_id(None, -5, NO_PRODUCER, NOW, node_id=None).value
@@ -133,14 +133,14 @@ def test_a_marker_in_the_transaction_log_is_ignored(
 # --- answers and durability
 
 
-def test_init_twice_fences_the_first_producer(coordinator: TransactionCoordinator) -> None:
+def test_a_second_init_producer_id_fences_the_first_producer(coordinator: TransactionCoordinator) -> None:
     first, second = init(coordinator).value.producer, init(coordinator).value.producer
     assert (first, second) == ((1000, 0), (1000, 1))
     assert end(coordinator, first).value == ProducerResult(Error.PRODUCER_FENCED)
     assert end(coordinator, first, version=0).value == ProducerResult(Error.PRODUCER_FENCED)
 
 
-def test_nothing_is_answered_before_it_is_durable(
+def test_no_request_is_answered_before_its_record_is_durable(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.sync_at_once = False
@@ -174,7 +174,7 @@ def test_a_repeated_request_to_add_partitions_waits_until_the_first_is_committed
     assert (first.value, again.value, verified.value) == (Error.NONE, Error.NONE, {P0: Error.NONE})
 
 
-def test_init_repeats_its_answer_to_a_retry_until_a_failover(
+def test_init_producer_id_repeats_its_answer_to_a_retry_until_a_failover(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = init(coordinator).value.producer
@@ -203,7 +203,7 @@ def test_verification_distinguishes_present_from_absent_partitions(coordinator: 
 # --- ending a transaction
 
 
-def test_end_is_answered_before_its_markers_are_written(
+def test_end_txn_is_answered_before_its_markers_are_written(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator, P1, P0)
@@ -215,7 +215,7 @@ def test_end_is_answered_before_its_markers_are_written(
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-def test_an_end_is_answered_before_its_markers_even_if_every_write_completes_at_once(
+def test_end_txn_is_answered_before_its_markers_even_if_every_write_completes_at_once(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -228,7 +228,7 @@ def test_an_end_is_answered_before_its_markers_even_if_every_write_completes_at_
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(0, 0), (2, 1)])
-def test_marker_carries_outcome_version_and_epoch(
+def test_a_marker_contains_outcome_version_and_epoch(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, epoch: int
 ) -> None:
     end(coordinator, begun(coordinator), commit=False, version=version)
@@ -244,7 +244,7 @@ def test_the_next_transaction_begins_at_once_if_every_write_completes_at_once(
         assert add(coordinator, producer).value is Error.NONE
 
 
-def test_transaction_without_partitions_needs_no_markers(
+def test_a_transaction_without_partitions_needs_no_markers(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = init(coordinator).value.producer
@@ -253,14 +253,14 @@ def test_transaction_without_partitions_needs_no_markers(
     assert state(coordinator) is S.COMPLETE_ABORT
 
 
-def test_repeated_end_after_completion_answers_the_same(coordinator: TransactionCoordinator) -> None:
+def test_end_txn_repeated_after_the_completion_gets_the_same_answer(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator)
     first = end(coordinator, producer).value
     assert end(coordinator, producer).value == first
     assert end(coordinator, producer, commit=False).value.error is Error.INVALID_TXN_STATE
 
 
-def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
+def test_init_producer_id_during_a_transaction_aborts_it_and_the_next_init_producer_id_succeeds(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     old = begun(coordinator)
@@ -273,7 +273,7 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
 # --- waiting for the completion
 
 
-def test_next_requests_wait_for_the_completion_instead_of_getting_concurrent_transactions(
+def test_requests_that_arrive_before_the_completion_wait_for_it_instead_of_getting_concurrent_transactions(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -303,7 +303,7 @@ def test_waiting_requests_are_written_after_the_completion_and_answered_when_dur
     assert added.value is Error.NONE
 
 
-def test_waiting_too_long_ends_with_concurrent_transactions(
+def test_a_request_that_waits_too_long_for_the_completion_gets_concurrent_transactions(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -378,7 +378,7 @@ def test_failed_markers_are_resent_only_to_their_partitions(
 
 
 @pytest.mark.parametrize("error", [Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION])
-def test_partition_that_cannot_hold_markers_is_left_out(
+def test_a_partition_that_cannot_hold_markers_is_left_out(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
 ) -> None:
     host.marker_errors = {P0: error}
@@ -398,7 +398,7 @@ def test_markers_of_a_coordinator_that_was_replaced_are_given_up(
     assert state(coordinator) is S.PREPARE_COMMIT
 
 
-def test_deleted_partition_needs_no_marker(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_a_deleted_partition_needs_no_marker(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
     producer = begun(coordinator, P0, TopicPartition("u", 0))
     del host.topics["u"]
     end(coordinator, producer)
@@ -406,7 +406,7 @@ def test_deleted_partition_needs_no_marker(coordinator: TransactionCoordinator, 
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-def test_topic_deleted_between_two_attempts_completes_the_transaction(
+def test_a_topic_deleted_between_two_attempts_to_write_markers_does_not_prevent_the_completion(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.marker_errors = {P0: Error.UNKNOWN_TOPIC_OR_PARTITION}
@@ -433,7 +433,7 @@ def test_a_failed_append_to_the_transaction_log_is_reported_and_changes_no_state
     assert end(coordinator, producer).value.error is Error.NONE
 
 
-def test_repeated_failed_fences_raise_the_epoch_once(
+def test_failed_attempts_to_fence_a_producer_raise_the_epoch_only_once(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     begun(coordinator)
@@ -544,7 +544,7 @@ def test_unloading_answers_waiting_requests_and_stops_the_markers(
     assert len(host.log) == length
 
 
-def test_write_that_is_committed_after_the_unload_is_not_confirmed(
+def test_a_write_that_is_committed_after_the_unload_is_not_confirmed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -563,7 +563,7 @@ def reload(host: MemoryTransactionHost, coordinator: TransactionCoordinator, epo
     host.load(coordinator, partition, epoch, NOW)
 
 
-def test_markers_of_the_former_leadership_complete_nothing(
+def test_markers_of_a_former_leadership_complete_no_transaction(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.answer_at_once = False
@@ -576,7 +576,7 @@ def test_markers_of_the_former_leadership_complete_nothing(
     assert [marker.coordinator_epoch for marker in host.markers] == [0, 3]
 
 
-def test_producer_id_asked_for_under_the_former_leadership_is_not_used(
+def test_a_producer_id_requested_under_a_former_leadership_is_not_used(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.producer_ids_held = []
@@ -591,7 +591,7 @@ def test_producer_id_asked_for_under_the_former_leadership_is_not_used(
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
+def test_a_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, commit: bool
 ) -> None:
     producer = begun(coordinator, P0, P1)
@@ -604,7 +604,7 @@ def test_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
     assert end(reloaded, producer, commit).value.producer == (1000, 1)
 
 
-def test_reload_keeps_an_open_transaction_open(
+def test_a_reload_keeps_an_open_transaction_open(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator, P0)
@@ -628,7 +628,7 @@ def test_a_coordinator_reloaded_at_transaction_version_0_writes_old_record_versi
     assert state(host.after_crash().coordinator(transaction_version=2)) is S.COMPLETE_COMMIT
 
 
-def test_at_version_zero_requests_that_need_newer_values_are_refused_and_change_nothing(
+def test_at_transaction_version_0_requests_that_need_a_later_version_are_refused_and_change_nothing(
     host: MemoryTransactionHost,
 ) -> None:
     coordinator = host.coordinator(transaction_version=0)
@@ -644,7 +644,7 @@ def test_at_version_zero_requests_that_need_newer_values_are_refused_and_change_
     assert state(coordinator) is S.COMPLETE_COMMIT
 
 
-def test_at_version_zero_other_errors_take_precedence(host: MemoryTransactionHost) -> None:
+def test_at_transaction_version_0_other_errors_take_precedence(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
     producer = init(coordinator).value.producer
     other = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + 1)
@@ -664,7 +664,7 @@ def test_a_lower_transaction_version_applies_from_the_next_record_of_the_log(
     assert init(coordinator).value.producer == ProducerIdAndEpoch(producer.producer_id, 2)
 
 
-def test_an_id_that_ended_its_last_transaction_by_version_two_continues_at_version_zero(
+def test_a_transactional_id_that_ended_its_last_transaction_at_version_2_continues_at_version_0(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = end(coordinator, begun(coordinator)).value.producer
@@ -687,7 +687,7 @@ def test_a_timeout_aborts_with_the_current_transaction_version(
     assert value_versions(host)[2:] == [min(version, 1)] * 2
 
 
-def test_a_late_producer_id_is_applied_to_the_current_state(
+def test_a_producer_id_that_arrives_late_is_applied_to_the_current_state(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.producer_ids_held = []
@@ -707,7 +707,7 @@ def test_a_missing_producer_id_is_reported(coordinator: TransactionCoordinator, 
     assert host.log == []
 
 
-def test_producer_id_that_comes_after_the_unload_is_not_used(
+def test_a_producer_id_that_arrives_after_the_unload_is_not_used(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.producer_ids_held = []
@@ -720,7 +720,7 @@ def test_producer_id_that_comes_after_the_unload_is_not_used(
 # --- sweeps
 
 
-def test_transaction_past_its_timeout_is_aborted_within_the_interval(
+def test_a_transaction_past_its_timeout_is_aborted_within_the_check_interval(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -747,7 +747,7 @@ def test_an_expired_transactional_id_gets_a_new_producer_id(host: MemoryTransact
     assert init(coordinator, producer).value.producer == (1001, 0)
 
 
-def test_open_transaction_is_not_forgotten(host: MemoryTransactionHost) -> None:
+def test_a_transactional_id_with_an_open_transaction_is_not_forgotten(host: MemoryTransactionHost) -> None:
     config = parse(
         BrokerConfig,
         {
@@ -784,7 +784,9 @@ def test_describe_transactions_returns_an_open_transaction(coordinator: Transact
     assert coordinator.describe("nobody", node_id=None).error is Error.TRANSACTIONAL_ID_NOT_FOUND
 
 
-def test_listed_transactions_are_filtered(coordinator: TransactionCoordinator) -> None:
+def test_list_transactions_returns_only_transactions_that_match_the_filters(
+    coordinator: TransactionCoordinator,
+) -> None:
     begun(coordinator)
     coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW, node_id=None)
     both = {ListedTransaction("id", 1000, S.ONGOING), ListedTransaction("idle", 1001, S.EMPTY)}
@@ -842,7 +844,9 @@ def test_transactions_that_expire_together_are_aborted_in_chunks(host: MemoryTra
     assert max(steps) <= 10
 
 
-def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransactionHost) -> None:
+def test_an_abort_of_expired_transactions_in_chunks_stops_when_the_shard_is_unloaded(
+    host: MemoryTransactionHost,
+) -> None:
     """The next write would overwrite what another shard of the partition knows by then."""
     coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
     for number in range(20):
@@ -865,7 +869,7 @@ def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransac
     }
 
 
-def test_records_of_a_later_version_are_not_changed(
+def test_transaction_records_of_a_later_version_are_not_changed(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     init(coordinator)
@@ -891,7 +895,7 @@ def test_an_open_transaction_keeps_its_remaining_time_when_the_clock_is_set(
     assert state(coordinator) is S.COMPLETE_ABORT
 
 
-def test_only_an_open_transaction_is_expired(coordinator: TransactionCoordinator) -> None:
+def test_an_expiration_fault_expires_only_an_open_transaction(coordinator: TransactionCoordinator) -> None:
     assert not coordinator.expire("id", NOW)
     begun(coordinator)
     assert coordinator.expire("id", NOW)

@@ -75,7 +75,7 @@ def test_an_open_transaction_keeps_its_epoch_and_its_producer_gets_the_next_epoc
     assert (value.partitions, value.start_ms) == (frozenset({P0}), 9_000)
 
 
-def test_each_init_that_keeps_a_prepared_transaction_fences_the_previous_producer() -> None:
+def test_each_init_producer_id_with_keep_prepared_txn_fences_the_previous_producer() -> None:
     value = kept(ongoing(), times=3)
     assert (value.producer, value.owner) == (PREPARED_BY, (42, 103))
     for stale in (100, 101, 102):
@@ -84,33 +84,35 @@ def test_each_init_that_keeps_a_prepared_transaction_fences_the_previous_produce
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_init_that_keeps_a_prepared_transaction_is_an_ordinary_init_if_none_is_open(state: TransactionState) -> None:
+def test_init_producer_id_with_keep_prepared_txn_is_an_ordinary_init_if_no_transaction_is_open(
+    state: TransactionState,
+) -> None:
     before = ongoing(state=state, partitions=frozenset())
     decision = decide(before, keep(), NOW)
     assert (written(decision).state, decision.producer, decision.ongoing) == (S.EMPTY, (42, 101), NO_PRODUCER)
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
-def test_init_that_keeps_a_prepared_transaction_is_refused_while_the_transaction_ends(state: TransactionState) -> None:
+def test_init_producer_id_with_keep_prepared_txn_is_refused_while_the_transaction_ends(state: TransactionState) -> None:
     assert decide(ongoing(state=state), keep(), NOW).error is Error.CONCURRENT_TRANSACTIONS
 
 
-def test_init_that_keeps_a_prepared_transaction_creates_an_unknown_transactional_id() -> None:
+def test_init_producer_id_with_keep_prepared_txn_creates_an_unknown_transactional_id() -> None:
     decision = decide(None, keep(fresh=900), NOW)
     assert (decision.producer, decision.ongoing) == ((900, 0), NO_PRODUCER)
 
 
-def test_init_that_keeps_a_prepared_transaction_is_fenced_if_it_names_another_epoch_than_the_last() -> None:
+def test_init_producer_id_with_keep_prepared_txn_is_fenced_if_it_names_another_epoch_than_the_last() -> None:
     value = kept(ongoing())
     assert decide(value, keep(expected=PREPARED_BY), NOW).error is Error.PRODUCER_FENCED
     assert decide(value, keep(expected=ProducerIdAndEpoch(42, 101)), NOW).producer == (42, 102)
 
 
-def test_init_cannot_keep_a_prepared_transaction_below_transaction_version_2() -> None:
+def test_init_producer_id_with_keep_prepared_txn_is_refused_below_transaction_version_2() -> None:
     assert decide(ongoing(), keep(transaction_version=1), NOW) == Decision(Error.UNSUPPORTED_VERSION)
 
 
-def test_two_phase_commit_removes_the_timeout_and_a_plain_init_does_not_restore_it() -> None:
+def test_two_phase_commit_removes_the_timeout_and_a_plain_init_producer_id_does_not_restore_it() -> None:
     assert kept(ongoing(timeout_ms=60_000)).timeout_ms == NO_TIME_LIMIT
     assert written(decide(ongoing(), keep(timeout_ms=5_000), NOW)).timeout_ms == NO_TIME_LIMIT
 
@@ -119,7 +121,7 @@ def test_two_phase_commit_removes_the_timeout_and_a_plain_init_does_not_restore_
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_an_end_writes_markers_with_the_transactions_epoch_and_bumps_the_producer(commit: bool) -> None:
+def test_end_txn_writes_markers_with_the_epoch_of_the_transaction_and_bumps_that_of_the_producer(commit: bool) -> None:
     decision = decide(kept(ongoing(), times=2), EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
     prepared = written(decision)
     assert prepared.producer == (42, 101), "the markers' epoch is the one after the data's"
@@ -131,7 +133,7 @@ def test_an_end_writes_markers_with_the_transactions_epoch_and_bumps_the_produce
     assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(42, 102), not commit), NOW).error is Error.INVALID_TXN_STATE
 
 
-def test_the_older_protocol_can_end_a_prepared_transaction_kept_by_init_too() -> None:
+def test_the_older_protocol_can_end_a_prepared_transaction_that_init_producer_id_kept_too() -> None:
     decision = decide(kept(ongoing()), EndTxn(ProducerIdAndEpoch(42, 101), True), NOW)
     assert (written(decision).producer, decision.producer) == (PREPARED_BY, (42, 101))
     assert complete(written(decision), NOW).producer == (42, 101)
@@ -155,7 +157,7 @@ def test_the_owner_of_a_prepared_transaction_is_stored_at_every_transaction_vers
     assert decode_value("id", encode_value(value, 0)).owner == value.owner
 
 
-def test_a_prepared_transaction_kept_by_init_accepts_no_more_partitions() -> None:
+def test_a_prepared_transaction_that_init_producer_id_kept_accepts_no_more_partitions() -> None:
     value = kept(ongoing())
     for partition in (P0, P1):
         for producer, error in ((PREPARED_BY, Error.PRODUCER_FENCED), (value.owner, Error.INVALID_TXN_STATE)):
@@ -163,13 +165,13 @@ def test_a_prepared_transaction_kept_by_init_accepts_no_more_partitions() -> Non
             assert decide(value, VerifyPartitions(producer, frozenset({partition})), NOW).error is error
 
 
-def test_an_end_by_another_producer_is_refused() -> None:
+def test_end_txn_of_another_producer_is_refused() -> None:
     value = kept(ongoing())
     assert decide(value, EndTxn(ProducerIdAndEpoch(7, 101), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     assert decide(value, EndTxnAndBump(ProducerIdAndEpoch(7, 1), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
 
 
-def test_an_ordinary_init_ends_a_prepared_transaction_by_force() -> None:
+def test_an_ordinary_init_producer_id_ends_a_prepared_transaction_by_force() -> None:
     value = kept(ongoing(), times=2)
     decision = decide(value, InitProducerId("id", 60_000), NOW)
     assert (decision.error, written(decision).state) == (Error.CONCURRENT_TRANSACTIONS, S.PREPARE_ABORT)
@@ -189,7 +191,7 @@ def test_a_transaction_without_a_timeout_does_not_expire_after_25_days() -> None
 # --- epochs that are used up
 
 
-def test_init_that_keeps_a_prepared_transaction_at_the_last_epoch_returns_a_new_producer_id() -> None:
+def test_init_producer_id_with_keep_prepared_txn_at_the_last_epoch_returns_a_new_producer_id() -> None:
     value = ongoing(32766)
     assert decide(value, keep(), NOW).needs_producer_id
     decision = decide(value, keep(fresh=73), NOW)
@@ -201,7 +203,7 @@ def test_init_that_keeps_a_prepared_transaction_at_the_last_epoch_returns_a_new_
     assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW).producer == (73, 1)
 
 
-def test_an_end_of_a_kept_transaction_at_the_last_epoch_returns_a_new_producer_id() -> None:
+def test_end_txn_at_the_last_epoch_of_a_transaction_that_init_producer_id_kept_returns_a_new_producer_id() -> None:
     value = kept(ongoing(32765))
     assert value.owner == (42, 32766)
     event = EndTxnAndBump(ProducerIdAndEpoch(42, 32766), True)
@@ -213,7 +215,7 @@ def test_an_end_of_a_kept_transaction_at_the_last_epoch_returns_a_new_producer_i
     assert decide(done, event, NOW).producer == (99, 0)
 
 
-def test_a_repeated_end_is_known_after_two_rotations() -> None:
+def test_a_repeated_end_txn_is_recognised_after_two_rotations() -> None:
     value = ongoing(32766, next_producer_id=73, next_producer_epoch=32766)
     ended = decide(value, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False, 99), NOW)
     done = complete(written(ended), NOW)
@@ -233,14 +235,14 @@ def test_both_producer_ids_and_epochs_are_in_the_record_as_tags_1_and_3() -> Non
     assert decode_value("id", data) == value._replace(last_producer_epoch=-1)
 
 
-def test_a_prepared_transaction_kept_by_init_is_not_reported_as_hanging() -> None:
+def test_a_prepared_transaction_that_init_producer_id_kept_is_not_reported_as_hanging() -> None:
     value = kept(ongoing())
     assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [value]) == ([], [])
     prepared = written(decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 101), True), NOW))
     assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [prepared]) == ([], [])
 
 
-def test_a_disowned_prepared_transaction_is_aborted_and_can_no_longer_be_completed() -> None:
+def test_a_prepared_transaction_whose_state_was_lost_is_aborted_and_can_no_longer_be_completed() -> None:
     value = written(decide(kept(ongoing()), ForgetProducer(), NOW))
     assert (value.state, value.kept, value.producer_epoch) == (S.PREPARE_ABORT, False, 32767)
 
@@ -340,7 +342,7 @@ def test_two_phase_commit_is_refused_before_transaction_version_2() -> None:
     assert coordinator.init_producer_id("id", 60_000, NO_PRODUCER, NOW, node_id=None).value.error is Error.NONE
 
 
-def test_a_prepared_transaction_kept_by_init_with_a_timeout_is_aborted_at_the_timeout() -> None:
+def test_a_prepared_transaction_that_init_producer_id_kept_with_a_timeout_is_aborted_at_the_timeout() -> None:
     txn = written(decide(ongoing(timeout_ms=1000), keep(timeout_ms=1000), NOW))
     assert decide(txn, Timeout(2), txn.start_ms + 1000).value is None
     aborted = written(decide(txn, Timeout(2), txn.start_ms + 1001))

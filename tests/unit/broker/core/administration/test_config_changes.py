@@ -41,12 +41,12 @@ def test_dynamic_settings_reach_the_logs_and_others_wait_for_a_restart(admin: Ad
     assert reread(admin.broker, given) == ([], ["no.such.setting", "num.partitions"])
 
 
-def test_a_removed_setting_returns_to_its_default(admin: Admin) -> None:
+def test_a_setting_that_was_removed_from_the_file_returns_to_its_default(admin: Admin) -> None:
     assert reread(admin.broker, {"oncelog.flush.policy": "none"}) == (["log.retention.ms"], [])
     assert retention(admin) == 7 * 24 * 3_600_000
 
 
-def test_altered_settings_still_take_precedence(admin: Admin) -> None:
+def test_settings_that_a_client_altered_take_precedence_over_the_file(admin: Admin) -> None:
     resource = AlterConfigsResource(BROKER, "", [AlterableConfig("log.retention.ms", SET, "5")])
     admin.ask(IncrementalAlterConfigsRequest([resource]), 1)
     assert retention(admin) == 5
@@ -54,7 +54,7 @@ def test_altered_settings_still_take_precedence(admin: Admin) -> None:
     assert retention(admin) == 5
 
 
-def test_a_value_that_is_not_allowed_changes_nothing(admin: Admin) -> None:
+def test_a_value_that_is_not_allowed_changes_no_setting(admin: Admin) -> None:
     with pytest.raises(ConfigError):
         reread(admin.broker, {**GIVEN, "log.retention.ms": "soon", "message.max.bytes": "5000"})
     assert retention(admin) == 1000

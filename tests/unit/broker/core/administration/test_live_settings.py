@@ -79,7 +79,7 @@ def idle_producer(admin: Admin) -> Callable[[int], bool]:
 
 
 @effect_of("producer.id.expiration.ms")
-def test_producer_id_expiration_applies_at_once(admin: Admin) -> None:
+def test_a_change_of_producer_id_expiration_applies_at_once(admin: Admin) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     known_after = idle_producer(admin)
     assert known_after(600_000)
@@ -88,7 +88,7 @@ def test_producer_id_expiration_applies_at_once(admin: Admin) -> None:
 
 
 @effect_of("log.flush.interval.ms")
-def test_flush_interval_applies_at_once() -> None:
+def test_a_change_of_the_flush_interval_applies_at_once() -> None:
     admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "600000"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     idle_producer(admin)
@@ -101,7 +101,7 @@ def test_flush_interval_applies_at_once() -> None:
 
 
 @effect_of("log.cleaner.backoff.ms")
-def test_cleaner_backoff_applies_at_once(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_the_cleaner_backoff_applies_at_once(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     monkeypatch.setattr(admin.broker.logs._cleaner, "_compacting", TopicPartition("t", 0))
     change(admin, "log.cleaner.backoff.ms", "50")
@@ -114,7 +114,7 @@ def test_cleaner_backoff_applies_at_once(admin: Admin, monkeypatch: pytest.Monke
 
 
 @effect_of("transaction.partition.verification.enable")
-def test_transaction_verification_applies_at_once(admin: Admin) -> None:
+def test_a_change_of_transaction_verification_applies_at_once(admin: Admin) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     partition = admin.broker.partition(T0)
     assert partition is not None
@@ -126,7 +126,7 @@ def test_transaction_verification_applies_at_once(admin: Admin) -> None:
 @effect_of("group.consumer.assignment.interval.ms")
 @effect_of("group.share.assignment.interval.ms")
 @pytest.mark.parametrize("kind", ["consumer", "share"])
-def test_assignment_interval_of_groups_applies_at_once(admin: Admin, kind: str) -> None:
+def test_a_change_of_the_assignment_interval_of_groups_applies_at_once(admin: Admin, kind: str) -> None:
     admin.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     shard = next(admin.broker.groups.runtime.shards())
     assert shard.env.group_setting("g", f"{kind}.assignment.interval.ms") == 1000
@@ -137,7 +137,7 @@ def test_assignment_interval_of_groups_applies_at_once(admin: Admin, kind: str) 
 @effect_of("errors.deadletterqueue.auto.create.topics.enable")
 @effect_of("errors.deadletterqueue.topic.name.prefix")
 @pytest.mark.parametrize(("prefix", "made"), [("letters-", True), ("dlq.", False)])
-def test_dead_letter_topic_settings_apply_at_once(admin: Admin, prefix: str, made: bool) -> None:
+def test_a_change_of_dead_letter_topic_settings_applies_at_once(admin: Admin, prefix: str, made: bool) -> None:
     change(admin, "errors.deadletterqueue.auto.create.topics.enable", "true")
     change(admin, "errors.deadletterqueue.topic.name.prefix", prefix)
     admin.broker.topics.create("t", 1, {}, NOW_MS)
@@ -152,7 +152,7 @@ def test_dead_letter_topic_settings_apply_at_once(admin: Admin, prefix: str, mad
 
 
 @effect_of("max.connections")
-def test_max_connections_applies_at_once() -> None:
+def test_a_change_of_max_connections_applies_at_once() -> None:
     with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         (answer,) = first.ask(changing("max.connections", "2"), 1).responses
         assert answer.error_code == 0
@@ -166,7 +166,7 @@ def test_max_connections_applies_at_once() -> None:
 
 @effect_of("max.connections.per.ip")
 @effect_of("max.connections.per.ip.overrides")
-def test_max_connections_per_ip_applies_at_once() -> None:
+def test_a_change_of_max_connections_per_ip_applies_at_once() -> None:
     with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connections.per.ip", "1"), 1)
         assert not served(broker.bootstrap_servers)
@@ -175,7 +175,7 @@ def test_max_connections_per_ip_applies_at_once() -> None:
 
 
 @effect_of("max.connection.creation.rate")
-def test_max_connection_creation_rate_applies_at_once() -> None:
+def test_a_change_of_max_connection_creation_rate_applies_at_once() -> None:
     with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connection.creation.rate", "1"), 1)
         begin = first.ask(ApiVersionsRequest(), 0)

@@ -448,11 +448,11 @@ def test_a_changed_topic_setting_has_its_effect_at_once(name: str, resource: tup
     admin.broker.stop(NOW_MS + 100_000)
 
 
-def test_every_setting_with_an_effect_has_a_case() -> None:
+def test_every_topic_setting_with_an_effect_has_a_case_of_this_test() -> None:
     assert set(CASES) == WITH_EFFECT
 
 
-def test_a_setting_has_an_effect_exactly_if_something_reads_it() -> None:
+def test_a_topic_setting_is_documented_as_having_an_effect_exactly_if_the_code_reads_it() -> None:
     read = set()
     for path in SOURCE.rglob("*.py"):
         if path.name != "config.py" and "generated" not in path.parts:

@@ -191,7 +191,7 @@ def test_only_long_validations_run_on_the_thread(side: Side, topic: str, batch: 
     assert [part.error_code for part in peer.parts()] == [Error.NONE]
 
 
-def test_a_batch_with_a_false_small_size_is_validated_on_the_thread(side: Side) -> None:
+def test_a_batch_whose_header_claims_too_small_a_size_is_validated_on_the_thread(side: Side) -> None:
     """Two concatenated streams, of which the last is short, understate the size as much as a lie does."""
     honest = bytearray(encode_batch([Record(0, NOW_MS, None, bytes(3_000_000))], compression=Compression.GZIP))
     lie = honest[:-4] + (1000).to_bytes(4, "little")
@@ -239,7 +239,7 @@ def test_the_thread_gives_the_same_answer_as_the_event_loop(side: Side, place: s
     alone.broker.stop(NOW_MS)
 
 
-def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side) -> None:
+def test_no_batch_is_appended_to_a_topic_that_was_deleted_during_the_validation(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
@@ -247,7 +247,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side) -> None:
     assert [part.error_code for part in peer.parts()] == [Error.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_a_recreated_topic_of_the_same_name_gets_nothing(side: Side) -> None:
+def test_no_batch_is_appended_to_a_topic_that_was_recreated_during_the_validation(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
@@ -269,7 +269,7 @@ def test_a_request_of_several_batches_is_held_until_the_last_one_is_checked(side
     assert [part.error_code for part in peer.parts()] == [Error.NONE, Error.NONE]
 
 
-def test_complete_requests_are_served_although_the_connection_ends(side: Side) -> None:
+def test_complete_requests_are_processed_although_their_connection_ends(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.broker.disconnected(peer)

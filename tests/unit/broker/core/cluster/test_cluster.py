@@ -90,7 +90,7 @@ def test_a_partition_waits_for_its_last_in_sync_replica(cluster: Cluster, logs: 
     assert (replicas.leader, replicas.in_sync) == (1, [1, 2])
 
 
-def test_an_unclean_election_loses_what_was_not_copied(cluster: Cluster, logs: Logs) -> None:
+def test_an_unclean_election_loses_records_that_were_not_copied(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 10
     kill(cluster, 2)
     kill(cluster, 3)
@@ -116,7 +116,7 @@ def test_a_topic_may_allow_unclean_elections(cluster: Cluster, logs: Logs) -> No
     assert logs.leaders[-1] == (2, 0)
 
 
-def test_a_follower_that_copies_nothing_holds_the_high_watermark_back(cluster: Cluster, logs: Logs) -> None:
+def test_a_follower_that_copies_no_records_holds_the_high_watermark_back(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 7
     cluster.hold_back(3)
     logs.ends[T0] = 9
@@ -152,7 +152,7 @@ def test_exactly_one_node_leads_a_partition(cluster: Cluster) -> None:
     assert not cluster.leads(T0, None)
 
 
-def test_leaders_move_to_replicas_in_sync(cluster: Cluster, logs: Logs) -> None:
+def test_leaders_move_to_in_sync_replicas(cluster: Cluster, logs: Logs) -> None:
     cluster.move_leader(T0, 3)
     assert cluster.replicas(T0).leader == 3
     assert cluster.elect(T0, unclean=False) is Error.NONE
@@ -204,7 +204,7 @@ def test_a_partition_is_not_affected_by_nodes_without_its_replica(cluster: Clust
         cluster.set_in_sync(elsewhere, 3, in_sync=False)
 
 
-def test_a_partition_that_was_removed_does_not_exist(cluster: Cluster) -> None:
+def test_a_removed_partition_is_unknown_to_the_cluster(cluster: Cluster) -> None:
     cluster.remove(T0)
     cluster.remove(T0)
     assert not cluster.leads(T0, 1)
@@ -238,7 +238,7 @@ def test_replicas_around_the_leader_change_without_an_election(cluster: Cluster,
     assert (cluster.replicas(T0).leader, logs.leaders) == (1, [])
 
 
-def test_the_end_offset_of_a_former_leader_that_copies_nothing_stays(cluster: Cluster, logs: Logs) -> None:
+def test_the_end_offset_of_a_former_leader_that_copies_no_records_does_not_change(cluster: Cluster, logs: Logs) -> None:
     logs.ends[T0] = 4
     cluster.hold_back(1)
     cluster.move_leader(T0, 2)

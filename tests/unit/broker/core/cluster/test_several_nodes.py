@@ -104,7 +104,7 @@ def test_all_nodes_that_are_up_are_described_and_the_controller_is_one_of_them(a
     assert answer.controller_id == 2
 
 
-def test_metadata_names_the_leader_the_replicas_in_sync_and_those_that_are_down(admin: Admin) -> None:
+def test_metadata_names_the_leader_the_in_sync_replicas_and_the_offline_replicas(admin: Admin) -> None:
     first = leader(admin, T0)
     stop_node(admin, first)
     asked = MetadataRequest([MetadataRequestTopic(name="t")])
@@ -212,7 +212,7 @@ def test_a_transaction_completes_once_its_partition_is_up_again(min_in_sync: str
     admin.broker.stop(NOW_MS)
 
 
-def test_a_topic_that_is_deleted_leaves_the_cluster(admin: Admin) -> None:
+def test_a_deleted_topic_is_removed_from_the_cluster(admin: Admin) -> None:
     answer = admin.ask(DeleteTopicsRequest([DeleteTopicState("t")], timeout_ms=1000), 6, node_id=1)
     assert answer.responses[0].error_code == Error.NONE
     assert not cluster_of(admin).leads(T0, None)

@@ -35,7 +35,7 @@ def test_the_epoch_of_a_fetch_session_wraps_to_1() -> None:
     assert session.epoch == 1
 
 
-def test_unknown_session_is_refused() -> None:
+def test_a_fetch_with_an_unknown_session_is_refused() -> None:
     assert FetchSessionCache(1, CountingRandom()).resume(9, 1, False, 0) is Error.FETCH_SESSION_ID_NOT_FOUND
 
 
@@ -45,7 +45,7 @@ def test_a_fetch_session_cannot_switch_between_topic_names_and_topic_ids() -> No
     assert cache.resume(session.session_id, 1, True, 0) is Error.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-def test_full_cache_replaces_only_a_session_idle_for_two_minutes() -> None:
+def test_a_full_session_cache_replaces_only_a_session_that_was_idle_for_two_minutes() -> None:
     cache = FetchSessionCache(1, CountingRandom())
     old = opened(cache, now_ms=0)
     assert cache.open({}, False, 119_999) is None
@@ -54,7 +54,7 @@ def test_full_cache_replaces_only_a_session_idle_for_two_minutes() -> None:
     assert cache.resume(old.session_id, 1, False, 120_000) is Error.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_update_changes_adds_and_forgets_partitions() -> None:
+def test_the_update_of_a_fetch_session_changes_adds_and_removes_partitions() -> None:
     session = opened(FetchSessionCache(1, CountingRandom()))
     key, sent = ("t", b"", 0), (0, 5, 5, 0)
     assert session.is_news(key, sent)
@@ -67,7 +67,7 @@ def test_update_changes_adds_and_forgets_partitions() -> None:
     assert session.is_news(key, sent), "what was sent before it left the session does not count"
 
 
-def test_partition_that_had_data_is_served_last() -> None:
+def test_a_partition_that_had_data_is_served_last_in_the_next_fetch() -> None:
     session = opened(FetchSessionCache(1, CountingRandom()))
     session.update({("t", b"", 1): position()}, [])
     session.serve_last(("t", b"", 0))
@@ -78,7 +78,7 @@ def many(count: int, topic: str = "t") -> dict[PartitionKey, FetchPosition]:
     return {(topic, b"", index): position() for index in range(count)}
 
 
-def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_fetch_sessions_together_hold_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may name any number of nonexistent partitions, in a thousand sessions."""
     monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS", 10)
     cache = FetchSessionCache(1000, CountingRandom())

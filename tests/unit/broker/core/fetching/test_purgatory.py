@@ -58,7 +58,7 @@ def test_a_fetch_stays_in_purgatory_until_min_bytes() -> None:
     assert len(purgatory) == 0
 
 
-def test_fetch_is_answered_at_its_deadline_once() -> None:
+def test_a_waiting_fetch_is_answered_once_at_its_deadline() -> None:
     timers = Timers()
     purgatory = FetchPurgatory(timers, Tasks())
     fetch = Fetch(purgatory, FakeChannel(), A)
@@ -69,7 +69,7 @@ def test_fetch_is_answered_at_its_deadline_once() -> None:
     assert fetch.attempts == [True]
 
 
-def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
+def test_waiting_fetches_of_a_closed_connection_are_dropped_without_an_answer() -> None:
     timers = Timers()
     purgatory = FetchPurgatory(timers, Tasks())
     gone, stays = FakeChannel(1), FakeChannel(2)
@@ -81,7 +81,7 @@ def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
     assert kept.attempts == [False, True]
 
 
-def test_a_fetch_that_waits_learns_which_partition_woke_it() -> None:
+def test_a_waiting_fetch_receives_the_partition_that_woke_it() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     woken: list[TopicPartition | None] = []
 
@@ -95,7 +95,7 @@ def test_a_fetch_that_waits_learns_which_partition_woke_it() -> None:
     assert woken == [B, None]
 
 
-def test_the_fetch_with_the_most_partitions_is_answered_when_too_many_wait() -> None:
+def test_if_too_many_fetches_wait_the_fetch_with_the_most_partitions_is_answered() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     few = Fetch(purgatory, FakeChannel(1), A, B)
     half = tuple(TopicPartition("wide", index) for index in range(MAX_WATCHED // 2))

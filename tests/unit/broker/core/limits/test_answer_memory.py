@@ -286,7 +286,7 @@ def test_lists_of_the_brokers_state_are_answered_with_any_memory_limit() -> None
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_change_continues_although_its_connection_ends_and_releases_its_memory(waits: bool) -> None:
+def test_a_change_continues_although_its_connection_ends_and_its_memory_is_released_afterwards(waits: bool) -> None:
     memory = RequestMemory(1_000_000, 1000)
     answers, tasks, done = AnswerMemory(memory), Tasks(), list[int]()
     first, second = context_of(0), context_of(1)
@@ -316,7 +316,7 @@ def test_a_change_continues_although_its_connection_ends_and_releases_its_memory
 
 @pytest.mark.parametrize("filters", [2, 500])
 @pytest.mark.parametrize("chunks", [0, 30])
-def test_acls_are_deleted_though_the_connection_ends(filters: int, chunks: int) -> None:
+def test_a_deletion_of_acls_continues_although_its_connection_ends(filters: int, chunks: int) -> None:
     """The connection ends while the request waits for others' answers, or before that; also a long request's."""
     acls = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

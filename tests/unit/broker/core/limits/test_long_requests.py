@@ -116,7 +116,7 @@ def committed(admin: Admin) -> set[int]:
     return {partition.committed_offset for topic in answer.groups[0].topics for partition in topic.partitions}
 
 
-def test_a_completely_received_commit_is_carried_out_at_once(admin: Admin) -> None:
+def test_a_commit_that_is_completely_received_is_processed_although_its_connection_ends(admin: Admin) -> None:
     """Its consumer may give up, reconnect and continue: a later commit must not be undone."""
     peer = send(admin, commit(), 8)
     assert len(peer.answers) == 1
@@ -161,7 +161,7 @@ def test_transactional_commits_take_effect_in_the_order_in_which_they_were_sent(
     assert first_offset(admin) == 6
 
 
-def test_a_change_whose_connection_ended_is_counted_until_it_is_carried_out(admin: Admin) -> None:
+def test_the_memory_of_a_change_whose_connection_ended_counts_until_the_change_is_made(admin: Admin) -> None:
     memory = admin.broker.request_memory
     topics = [CreatableTopic(f"new-{number:0200}", 1, 1) for number in range(100)]
     peer = send(admin, CreateTopicsRequest(topics, 1000), 7)
@@ -177,7 +177,7 @@ def test_a_change_whose_connection_ended_is_counted_until_it_is_carried_out(admi
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 5, 20])
-def test_a_read_only_request_is_dropped_with_its_connection(admin: Admin, chunks: int) -> None:
+def test_a_read_only_request_is_dropped_when_its_connection_ends(admin: Admin, chunks: int) -> None:
     peer = send(admin, DescribeGroupsRequest(groups=[f"g{number}" for number in range(5000)]), 5)
     for _ in range(chunks):
         admin.broker.tasks.step()
@@ -232,7 +232,7 @@ def test_queued_long_requests_continue_when_the_current_client_disconnects(admin
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_an_undecodable_request_releases_its_memory(admin: Admin) -> None:
+def test_a_request_that_cannot_be_decoded_releases_its_memory(admin: Admin) -> None:
     request = DescribeGroupsRequest(groups=["abc"] * 20_000)
     body = request.encode(5)[:-1000]
     peer = Peer()
@@ -266,7 +266,7 @@ def test_many_requests_waiting_for_memory_are_all_answered(empty: Admin) -> None
     assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
 
 
-def test_a_waiting_fetch_of_long_names_holds_no_request_memory(empty: Admin) -> None:
+def test_a_waiting_fetch_with_long_names_holds_no_request_memory(empty: Admin) -> None:
     """It may wait for weeks, and everybody who waits for memory would wait with it."""
     names = [f"{number:0240}" for number in range(80)]
     for name in names:

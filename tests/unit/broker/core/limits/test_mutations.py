@@ -54,7 +54,7 @@ def error_of(answer: Any) -> Error:
 @pytest.mark.parametrize(
     ("request_", "strict", "lax"), [(CREATE, 6, 5), (GROW, 3, 2), (DELETE, 5, 4)], ids=["create", "grow", "delete"]
 )
-def test_versions_that_have_the_quota_error_are_refused_and_others_are_throttled(
+def test_above_the_quota_versions_with_the_quota_error_are_refused_and_older_versions_throttled(
     admin: Admin, throttled: list[int], request_: Message, strict: int, lax: int
 ) -> None:
     throttled.clear()
@@ -66,7 +66,7 @@ def test_versions_that_have_the_quota_error_are_refused_and_others_are_throttled
     assert done.throttle_time_ms == throttled[-1] > refused.throttle_time_ms
 
 
-def test_mutations_are_not_counted_without_a_quota(throttled: list[int]) -> None:
+def test_without_a_quota_topic_mutations_are_not_counted(throttled: list[int]) -> None:
     free = Admin()
     assert error_of(free.ask(CREATE, 7)) is Error.NONE
     assert throttled == []

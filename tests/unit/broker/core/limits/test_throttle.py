@@ -43,7 +43,7 @@ def use(owner: Throttle, amount: float, *, user: str = "alice", client: str = "c
     return owner.use(PRODUCER_BYTE_RATE, f"User:{user}", client, amount, now_ms)
 
 
-def test_unused_quota_of_a_window_is_free_and_the_rest_waits_at_the_rate() -> None:
+def test_unused_quota_of_a_window_can_be_used_at_once_and_further_use_waits_at_the_rate() -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1000) == 0
     assert use(owner, 500) == 500
@@ -88,7 +88,7 @@ def test_quotas_of_addresses_do_not_apply_to_users(one: QuotaEntity) -> None:
     assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS, 1).is_needed
 
 
-def test_a_strict_quota_does_not_count_usage_once_it_is_used_up() -> None:
+def test_a_strict_quota_that_is_used_up_does_not_count_refused_usage() -> None:
     owner = Throttle({(("user", "u"),): {CONTROLLER_MUTATION_RATE: 1.0}}, 1000)
 
     def take(amount: float, now_ms: int) -> int:
@@ -103,7 +103,7 @@ def test_a_strict_quota_does_not_count_usage_once_it_is_used_up() -> None:
     assert take(1, 109_000) == 1000
 
 
-def test_a_tiny_rate_causes_a_long_wait_and_no_overflow() -> None:
+def test_a_tiny_quota_rate_causes_a_long_wait_and_no_overflow() -> None:
     owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 1000)
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_000) == LONGEST_WAIT_MS
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS
@@ -119,7 +119,7 @@ def test_invented_client_ids_take_bounded_memory_and_end_no_wait_of_a_throttled_
     assert use(owner, 0, client="waits") == 8_000
 
 
-def test_evicting_quota_owners_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owners_of_quotas_are_rarely_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.core.limits import buckets
 
     made: list[int] = []
@@ -133,7 +133,7 @@ def test_evicting_quota_owners_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("hangs_up", [False, True])
-def test_a_produce_counts_against_its_quota_though_its_connection_ends(hangs_up: bool) -> None:
+def test_a_produce_counts_towards_its_quota_although_its_connection_ends(hangs_up: bool) -> None:
     admin = Admin(work_clock=Ticks())
     admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     admin.broker.metadata.set_client_quota((("user", "ANONYMOUS"),), "producer_byte_rate", 1e9)
@@ -182,7 +182,9 @@ def work_used(admin: Admin) -> float:
 
 
 @pytest.mark.parametrize("groups", [1, 500, 20_000])
-def test_work_of_a_request_in_later_iterations_counts(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_a_request_does_in_later_iterations_counts_towards_its_quota(
+    groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Almost all of a long request, which is parsed, carried out and answered in chunks, happens in later
     iterations."""
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)

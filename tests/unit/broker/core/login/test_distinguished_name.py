@@ -40,12 +40,12 @@ def subject(*parts: bytes) -> str:
 
 
 @pytest.mark.parametrize("version", [True, False])
-def test_the_last_rdn_comes_first(version: bool) -> None:
+def test_the_last_relative_distinguished_name_comes_first(version: bool) -> None:
     names = [element(SET, part(COUNTRY, "CH", PRINTABLE, "ascii")), element(SET, part(CN, "alice"))]
     assert subject_of(certificate(*names, version=version)) == "CN=alice,C=CH"
 
 
-def test_the_nine_types_of_rfc_2253_have_keywords() -> None:
+def test_the_nine_attribute_types_of_rfc_2253_are_written_as_keywords() -> None:
     values = (CN, LOCALITY, STATE, ORGANIZATION, UNIT, COUNTRY, STREET, DC, UID)
     reported = subject(*[part(oid, "x") for oid in reversed(values)])
     assert reported == "CN=x,L=x,ST=x,O=x,OU=x,C=x,STREET=x,DC=x,UID=x"
@@ -60,7 +60,7 @@ def test_the_nine_types_of_rfc_2253_have_keywords() -> None:
         (part(CN, "a", UNIVERSAL, "utf-32-be"), "CN=#1c0400000061"),
     ],
 )
-def test_other_types_and_values_that_are_not_text_are_written_in_hex(one: bytes, reported: str) -> None:
+def test_other_attribute_types_and_values_that_are_not_text_are_written_in_hex(one: bytes, reported: str) -> None:
     assert subject(one) == reported
 
 
@@ -96,7 +96,7 @@ def test_special_characters_are_escaped(value: str, reported: str) -> None:
     assert subject(part(CN, value)) == f"CN={reported}"
 
 
-def test_parts_of_one_name_are_joined_by_a_plus_sign() -> None:
+def test_attributes_of_one_relative_name_are_joined_by_a_plus_sign() -> None:
     reported = subject_of(certificate(element(SET, part(CN, "alice"), part(UID, "7"))))
     assert reported == "CN=alice+UID=7"
 
@@ -105,7 +105,7 @@ def test_an_empty_subject_is_an_empty_name() -> None:
     assert subject_of(certificate()) == ""
 
 
-def test_a_long_name_is_read_whole() -> None:
+def test_a_long_distinguished_name_is_read_whole() -> None:
     """DER writes lengths from 128 on in several bytes."""
     assert subject(part(CN, "x" * 300)) == "CN=" + "x" * 300
 

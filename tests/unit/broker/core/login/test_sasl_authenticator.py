@@ -113,7 +113,7 @@ def client() -> Iterator[Callable[..., Client]]:
         one.broker.stop(NOW_MS)
 
 
-def test_a_request_instead_of_a_token_gets_the_error_of_its_api(client: Callable[..., Client]) -> None:
+def test_a_request_sent_in_place_of_a_token_gets_the_error_of_its_api(client: Callable[..., Client]) -> None:
     """SaslServerAuthenticator.handleSaslToken; a request that cannot be read, or is not served, gets no answer."""
     one = client()
     assert one.send(HELLO, 1).error_code == Error.NONE
@@ -127,7 +127,7 @@ def test_a_request_instead_of_a_token_gets_the_error_of_its_api(client: Callable
 
 
 @pytest.mark.parametrize("version", [0, 3, 99])
-def test_versions_after_the_handshake_are_refused(client: Callable[..., Client], version: int) -> None:
+def test_an_api_versions_request_after_the_handshake_is_refused(client: Callable[..., Client], version: int) -> None:
     """In the form of version 0 if the version is unknown, with no API in it."""
     one = client()
     one.send(HELLO, 1)
@@ -167,14 +167,14 @@ def test_a_long_request_in_place_of_a_token_gets_no_answer(client: Callable[...,
     assert one.channel.closed is not None
 
 
-def test_a_request_without_an_answer_gets_none_in_place_of_a_token(client: Callable[..., Client]) -> None:
+def test_a_request_without_an_answer_sent_in_place_of_a_token_gets_no_answer(client: Callable[..., Client]) -> None:
     one = client()
     one.send(HELLO, 1)
     assert one.send(ProduceRequest(None, 0, 1000, []), 9) is None
     assert one.channel.closed is not None
 
 
-def test_a_failed_login_is_answered_and_disconnected_after_the_delay(client: Callable[..., Client]) -> None:
+def test_a_failed_login_is_answered_and_its_connection_closed_after_the_delay(client: Callable[..., Client]) -> None:
     """``connection.failed.authentication.delay.ms``: meanwhile nothing else is answered."""
     one = client(failure_delay_ms=100)
     one.send(HELLO, 1)
@@ -241,7 +241,7 @@ def test_a_wrong_token_without_a_request_header_gets_no_answer(client: Callable[
 
 
 @pytest.mark.parametrize(("version", "lifetime_ms"), [(0, 0), (1, LIFETIME_MS), (2, LIFETIME_MS)])
-def test_the_length_of_a_session_is_reported_from_version_1_on(
+def test_the_session_lifetime_is_reported_from_version_1_on(
     client: Callable[..., Client], version: int, lifetime_ms: int
 ) -> None:
     one = client(session_ms=LIFETIME_MS)
@@ -265,7 +265,7 @@ def test_a_session_that_has_ended_may_still_be_renewed(client: Callable[..., Cli
 
 
 @pytest.mark.parametrize(("token_ms", "ends_ms"), [(1000, 1000), (2 * LIFETIME_MS, LIFETIME_MS)])
-def test_a_session_ends_with_its_token_or_before(client: Callable[..., Client], token_ms: int, ends_ms: int) -> None:
+def test_a_session_ends_no_later_than_its_token(client: Callable[..., Client], token_ms: int, ends_ms: int) -> None:
     """The earlier of the token's expiry and ``connections.max.reauth.ms``."""
     one = client(session_ms=LIFETIME_MS, token_ms=token_ms).logged_in()
     assert one.works(after_ms=ends_ms)

@@ -112,7 +112,7 @@ def test_a_token_of_another_principal_is_refused_and_the_error_names_both() -> N
 
 
 @pytest.mark.parametrize("end", [b"\x01", b"n,,\x01auth=Bearer a.b.c\x01\x01", b""])
-def test_an_invalid_token_is_answered_with_a_status_before_the_end(end: bytes) -> None:
+def test_an_invalid_token_is_answered_with_a_status_before_the_login_ends(end: bytes) -> None:
     """RFC 7628: the client's next message, a control A, ends the exchange; no other message saves it."""
     server = bearer("it has expired")
     assert server.respond(b"n,,\x01auth=Bearer a.b.c\x01\x01", NOW_MS) == b'{"status":"invalid_token"}'

@@ -31,7 +31,7 @@ def topics(count: int, message: str) -> CreateTopicsResponse:
     )
 
 
-def test_an_overlong_error_message_is_truncated_and_the_answer_stays() -> None:
+def test_an_overlong_error_message_is_truncated_and_the_rest_of_the_answer_is_unchanged() -> None:
     """A text of version 4 has at most 32,767 bytes; messages may repeat what a client has sent."""
     asked = context(ApiKey.CREATE_TOPICS, 4)
     for long, expected in (("m" * 40_000, "m" * LONGEST_MESSAGE), ("short", "short")):
@@ -44,7 +44,7 @@ def test_an_overlong_error_message_is_truncated_and_the_answer_stays() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 20, 21, 47])
 @pytest.mark.parametrize("version", [0, 5])
-def test_a_list_written_in_chunks_has_the_same_bytes(count: int, version: int) -> None:
+def test_an_answer_written_in_chunks_has_the_same_bytes_as_an_answer_written_at_once(count: int, version: int) -> None:
     answer = ListGroupsResponse(groups=[ListedGroup(f"g{number}", "consumer") for number in range(count)])
     asked = context(ApiKey.LIST_GROUPS, version)
     chunked = encoded_in_chunks(asked, answer, "groups")

@@ -112,7 +112,7 @@ def test_all_batches_of_a_run_fail_if_the_run_is_not_committed_in_time(synced: M
     assert first == second
 
 
-def test_repeated_commits_are_counted(measured: Measured) -> None:
+def test_repeated_offset_commits_are_counted_as_requests(measured: Measured) -> None:
     commit = OffsetCommitRequest(
         "g", topics=[OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 1, -1, "")])]
     )
@@ -127,7 +127,9 @@ def test_other_requests_count_for_each_error_in_their_answers(measured: Measured
     assert measured.metrics.errors == {(METADATA, Error.NONE): 1, (PRODUCE, Error.INVALID_REQUIRED_ACKS): 1}
 
 
-def test_a_request_that_raises_counts_as_a_defect(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_raises_an_exception_counts_as_a_defect(
+    measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail() -> None:
         raise RuntimeError("a bug")
 
@@ -187,7 +189,7 @@ def test_the_first_batch_of_a_transaction_in_a_run_is_counted(policy: str) -> No
     measured.broker.stop(NOW_MS)
 
 
-def test_counts_remain_when_quantiles_expire(measured: Measured) -> None:
+def test_request_counts_remain_when_quantiles_expire(measured: Measured) -> None:
     measured.produce()
     measured.produce()
     for _ in range(2):

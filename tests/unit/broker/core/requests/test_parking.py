@@ -19,7 +19,7 @@ def request_of() -> Callable[[Peer], RequestContext]:
     return lambda peer: RequestContext(peer, 0, 0, 9, 1, "test", 0)
 
 
-def test_steps_without_a_wait_complete_at_once() -> None:
+def test_steps_that_need_no_wait_complete_at_once() -> None:
     def steps() -> Work[int]:
         return 7
         yield
@@ -93,7 +93,7 @@ def test_a_park_of_interleaved_work_holds_the_connection_until_the_work_continue
     assert (held_after, peer.held, result.done) == ([1], 0, True)
 
 
-def test_a_known_value_is_sent_at_once_and_a_later_value_when_it_arrives() -> None:
+def test_a_value_that_is_known_is_sent_into_the_generator_at_once_and_a_later_value_when_it_arrives() -> None:
     later: Deferred[int] = Deferred()
 
     def steps() -> Work[int]:

@@ -40,7 +40,7 @@ def test_any_duration_has_an_accurate_quantile(duration_ns: int) -> None:
     assert max(duration_ns, 0) <= found * 1e6 + 1 <= max(duration_ns, 0) * 1.13 + 2
 
 
-def test_values_older_than_two_minutes_leave_the_quantiles_but_not_the_count() -> None:
+def test_durations_older_than_two_minutes_do_not_count_in_quantiles_but_in_the_total() -> None:
     durations = Durations()
     durations.record(1_000_000, 3)
     durations.rotate()
@@ -50,7 +50,7 @@ def test_values_older_than_two_minutes_leave_the_quantiles_but_not_the_count() -
     assert durations.count == 3
 
 
-def test_a_run_counts_each_of_its_requests() -> None:
+def test_a_run_of_produce_requests_counts_each_request() -> None:
     metrics = RequestMetrics(lambda: 0)
     metrics.run_answered(12, 60_000, 60)
     metrics.handled(ApiKey.PRODUCE, 12, 60_000, 40)

@@ -51,7 +51,7 @@ def test_an_exception_fails_only_its_own_work() -> None:
     assert other.value == "b"
 
 
-def test_the_end_of_a_connection_cancels_its_read_only_requests_alone() -> None:
+def test_the_end_of_a_connection_cancels_only_its_read_only_requests() -> None:
     """Whoever begins a task cannot get this wrong: the table of APIs decides."""
     tasks, done, gone = Tasks(read_only=READ_ONLY), list[str](), RecordingChannel()
     contexts = [RequestContext(gone, slot, key, 5, 0, "", 0) for slot, key in enumerate(map(int, SERVED))]
@@ -113,7 +113,7 @@ def test_long_work_continues_even_if_new_short_work_keeps_arriving() -> None:
     assert long.done
 
 
-def test_a_task_that_continues_earlier_work_does_not_queue_again() -> None:
+def test_a_task_that_continues_earlier_work_does_not_wait_in_the_queue_again() -> None:
     tasks = Tasks(Ticks())
     for number in range(2 * AT_A_TIME):
         tasks.begin(counting(f"first {number}", SHORT - 10, []))
@@ -164,7 +164,7 @@ def test_many_tasks_started_in_one_iteration_share_its_budget() -> None:
         tasks.new_round()
 
 
-def test_a_task_begun_in_a_step_of_long_tasks_gets_no_second_step() -> None:
+def test_a_task_that_begins_in_a_step_of_long_tasks_gets_no_second_step() -> None:
     done: list[str] = []
     tasks = Tasks()
 

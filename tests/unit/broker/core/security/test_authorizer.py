@@ -24,7 +24,7 @@ def allows(*acls: Acl, operation: Operation = Operation.READ, name: str = "order
     return authorizer.allows("User:alice", HOST, operation, TOPIC, name)
 
 
-def test_without_acls_the_setting_decides() -> None:
+def test_without_acls_the_setting_allow_everyone_decides() -> None:
     assert not allows()
     assert allows(everyone=True)
     assert not allows(acl(principal="User:bob"), everyone=True)
@@ -48,7 +48,7 @@ def test_a_super_user_may_do_everything() -> None:
         acl(resource_name="orders", pattern_type=PatternType.PREFIXED),
     ],
 )
-def test_a_matching_acl_allows(rule: Acl) -> None:
+def test_a_matching_allow_acl_allows_the_operation(rule: Acl) -> None:
     assert allows(rule)
 
 
@@ -65,7 +65,7 @@ def test_a_matching_acl_allows(rule: Acl) -> None:
         acl(resource_type=AclResourceType.GROUP),
     ],
 )
-def test_an_acl_that_does_not_match_does_not_allow(rule: Acl) -> None:
+def test_an_allow_acl_that_does_not_match_does_not_allow_the_operation(rule: Acl) -> None:
     assert not allows(rule)
 
 
@@ -92,7 +92,7 @@ def test_an_acl_change_applies_at_once() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_successive_acl_changes_decide_as_the_remaining_acls(data: st.DataObject) -> None:
+def test_after_successive_acl_changes_the_remaining_acls_decide(data: st.DataObject) -> None:
     each = [
         acl(operation, resource_name=name, pattern_type=pattern, permission=permission)
         for operation in (Operation.READ, Operation.WRITE)
@@ -125,7 +125,7 @@ def test_the_cost_of_an_acl_change_does_not_depend_on_the_number_of_acls() -> No
     assert cost(5000) == cost(10)
 
 
-def test_permission_for_any_resource_is_enough() -> None:
+def test_a_permission_for_some_resource_is_enough_for_a_question_about_any_resource() -> None:
     def some(*acls: Acl) -> bool:
         authorizer = Authorizer((), allow_without_acls=False, acls=acls)
         return authorizer.allows_some("User:alice", HOST, Operation.WRITE, TOPIC)
@@ -138,7 +138,7 @@ def test_permission_for_any_resource_is_enough() -> None:
     assert some(acl(Operation.WRITE, resource_name="o", pattern_type=PatternType.PREFIXED), wide)
 
 
-def test_a_matching_filter_finds_what_applies_to_a_name() -> None:
+def test_a_matching_filter_finds_every_acl_that_applies_to_a_name() -> None:
     wanted = AclFilter(TOPIC, "orders", PatternType.MATCH, None, None, Operation.ANY, Permission.ANY)
     prefix = acl(resource_name="ord", pattern_type=PatternType.PREFIXED)
     assert [

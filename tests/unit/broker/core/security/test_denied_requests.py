@@ -194,7 +194,7 @@ def test_authorized_cluster_operations_are_the_allowed_operations(admin: Admin) 
     assert admin.ask(of_metadata, 10, user="alice").cluster_authorized_operations == bits
 
 
-def test_if_one_topic_is_not_permitted_no_topic_is_added_to_the_transaction(admin: Admin) -> None:
+def test_if_one_topic_is_denied_no_topic_is_added_to_the_transaction(admin: Admin) -> None:
     admin.broker.topics.create("other", 1, {}, NOW_MS)
     allow(admin, (TXN_ID, "pay", Operation.WRITE), (TOPIC, "orders", Operation.WRITE))
     asked = [AddPartitionsToTxnTopic("orders", [0]), AddPartitionsToTxnTopic("other", [0])]

@@ -98,7 +98,7 @@ def test_offsets_are_refused_by_partition_then_as_a_whole_then_by_group() -> Non
     assert [(group.group_id, group.error_code) for group in answer.groups] == [("g", ERROR)]
 
 
-def test_coordinators_are_refused_one_by_one_from_version_4_on() -> None:
+def test_from_version_4_on_find_coordinator_refuses_each_key_separately() -> None:
     one = refused(find.FindCoordinatorRequest("g", 0), 3)
     assert (one.error_code, one.error_message, one.node_id, one.port) == (ERROR, MESSAGES[ERROR], -1, -1)
     (each,) = refused(find.FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4).coordinators
@@ -118,7 +118,9 @@ def test_refused_creations_have_a_message_and_refused_deletions_do_not() -> None
 
 
 @pytest.mark.parametrize(("version", "whole"), [(3, 0), (4, ERROR)])
-def test_a_refused_broker_adding_partitions_gets_one_error_and_a_client_one_each(version: int, whole: int) -> None:
+def test_a_refused_add_partitions_to_txn_has_one_error_for_a_broker_and_an_error_per_partition_for_a_client(
+    version: int, whole: int
+) -> None:
     topics = [add_partitions.AddPartitionsToTxnTopic("orders", [0, 3])]
     request = (
         add_partitions.AddPartitionsToTxnRequest(
@@ -151,7 +153,7 @@ def test_a_refused_election_has_an_error_per_partition_and_from_version_1_on_one
     assert [(p.partition_id, p.error_code, p.error_message) for p in topic.partition_result] == [(3, ERROR, MESSAGE)]
 
 
-def test_log_folders_are_refused_by_topic() -> None:
+def test_a_refused_alter_replica_log_dirs_has_one_entry_for_each_topic() -> None:
     """A topic that is named for several folders has one entry."""
     moved = [
         log_dirs.AlterReplicaLogDir(path, [log_dirs.AlterReplicaLogDirTopic("orders", [partition])])

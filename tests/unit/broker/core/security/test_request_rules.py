@@ -55,7 +55,9 @@ def init(transactional_id: str | None = None, *, two_phase: bool = False) -> Any
         ([WRITE_AS, TWO_PHASE], init("t", two_phase=True), Error.NONE),
     ],
 )
-def test_init_producer_id_needs_its_permissions(granted: list[Grant], request_: Any, error: Error) -> None:
+def test_the_permissions_that_init_producer_id_needs_depend_on_its_transactional_id(
+    granted: list[Grant], request_: Any, error: Error
+) -> None:
     assert request_rules.idempotent_write(ports(*granted), CONTEXT, request_) is error
 
 
@@ -76,7 +78,7 @@ def test_partitions_are_added_by_producers_and_from_version_4_on_by_brokers(
 
 
 @pytest.mark.parametrize("operation", [Operation.ALTER, Operation.CLUSTER_ACTION])
-def test_markers_need_cluster_action_or_alter_permission(operation: Operation) -> None:
+def test_writing_markers_needs_the_permission_cluster_action_or_alter(operation: Operation) -> None:
     """KIP-664."""
     assert request_rules.cluster_action_or_alter(ports((operation, CLUSTER)), CONTEXT, None) is Error.NONE
     assert request_rules.cluster_action_or_alter(ports(), CONTEXT, None) is NO_CLUSTER

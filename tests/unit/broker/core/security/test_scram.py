@@ -41,6 +41,6 @@ def test_a_client_with_the_password_is_authenticated(nonce: str) -> None:
 
 
 @pytest.mark.parametrize("nonce", ["client", "{}x", "x"])
-def test_another_nonce_is_refused(nonce: str) -> None:
+def test_a_client_with_another_scram_nonce_is_refused(nonce: str) -> None:
     with pytest.raises(LoginRefused, match="invalid last SCRAM message"):
         login(nonce)

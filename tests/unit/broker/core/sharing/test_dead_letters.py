@@ -77,7 +77,7 @@ def test_an_acknowledgement_that_was_not_stored_has_no_dead_letter(queue: Queue)
 
 
 @pytest.mark.parametrize(("deliveries", "reason"), [(1, b"rejected by client"), (5, b"exceeded the threshold")])
-def test_dead_letters_that_may_be_missing_are_written_at_the_next_use(
+def test_dead_letters_that_may_be_missing_are_written_when_the_share_partition_is_used_again(
     queue: Queue, deliveries: int, reason: bytes
 ) -> None:
     queue.open()
@@ -89,7 +89,7 @@ def test_dead_letters_that_may_be_missing_are_written_at_the_next_use(
     assert held.state.start_offset == 5
 
 
-def test_a_reloaded_share_partition_is_not_archived_by_a_write_from_before(queue: Queue) -> None:
+def test_a_write_from_before_a_reload_does_not_archive_records_of_the_share_partition(queue: Queue) -> None:
     queue.admin.broker.topics.delete("dlq.t", NOW_MS)
     held = queue.reject()
     queue.sharing.states_changed("g")
@@ -98,7 +98,7 @@ def test_a_reloaded_share_partition_is_not_archived_by_a_write_from_before(queue
     assert len(queue.states.writes) == 1
 
 
-def test_at_the_first_level_of_share_version_settings_have_no_effect(queue: Queue) -> None:
+def test_at_share_version_1_dead_letter_settings_have_no_effect(queue: Queue) -> None:
     queue.admin.broker.metadata.finalize_features({SHARE_VERSION: 1})
     queue.reject()
     assert queue.states.writes[0][0].batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]

@@ -51,7 +51,7 @@ def test_acknowledged_records_are_never_redelivered() -> None:
     assert (partition.start_offset, partition.in_flight, partition.next_offset()) == (10, 0, 10)
 
 
-def test_a_released_record_is_delivered_again_and_counted() -> None:
+def test_a_released_record_is_delivered_again_with_a_higher_delivery_count() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 2)
     assert done(partition, 0, 2, ACCEPT, RELEASE, REJECT) is None
@@ -59,7 +59,7 @@ def test_a_released_record_is_delivered_again_and_counted() -> None:
     assert taken(partition, 0, 2, "b") == [Acquired(1, 1, 2)]
 
 
-def test_a_record_is_given_up_at_the_delivery_limit() -> None:
+def test_a_record_at_its_delivery_limit_is_archived() -> None:
     partition = SharePartition(0)
     for count in range(1, LIMITS.delivery_count + 1):
         assert taken(partition, 0, 0) == [Acquired(0, 0, count)]
@@ -78,7 +78,7 @@ def test_an_expired_lock_makes_its_records_available() -> None:
     assert refusal.error is Error.INVALID_RECORD_STATE
 
 
-def test_a_renewed_lock_lasts_longer() -> None:
+def test_a_renewed_lock_expires_later() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)
     assert done(partition, 0, 2, RENEW, now_ms=500) is None
@@ -155,7 +155,7 @@ def test_offsets_that_compaction_removed_are_skipped() -> None:
     assert partition.start_offset == 8
 
 
-def test_no_more_records_are_in_flight_than_allowed() -> None:
+def test_a_share_partition_has_no_more_records_in_flight_than_allowed() -> None:
     partition, limits = SharePartition(0), LIMITS._replace(record_locks=100)
     for base in range(0, 100_000, 10):
         if not partition.can_acquire(limits):
@@ -171,7 +171,7 @@ def test_a_batch_is_completed_unless_the_limit_of_records_is_strict() -> None:
     assert partition.acquire("a", [LogBatch(0, 9)], 3, LIMITS, 0) == [Acquired(3, 9, 1)]
 
 
-def test_a_record_before_the_start_of_the_log_is_forgotten() -> None:
+def test_a_record_that_retention_deleted_is_removed_from_the_share_state() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 9)
     partition.move_start(4)
@@ -180,7 +180,7 @@ def test_a_record_before_the_start_of_the_log_is_forgotten() -> None:
     assert (partition.start_offset, partition.next_offset()) == (40, 40)
 
 
-def test_a_member_that_leaves_frees_what_it_acquired() -> None:
+def test_records_acquired_by_a_member_that_leaves_become_available() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)
     taken(partition, 5, 9, "b")

@@ -71,7 +71,7 @@ class Folder:
         return next(header.base_offset for header, _ in self.logs[name].batches(0) if header.records_count)
 
 
-def test_a_clean_log_is_not_compacted_again_before_new_records() -> None:
+def test_a_compacted_log_is_not_compacted_again_before_it_gets_new_records() -> None:
     folder = Folder(A0)
     for _ in range(2):
         folder.write(A0)
@@ -91,7 +91,7 @@ def test_a_clean_log_is_not_compacted_again_before_new_records() -> None:
     assert folder.later.jobs
 
 
-def test_a_log_that_is_always_due_does_not_delay_other_logs() -> None:
+def test_a_log_that_always_needs_compaction_does_not_delay_other_logs() -> None:
     folder = Folder(A0, B0)
     for _ in range(2):
         folder.write(A0)
@@ -168,7 +168,7 @@ def test_a_compaction_of_a_log_truncated_meanwhile_replaces_no_segment() -> None
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -> None:
+def test_after_a_power_loss_the_checkpoint_does_not_cover_records_that_are_not_compacted(seed: int) -> None:
     disk = FaultyDisk()
     disk.make_folder(str(A0))
     folder = Folder(A0, disk=disk)

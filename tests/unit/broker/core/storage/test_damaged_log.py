@@ -89,7 +89,7 @@ def _ask(admin: Admin, channel: Reader, request: FetchRequest) -> dict[int, Any]
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_a_reader_does_not_skip_damage_into_the_next_segment(kind: str, tmp_path: Path) -> None:
+def test_a_reader_does_not_skip_a_damaged_batch_by_reading_the_next_segment(kind: str, tmp_path: Path) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", DAMAGES[kind]), Reader()
     found = _ask(admin, channel, _fetch(DAMAGED_AT + 1))
     assert (found[0].error_code, found[0].records) == (Error.CORRUPT_MESSAGE, b"")
@@ -221,7 +221,7 @@ def test_a_failed_sync_is_forgotten_when_the_log_is_truncated(tmp_path: Path) ->
     assert _read(log, 0, EACH) == 1, "nothing behind the file's end is promised to a reader"
 
 
-def test_missing_descriptors_and_files_mark_no_batch_as_unreadable(tmp_path: Path) -> None:
+def test_a_lack_of_descriptors_or_a_missing_file_marks_no_batch_as_unreadable(tmp_path: Path) -> None:
     admin = _opened_again(tmp_path / "metadata", lambda _: None)
     with mock.patch.object(MemoryFile, "read_at", side_effect=OutOfDescriptors("cannot open it")):
         admin.broker.logs.find_unreadable(CLOSED, 0, EACH * SIZE)

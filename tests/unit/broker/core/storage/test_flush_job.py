@@ -103,7 +103,7 @@ def test_a_folder_of_many_partitions_is_synced_once(sync: Callable[[FlushJob], o
     assert sorted(disk.synced) == ["", "t-0", "t-1", "t-2"]
 
 
-def test_a_folder_whose_sync_fails_is_tried_for_each_partition() -> None:
+def test_if_the_sync_of_a_folder_fails_it_is_tried_again_for_each_partition() -> None:
     disk = Folders(broken="")
     logs = [log_on(disk, partition) for partition in range(2)]
     for log in logs:

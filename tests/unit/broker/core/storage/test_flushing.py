@@ -114,7 +114,7 @@ def test_appends_that_wait_for_a_topics_sync_are_answered_before_the_interval_en
     assert answered.value is Error.NONE
 
 
-def test_waiting_appends_keep_their_sync_when_the_setting_is_removed() -> None:
+def test_appends_that_wait_keep_their_sync_when_the_setting_flush_ms_is_removed() -> None:
     admin = Admin()
     admin.broker.topics.create("t", 1, {"flush.messages": "1"}, NOW_MS)
     partition = admin.broker.partition(TopicPartition("t", 0))
@@ -131,7 +131,7 @@ def test_waiting_appends_keep_their_sync_when_the_setting_is_removed() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
+def test_failed_partitions_do_not_prevent_the_sync_of_others() -> None:
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     partitions, flushing = partitions_of(admin), admin.broker.flushing
     append(partitions)
@@ -189,7 +189,9 @@ def test_a_partition_that_is_deleted_while_its_flush_ms_passes_leaves_memory() -
 
 
 @pytest.mark.parametrize("failure", ["at its sync", "before it"])
-def test_a_partition_whose_disk_fails_goes_offline_alone(failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_whose_disk_fails_goes_offline_and_other_partitions_stay_online(
+    failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     admin.broker.topics.create("t", 2, {}, NOW_MS)
     flushing = admin.broker.flushing

@@ -10,7 +10,7 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from tests.unit.broker.core.conftest import NOW_MS, Admin
 
 
-def test_a_missing_block_of_producer_ids_is_a_retriable_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_producer_ids_on_a_full_disk_is_a_retriable_error(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = Admin()
 
     def full() -> range:
@@ -24,7 +24,7 @@ def test_a_missing_block_of_producer_ids_is_a_retriable_error(monkeypatch: pytes
     admin.broker.stop(NOW_MS)
 
 
-def test_the_reason_that_prevents_an_internal_topic_is_logged_once(
+def test_the_reason_why_an_internal_topic_cannot_be_created_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A consumer asks for its coordinator every second: the log would fill the disk that is full."""

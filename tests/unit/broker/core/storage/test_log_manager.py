@@ -55,7 +55,7 @@ def test_the_log_of_an_existing_topic_continues_at_its_end() -> None:
     assert append(again, OLD_ID) == 1
 
 
-def test_a_folder_without_a_topic_is_renamed_and_a_foreign_folder_kept() -> None:
+def test_a_folder_of_a_topic_that_does_not_exist_is_renamed_and_a_foreign_folder_kept() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)
@@ -82,7 +82,7 @@ def test_removal_of_a_deleted_topic_continues_after_a_restart() -> None:
     assert not any(name.endswith("-delete") for name in disk.list(""))
 
 
-def test_folder_of_another_cluster_is_refused() -> None:
+def test_a_data_folder_of_another_cluster_is_refused() -> None:
     disk = MemoryDisk()
     logs, _, store = manager(disk)
     logs.start(store)
@@ -103,7 +103,7 @@ def test_a_clean_stop_leaves_the_clean_shutdown_file_and_the_next_start_removes_
     assert not checkpoints.read_clean_shutdown(disk)
 
 
-def test_a_damaged_checkpoint_makes_the_next_start_check_everything_but_not_fail() -> None:
+def test_after_a_damaged_checkpoint_the_next_start_succeeds_and_checks_every_log() -> None:
     disk = MemoryDisk()
     logs, _, store = manager(disk)
     logs.start(store)
@@ -210,7 +210,7 @@ def test_a_producer_id_far_beyond_all_others_does_not_advance_the_counter() -> N
     assert logs.producer_ids_end(8_000_000) == 8_000_000
 
 
-def test_records_written_behind_a_truncation_are_never_mistaken_for_compacted() -> None:
+def test_records_written_after_a_truncation_are_not_taken_for_compacted_records() -> None:
     """Batches are removed whole, so the log may end below the offset that it was to be cut to."""
     disk = MemoryDisk()
     compacted = TopicConfig(cleanup_policy=("compact",))

@@ -146,7 +146,7 @@ def test_metadata_is_synced_before_it_is_shown(slow: Slow) -> None:
     assert again.answers, "nothing changed since"
 
 
-def test_an_answer_does_not_wait_for_later_changes(slow: Slow) -> None:
+def test_an_answer_waits_only_for_the_sync_of_earlier_changes(slow: Slow) -> None:
     """Otherwise a client that changes something all the time holds the answer back forever."""
     first = slow.create("a")
     slow.create("b")
@@ -156,7 +156,7 @@ def test_an_answer_does_not_wait_for_later_changes(slow: Slow) -> None:
 
 
 @pytest.mark.parametrize("policy", ["commit", "interval"])
-def test_requests_without_metadata_do_not_wait_for_its_sync(tmp_path: Path, policy: str) -> None:
+def test_requests_that_change_no_metadata_do_not_wait_for_its_sync(tmp_path: Path, policy: str) -> None:
     slow = Slow(tmp_path, policy)
     slow.create("old")
     slow.worker.do_next()
@@ -169,7 +169,7 @@ def test_requests_without_metadata_do_not_wait_for_its_sync(tmp_path: Path, poli
     assert not slow.syncs - 1
 
 
-def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_lose(slow: Slow) -> None:
+def test_no_record_is_committed_to_a_topic_that_a_power_failure_would_lose(slow: Slow) -> None:
     slow.create("a")
     written = slow.produce("a")
     assert slow.flush() == [] and not written.answers
@@ -179,7 +179,7 @@ def test_nothing_is_committed_to_a_topic_that_a_power_failure_would_lose(slow: S
     assert error_of_produce(written) == 0
 
 
-def test_nothing_is_committed_to_added_partitions_that_a_power_failure_would_lose(slow: Slow) -> None:
+def test_no_record_is_committed_to_added_partitions_that_a_power_failure_would_lose(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     added = slow.send(CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], 1000, False))
@@ -276,7 +276,7 @@ def test_no_producer_id_is_given_twice_after_a_power_failure(slow: Slow) -> None
     assert slow.syncs == 1, "the second block was synced elsewhere, long before it was needed"
 
 
-def test_a_missing_producer_id_block_is_synced_when_needed(slow: Slow) -> None:
+def test_the_next_block_of_producer_ids_is_synced_when_it_is_needed(slow: Slow) -> None:
     ask = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
     for _ in range(BLOCK_SIZE):
         slow.send(ask)
@@ -428,7 +428,7 @@ def test_a_topic_named_by_many_metadata_requests_is_created_once(slow: Slow) -> 
         assert (topic.name, topic.error_code, len(topic.partitions)) == ("a", 0, 1)
 
 
-def test_every_request_that_changes_the_store_waits() -> None:
+def test_every_request_that_changes_the_metadata_store_waits_for_its_sync() -> None:
     """A handler that newly calls the store's methods must be listed here with the reason why it need not wait."""
     names = {key.name for key in ABOUT_METADATA}
     assert {name for name in names if name.startswith(("CREATE", "ALTER", "DELETE", "INCREMENTAL", "UPDATE"))} == {
@@ -437,7 +437,7 @@ def test_every_request_that_changes_the_store_waits() -> None:
     }
 
 
-def test_without_a_thread_each_change_is_synced_on_the_event_loop(tmp_path: Path) -> None:
+def test_without_a_sync_thread_each_change_is_synced_on_the_event_loop(tmp_path: Path) -> None:
     admin = Admin(str(tmp_path / FILE_NAME), **{"oncelog.flush.policy": "commit"})
     assert admin.broker.metadata_sync.is_settled
     admin.broker.topics.create("t", 1, {}, NOW_MS)

@@ -129,7 +129,7 @@ def test_a_duplicate_returns_the_offsets_of_the_original() -> None:
     assert (outcome.first_offset, outcome.last_offset) == (100, 109)
 
 
-def test_a_new_epoch_forgets_the_batches_of_the_old_one() -> None:
+def test_a_new_producer_epoch_forgets_the_batches_of_the_old_epoch() -> None:
     state = manager()
     take(state, header(0))
     take(state, header(0, epoch=4))
@@ -167,7 +167,7 @@ def test_a_marker_with_a_newer_epoch_starts_sequences_at_0() -> None:
         (4, 6, 2, None),
     ],
 )
-def test_a_marker_is_checked_for_epoch_and_coordinator(
+def test_the_epoch_and_the_coordinator_epoch_of_a_marker_are_checked(
     epoch: int, coordinator_epoch: int, version: int, expected: Error | None
 ) -> None:
     state = manager()
@@ -178,7 +178,7 @@ def test_a_marker_is_checked_for_epoch_and_coordinator(
     assert (refusal and refusal.error) == expected
 
 
-def test_a_version_2_marker_can_be_repeated_after_its_transaction() -> None:
+def test_a_marker_of_transaction_version_2_can_be_repeated_after_its_transaction() -> None:
     state = manager()
     take(state, header(0, txn=True))
     end(state, epoch=4)
@@ -203,7 +203,7 @@ def test_a_marker_of_an_unknown_producer_is_accepted() -> None:
 # --- verification (KIP-890)
 
 
-def test_a_transaction_begins_only_with_the_guard_of_its_verification() -> None:
+def test_a_transaction_begins_only_with_a_verification_guard() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 0, False, NOW_MS)
     first = header(0, txn=True)
@@ -216,7 +216,7 @@ def test_a_transaction_begins_only_with_the_guard_of_its_verification() -> None:
     assert answer(state, header(1, txn=True)) is Error.NONE
 
 
-def test_a_guard_is_stale_once_the_transaction_was_ended() -> None:
+def test_a_verification_guard_is_stale_once_the_transaction_has_ended() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 0, False, NOW_MS)
     end(state, commit=False)
@@ -226,7 +226,9 @@ def test_a_guard_is_stale_once_the_transaction_was_ended() -> None:
 
 
 @pytest.mark.parametrize(("marker_epoch", "stays"), [(3, True), (4, True), (5, False)])
-def test_a_late_version_2_marker_does_not_end_a_later_transaction(marker_epoch: int, stays: bool) -> None:
+def test_a_late_marker_of_transaction_version_2_does_not_end_a_later_transaction(
+    marker_epoch: int, stays: bool
+) -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 4, 0, True, NOW_MS)
     end(state, epoch=marker_epoch)
@@ -241,18 +243,18 @@ def test_an_open_transaction_of_an_older_epoch_does_not_replace_verification() -
     assert state.begin_verification(PID, 4, 0, False, NOW_MS) is not None
 
 
-def test_a_duplicate_needs_no_verification() -> None:
+def test_a_duplicate_batch_needs_no_verification() -> None:
     state = manager(verify=True)
     take(state, header(0, txn=True))
     end(state)
     assert answer(state, header(0, txn=True)) == "duplicate"
 
 
-def test_a_plain_write_needs_no_verification() -> None:
+def test_a_batch_outside_a_transaction_needs_no_verification() -> None:
     assert answer(manager(verify=True), header(0)) is Error.NONE
 
 
-def test_a_sequence_does_not_overtake_a_batch_that_waits_for_verification() -> None:
+def test_no_batch_overtakes_a_batch_of_its_producer_that_waits_for_verification() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 0, False, NOW_MS)
     assert state.begin_verification(PID, 3, 1, False, NOW_MS) is guard
@@ -260,21 +262,21 @@ def test_a_sequence_does_not_overtake_a_batch_that_waits_for_verification() -> N
     assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
-def test_a_newer_epoch_starts_the_waiting_sequences_again() -> None:
+def test_a_newer_epoch_restarts_the_sequences_of_batches_that_wait_for_verification() -> None:
     state = manager(verify=True)
     state.begin_verification(PID, 3, 0, False, NOW_MS)
     guard = state.begin_verification(PID, 4, 5, False, NOW_MS)
     assert answer(state, header(5, txn=True, epoch=4), guard) is Error.NONE
 
 
-def test_a_version_2_transaction_of_an_unknown_producer_begins_at_sequence_0() -> None:
+def test_a_transaction_of_version_2_of_an_unknown_producer_begins_at_sequence_0() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 5, True, NOW_MS)
     assert answer(state, header(5, txn=True), guard) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
-def test_disabled_verification_asks_the_coordinator_only_to_add_the_partition() -> None:
+def test_with_verification_disabled_the_coordinator_is_asked_only_to_add_the_partition() -> None:
     """As in Kafka 4.3: a producer of transaction version 2 adds no partitions itself, so its first append still
     does.
     """
@@ -293,7 +295,7 @@ def test_disabled_verification_asks_the_coordinator_only_to_add_the_partition() 
         (4, True, None),
     ],
 )
-def test_a_coordinators_batch_is_checked_for_its_epoch_but_has_no_sequence(
+def test_a_coordinators_batch_is_checked_for_its_epoch_but_not_for_a_sequence(
     epoch: int, txn: bool, expected: Error | None
 ) -> None:
     state = manager()
@@ -305,7 +307,7 @@ def test_a_coordinators_batch_is_checked_for_its_epoch_but_has_no_sequence(
 # --- what holds readers back
 
 
-def test_a_transaction_holds_readers_until_its_marker_is_replicated() -> None:
+def test_a_transaction_holds_readers_back_until_its_marker_is_replicated() -> None:
     state = manager()
     take(state, header(0, txn=True))
     take(state, header(0, pid=8))
@@ -337,7 +339,7 @@ def test_the_last_stable_offset_when_a_transaction_ends_is_the_start_of_the_firs
 # --- expiry, snapshots
 
 
-def test_an_idle_producer_expires_but_not_with_an_open_transaction() -> None:
+def test_an_idle_producer_expires_unless_it_has_an_open_transaction() -> None:
     state = ProducerStateManager(PARTITION, 1000, verify_transactions=True)
     take(state, header(0, timestamp=NOW_MS))
     take(state, header(0, pid=8, txn=True, timestamp=NOW_MS))
@@ -349,7 +351,7 @@ def test_an_idle_producer_expires_but_not_with_an_open_transaction() -> None:
     assert answer(state, header(0, pid=9, txn=True), guard) is Error.INVALID_TXN_STATE
 
 
-def test_a_snapshot_holds_the_newest_batch_of_each_producer() -> None:
+def test_a_producer_snapshot_contains_the_newest_batch_of_each_producer() -> None:
     state = manager()
     for seq in range(7):
         take(state, header(seq))
@@ -364,7 +366,7 @@ def test_a_snapshot_holds_the_newest_batch_of_each_producer() -> None:
     assert loaded.first_unstable_offset == 7
 
 
-def test_a_snapshot_has_kafkas_bytes() -> None:
+def test_a_producer_snapshot_has_kafkas_bytes() -> None:
     # version 1, CRC-32C of the rest, one entry of 46 bytes (ProducerSnapshot.json)
     data = encode_snapshot([ProducerStateEntry(7, 3, 5, 9, 11, [BatchMetadata(2, 12, 1, 9)])])
     entry = "0000000000000007 0003 00000002 000000000000000c 00000001 0000000000000009 00000005 000000000000000b"
@@ -373,7 +375,7 @@ def test_a_snapshot_has_kafkas_bytes() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3, 8, 20, -1])
-def test_a_damaged_snapshot_is_detected(position: int) -> None:
+def test_a_damaged_producer_snapshot_is_detected(position: int) -> None:
     data = bytearray(encode_snapshot([ProducerStateEntry(7, 3)]))
     data[position] ^= 0x40
     with pytest.raises(CorruptLogError):
@@ -381,7 +383,7 @@ def test_a_damaged_snapshot_is_detected(position: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 5, 9, 20])
-def test_a_cut_off_snapshot_is_detected(size: int) -> None:
+def test_a_truncated_producer_snapshot_is_detected(size: int) -> None:
     with pytest.raises(CorruptLogError):
         decode_snapshot(encode_snapshot([ProducerStateEntry(7, 3)])[:size])
 
@@ -392,7 +394,7 @@ def test_expired_producers_are_not_loaded_from_a_snapshot() -> None:
     assert not state.entries
 
 
-def test_a_verification_begun_with_the_older_protocol_allows_any_first_sequence() -> None:
+def test_a_verification_that_began_with_the_older_protocol_allows_any_first_sequence() -> None:
     """After verification, Apache Kafka only remembers whether the first request bumped epochs, whoever appends in
     the end.
     """

@@ -25,7 +25,7 @@ def aborted(number: int, *, open_below: bool) -> AbortedTxn:
 
 @pytest.mark.parametrize("open_below", [False, True])
 @pytest.mark.parametrize("decoded", [False, True])
-def test_a_search_examines_only_a_few_of_many_entries(open_below: bool, decoded: bool) -> None:
+def test_a_search_in_the_transaction_index_examines_only_a_few_of_many_entries(open_below: bool, decoded: bool) -> None:
     index = TransactionIndex()
     for number in range(100_000):
         index.append(aborted(number, open_below=open_below))
@@ -57,7 +57,7 @@ def entries(draw: st.DrawFn) -> list[AbortedTxn]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_search_finds_what_a_full_scan_finds(data: st.DataObject) -> None:
+def test_a_search_in_the_transaction_index_finds_what_a_full_scan_finds(data: st.DataObject) -> None:
     index = TransactionIndex()
     kept: list[AbortedTxn] = []
     for entry in data.draw(entries()):

@@ -118,7 +118,7 @@ def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypat
         assert [count for count in at_end if count] == [len(clients)]
 
 
-def test_other_connections_are_served_after_each_long_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_each_long_request_other_connections_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipeline of 256 short requests was a single turn of 22 ms."""
     started: list[int] = []
     start = Connection._start
@@ -183,7 +183,7 @@ def test_a_large_answer_is_sent_in_chunks_as_its_peer_reads() -> None:
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 @pytest.mark.parametrize("seed", range(3))
-def test_batches_that_are_checked_on_another_thread_keep_their_place(seed: int, policy: str) -> None:
+def test_batches_that_another_thread_validates_keep_their_place_in_the_order(seed: int, policy: str) -> None:
     """One idempotent producer pipelines long and short ones, compressed and not: none overtakes another."""
     rng = Random(seed)
     with (
@@ -222,7 +222,7 @@ def test_batches_that_are_checked_on_another_thread_keep_their_place(seed: int, 
         assert offsets == sequences
 
 
-def test_requests_without_an_answer_leave_no_gap() -> None:
+def test_requests_without_an_answer_leave_no_gap_in_the_order_of_answers() -> None:
     with (
         oncelog.Broker() as broker,
         socket.create_connection((broker.address.host, broker.address.port)) as connection,
@@ -288,7 +288,7 @@ def produce_errors(connection: socket.socket, count: int) -> list[int]:
     return found
 
 
-def test_a_slow_peer_without_a_descriptor_ends_no_other_connection(
+def test_a_slow_peer_without_a_free_descriptor_ends_no_other_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its answer becomes ready in the turn of another connection, and waiting for it takes a descriptor."""
@@ -317,7 +317,7 @@ def test_a_slow_peer_without_a_descriptor_ends_no_other_connection(
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_nothing_keeps_a_connection_that_ended_while_it_was_throttled(
+def test_no_timer_keeps_a_connection_in_memory_that_ended_while_it_was_throttled(
     late: bool, request: pytest.FixtureRequest
 ) -> None:
     """Or before: what it requested is done, and counted, although it has ended."""

@@ -34,7 +34,7 @@ def test_a_client_with_very_many_connections_blocks_nobody_for_long() -> None:
     assert after[0] <= 1000
 
 
-def test_a_removed_connection_rate_delays_nobody() -> None:
+def test_after_a_connection_rate_is_removed_no_connection_is_delayed() -> None:
     with (
         oncelog.Broker(settings={"max.connection.creation.rate": "1"}) as broker,
         RawConnection(broker.bootstrap_servers) as client,

@@ -17,7 +17,7 @@ BEGUN = (1_000_000).to_bytes(4, "big") + bytes(200_000)
 """The first part of a request of a megabyte: a part of it for every producer would be three times the limit."""
 
 
-def test_producers_beyond_the_memory_limit_wait_and_none_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_producers_beyond_the_memory_limit_wait_and_none_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oncelog.broker.server.server.STALLED_S", 600.0)
     limits = {"queued.max.request.bytes": LIMIT, "socket.request.max.bytes": 2_000_000}
     with oncelog.Broker(settings=limits) as broker, ExitStack() as open_sockets:

@@ -7,7 +7,7 @@ from oncelog.broker.server.connections.spare_buffers import LENT_BUFFERS, SPARE_
 SIZE = 4 * STEP_BYTES
 
 
-def test_a_lent_buffer_is_reused_once_nothing_refers_to_it() -> None:
+def test_a_lent_buffer_is_reused_once_it_is_no_longer_referenced() -> None:
     spare, buffer = SpareBuffers(), bytearray(SIZE)
     buffer[-1] = 7
     view = memoryview(buffer)[10:20]

@@ -42,7 +42,7 @@ def refused_sector(monkeypatch: pytest.MonkeyPatch, position: int) -> Iterator[N
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
 @pytest.mark.parametrize("record_bytes", [50_000, 2000], ids=["sendfile", "copied"])
-def test_an_unreadable_sector_ends_one_connection_and_is_recognised_afterwards(
+def test_a_connection_that_reads_an_unreadable_sector_is_ended_and_the_sector_is_known_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, listener: str, record_bytes: int
 ) -> None:
     authority = Authority(tmp_path)

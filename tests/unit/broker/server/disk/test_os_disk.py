@@ -31,7 +31,7 @@ def os_disk(tmp_path: Path) -> OsDisk:
     return OsDisk(str(tmp_path))
 
 
-def test_a_file_holds_what_was_appended(disk: Disk) -> None:
+def test_a_file_contains_the_appended_bytes(disk: Disk) -> None:
     file = disk.open("f", create=True)
     file.append([b"ab", bytearray(b"cd"), memoryview(b"ef")])
     file.append([b"gh"])
@@ -46,7 +46,7 @@ def test_a_read_ends_at_the_end_of_the_file(disk: Disk, position: int, size: int
     assert file.read_at(position, size) == expected
 
 
-def test_writing_and_truncating_change_the_size(disk: Disk) -> None:
+def test_writing_to_a_file_and_truncating_it_change_its_size(disk: Disk) -> None:
     file = disk.open("f", create=True)
     file.append([b"abcd"])
     file.write_at(1, b"XY")
@@ -58,12 +58,12 @@ def test_writing_and_truncating_change_the_size(disk: Disk) -> None:
     assert (file.size(), disk.read("f")) == (4, b"aX!\0")
 
 
-def test_opening_without_creating_needs_a_file(disk: Disk) -> None:
+def test_opening_a_missing_file_without_creating_it_fails(disk: Disk) -> None:
     with pytest.raises(StorageError, match="nowhere"):
         disk.open("nowhere").read_at(0, 1)
 
 
-def test_creating_needs_a_folder(disk: Disk) -> None:
+def test_creating_a_file_in_a_missing_folder_fails(disk: Disk) -> None:
     with pytest.raises(StorageError, match="a/f"):
         disk.open("a/f", create=True)
     with pytest.raises(StorageError, match="a/f"):
@@ -75,7 +75,7 @@ def test_creating_a_file_or_folder_that_exists_keeps_its_content(disk: Disk) -> 
     assert disk.open("f", create=True).size() == 2
 
 
-def test_names_are_listed_in_order(disk: Disk) -> None:
+def test_file_names_of_a_folder_are_listed_in_order(disk: Disk) -> None:
     disk.make_folder("a/b")
     disk.make_folder("a/b")
     for name in ("a/z", "a/c", "a/b/d"):
@@ -114,7 +114,7 @@ def test_renaming_a_missing_file_or_folder_is_refused(disk: Disk) -> None:
         disk.rename("nowhere", "x")
 
 
-def test_a_file_is_removed_once(disk: Disk) -> None:
+def test_a_file_can_be_removed_only_once(disk: Disk) -> None:
     disk.open("f", create=True).append([b"ab"])
     disk.remove("f")
     disk.remove("f")
@@ -191,7 +191,7 @@ def test_a_file_removed_during_its_sync_is_closed_when_the_sync_ends(
     assert [is_open(descriptor) for descriptor in synced] == [False]
 
 
-def test_nothing_is_kept_of_a_folder_that_was_removed(os_disk: OsDisk) -> None:
+def test_no_file_of_a_removed_folder_stays_open(os_disk: OsDisk) -> None:
     for number in range(3):
         os_disk.make_folder(f"a{number}")
         file = os_disk.open(f"a{number}/f", create=True)
@@ -207,7 +207,7 @@ def test_the_names_of_a_folder_that_was_renamed_for_its_removal_need_no_sync(os_
     os_disk.sync_folder("a")
 
 
-def test_a_folder_is_removed_with_all_in_it(disk: Disk) -> None:
+def test_a_folder_is_removed_with_all_its_files(disk: Disk) -> None:
     disk.make_folder("a/b")
     disk.open("a/b/f", create=True)
     disk.remove("a")
@@ -249,7 +249,7 @@ def test_a_file_is_opened_when_it_is_used(os_disk: OsDisk) -> None:
     assert descriptors() == before
 
 
-def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
+def test_the_oldest_descriptor_without_unsynced_data_is_closed_first(tmp_path: Path) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=3)
     written = disk.open("written", create=True)
     written.append([b"x"])
@@ -264,7 +264,7 @@ def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turns", [600, pytest.param(60_000, marks=pytest.mark.soak)])
-def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path, turns: int) -> None:
+def test_threads_that_share_few_descriptors_never_read_another_file(tmp_path: Path, turns: int) -> None:
     """A descriptor that one thread returns during another's call would be closed, or be another file's by then."""
     disk = OsDisk(str(tmp_path), max_descriptors=6)
     files = [disk.open(f"f{index}", create=True) for index in range(12)]
@@ -424,7 +424,9 @@ def test_unsynced_files_beyond_the_descriptors_are_synced_before_they_are_closed
     assert [file.read_at(0, 1) for file in files] == [b"x"] * 50
 
 
-def test_a_failed_sync_of_an_evicted_file_is_reported_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_sync_of_a_file_whose_descriptor_was_closed_is_reported_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=1)
     first = disk.open("first", create=True)
     first.append([b"x"])
@@ -441,7 +443,7 @@ def test_a_failed_sync_of_an_evicted_file_is_reported_later(tmp_path: Path, monk
     second.sync()
 
 
-def test_without_descriptors_other_files_are_closed_and_no_disk_failure_is_reported(
+def test_without_free_descriptors_other_files_are_closed_and_no_disk_failure_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = OsDisk(str(tmp_path))
@@ -482,7 +484,7 @@ def test_a_folder_in_memory_can_be_removed_while_another_thread_creates_one() ->
     assert not disk.exists("gone") and disk.exists("kept")
 
 
-def test_a_folder_reports_the_size_of_its_volume(tmp_path: Path) -> None:
+def test_the_size_of_the_volume_of_a_folder_is_reported(tmp_path: Path) -> None:
     space = OsDisk(str(tmp_path)).space()
     assert space is not None
     total, usable = space

@@ -57,7 +57,7 @@ ENDS: dict[str, Callable[[OsFile], None]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_reserved_space_is_no_part_of_the_file_and_is_released(disk: OsDisk, tmp_path: Path, end: str) -> None:
+def test_reserved_space_does_not_count_in_the_file_size_and_is_released(disk: OsDisk, tmp_path: Path, end: str) -> None:
     file = disk.open("f", create=True)
     _fill(file, 5)
     assert bool(_taken_bytes(tmp_path / "f")) is _sets_aside(tmp_path)
@@ -107,7 +107,7 @@ def test_a_disk_keeps_two_gigabytes_and_a_tenth_of_itself_free(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's own")
-def test_linux_has_fallocate() -> None:
+def test_the_system_call_fallocate_exists_on_linux() -> None:
     """Otherwise the tests above hold without anything being reserved."""
     assert reserving._fallocate() is not None
 
@@ -131,7 +131,7 @@ def test_a_python_without_fallocate_writes_without_reserving(disk: OsDisk, monke
 
 
 @pytest.mark.usefixtures("unknown_call")
-def test_fallocate_is_looked_up_again_after_a_lack_of_descriptors(
+def test_the_function_fallocate_is_looked_up_again_after_a_lack_of_descriptors(
     disk: OsDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_descriptor(_: None) -> None:

@@ -92,7 +92,7 @@ class Shell:
 
 
 @pytest.mark.parametrize("last", range(3))
-def test_nothing_is_committed_before_the_last_sync_thread_is_done(last: int) -> None:
+def test_no_batch_is_committed_before_the_last_sync_thread_is_done(last: int) -> None:
     shell = Shell(3)
     shell.append()
     for thread in shell.threads[:last] + shell.threads[last + 1 :]:
@@ -110,7 +110,7 @@ def test_nothing_is_committed_before_the_last_sync_thread_is_done(last: int) -> 
     assert not any(thread.jobs for thread in shell.threads)
 
 
-def test_a_sync_that_fails_on_one_thread_stops_its_partition_alone() -> None:
+def test_a_sync_that_fails_on_one_thread_stops_only_its_partition() -> None:
     shell = Shell(2)
     shell.append()
     sync = MemoryFile.sync
@@ -170,7 +170,7 @@ def test_small_syncs_run_on_the_event_loop_while_the_disk_is_fast(monkeypatch: p
     assert (shell.counts.flushes.count, shell.counts.flushes.sum_ns) == (3, 2_000_000)
 
 
-def test_a_server_that_stops_begins_no_round_and_ends_its_threads() -> None:
+def test_a_server_that_stops_begins_no_round_of_syncs_and_ends_its_threads() -> None:
     shell = Shell(2)
     shell.is_stopping = True
     shell.append()

@@ -7,7 +7,7 @@ import resource
 from oncelog.broker.server.process.descriptors import RESERVED, claim, share_out
 
 
-def test_files_and_connections_together_stay_within_the_limit() -> None:
+def test_files_and_connections_together_stay_within_the_descriptor_limit() -> None:
     for limit in (256, 1024, 65_536, 1_048_576):
         shares = share_out(limit)
         assert shares.files + shares.connections + RESERVED == limit

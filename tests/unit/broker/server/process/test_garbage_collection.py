@@ -39,7 +39,7 @@ def test_the_collector_scans_everything_after_half_of_the_partitions_were_delete
     assert gc.get_freeze_count() == 0
 
 
-def test_a_young_generation_collection_scans_a_few_thousand_objects(heap: GarbageCollection) -> None:
+def test_a_collection_of_the_young_generation_scans_only_a_few_thousand_objects(heap: GarbageCollection) -> None:
     """However many objects a long request keeps: each takes a quarter of a microsecond, in somebody's turn."""
     young: list[int] = []
 

@@ -45,7 +45,7 @@ def test_a_second_stop_waits_for_the_first(tmp_path: Path, goes_on: threading.Ev
         assert broker.is_running
 
 
-def test_waiters_for_work_on_the_brokers_thread_learn_that_the_thread_has_stopped() -> None:
+def test_a_caller_that_waits_for_work_on_the_brokers_thread_gets_an_error_when_the_thread_has_stopped() -> None:
     asked, heard = threading.Event(), list[str]()
 
     async def forever(_: Nodes) -> None:
@@ -73,7 +73,7 @@ def test_the_brokers_own_thread_cannot_wait_for_itself() -> None:
         broker.on_loop(lambda _: None)  # it has gone on
 
 
-def test_a_second_start_is_refused_and_ends_nothing() -> None:
+def test_a_second_start_is_refused_and_does_not_end_the_first() -> None:
     with oncelog.Broker() as broker:
         with pytest.raises(OncelogError, match="running already"):
             broker.start()

@@ -41,7 +41,7 @@ def settings(store: Path, **more: str) -> TlsSettings:
         ("TLSv1.2,TLSv1.1,TLSv1", OLD, OLD),  # the default of Apache Kafka 2
     ],
 )
-def test_only_enabled_tls_protocols_are_spoken(
+def test_only_enabled_tls_protocols_are_used(
     identity: Identity, protocols: str, least: ssl.TLSVersion, most: ssl.TLSVersion
 ) -> None:
     context = new_context(settings(identity.store, ssl_enabled_protocols=protocols))
@@ -49,7 +49,7 @@ def test_only_enabled_tls_protocols_are_spoken(
 
 
 @pytest.mark.parametrize("protocols", ["TLSv1.1", "TLSv1.4", "TLSv1.3,tls1.2", "TLSv1,SSLv3"])
-def test_protocols_that_cannot_be_spoken_are_named_in_the_refusal(identity: Identity, protocols: str) -> None:
+def test_protocols_that_openssl_does_not_support_are_named_in_the_refusal(identity: Identity, protocols: str) -> None:
     with pytest.raises(ConfigError, match=r"ssl.enabled.protocols of listener SSL names .*; set TLSv1.2, TLSv1.3 or"):
         new_context(settings(identity.store, ssl_enabled_protocols=protocols))
 
@@ -68,7 +68,7 @@ class Renewing:
         return self.contexts.current()
 
 
-def test_an_unusable_key_pair_leaves_the_old_one_in_use(
+def test_an_unusable_key_pair_leaves_the_old_key_pair_in_use(
     authority: Authority, identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = authority.issue("other")
@@ -85,7 +85,9 @@ def test_an_unusable_key_pair_leaves_the_old_one_in_use(
     assert "listener SSL uses new certificates" in caplog.text
 
 
-def test_key_files_are_checked_once_a_second(authority: Authority, identity: Identity, tmp_path: Path) -> None:
+def test_key_files_are_checked_for_changes_once_a_second(
+    authority: Authority, identity: Identity, tmp_path: Path
+) -> None:
     renewing = Renewing(tmp_path / "store.pem", identity.store.read_bytes())
     first = renewing.contexts.current()
     renewing.store.write_bytes(authority.issue("later").store.read_bytes())
@@ -93,7 +95,7 @@ def test_key_files_are_checked_once_a_second(authority: Authority, identity: Ide
     assert renewing.after(lambda _: None) is not first
 
 
-def test_unreadable_key_files_are_read_again_without_a_change(
+def test_key_files_that_were_unreadable_are_read_again_even_without_a_change(
     authority: Authority, identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As if the process had no file descriptor left at that moment."""

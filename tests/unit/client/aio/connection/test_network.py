@@ -12,7 +12,7 @@ def reported(epoch: int, **levels: int) -> ApiVersionsResponse:
     return ApiVersionsResponse(finalized_features_epoch=epoch, finalized_features=features)
 
 
-def test_the_transaction_version_is_that_of_the_highest_epoch_and_0_where_it_is_not_reported() -> None:
+def test_the_transaction_version_is_that_of_the_highest_features_epoch_and_0_if_no_broker_reports_it() -> None:
     network = Network(ClientConfig(bootstrap_servers=("127.0.0.1:1",)))
     assert network.transaction_version() == 0
     network.learn_features(reported(5, transaction_version=2, group_version=1))

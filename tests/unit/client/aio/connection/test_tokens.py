@@ -20,7 +20,7 @@ def jwt(expires_s: float) -> str:
     return f"e30.{claims}.c2ln"
 
 
-def test_token_is_kept_until_its_refresh_window_and_then_replaced() -> None:
+def test_a_token_is_kept_until_its_refresh_window_and_then_replaced() -> None:
     now_s = [1000.0]
     made: list[str] = []
 
@@ -54,7 +54,7 @@ def test_a_token_without_an_expiry_is_requested_each_time() -> None:
     assert with_expiry("a.b.c").expires_s is None
 
 
-def test_aws_token_is_a_signed_request_for_the_region_in_the_brokers_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aws_token_is_a_signed_request_for_the_region_in_the_brokers_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     aws = OAUTH | {"sasl.mechanism": "AWS_MSK_IAM"}

@@ -154,7 +154,7 @@ def test_an_automatic_commit_gets_the_timeout_of_one_call(
     assert limits == [limit_ms]
 
 
-def test_a_consumer_with_assigned_partitions_reports_once_that_it_cannot_commit_and_reads_on() -> None:
+def test_a_consumer_that_loses_its_ability_to_commit_reports_it_once_and_continues_to_read() -> None:
     stay = Stay()
     stay.subscription.assign([ZERO])
     stay.group.group_failed(KafkaError(Error.GROUP_AUTHORIZATION_FAILED, "not allowed"))

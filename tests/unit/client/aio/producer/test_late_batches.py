@@ -14,7 +14,7 @@ from tests.integration.client.reading import on_loop
 
 
 @pytest.mark.parametrize("state", [ClientTxnState.PREPARED, ClientTxnState.COMMITTING, ClientTxnState.READY])
-def test_a_batch_that_waited_for_memory_is_refused_after_its_transaction(state: ClientTxnState) -> None:
+def test_a_batch_that_waited_for_memory_is_refused_after_the_end_of_its_transaction(state: ClientTxnState) -> None:
     @on_loop
     async def check() -> None:
         producer = Producer(bootstrap_servers="localhost:1", transactional_id="x", two_phase_commit=True)

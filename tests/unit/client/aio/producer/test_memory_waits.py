@@ -44,7 +44,7 @@ def _appender() -> RecordAppender:
 
 
 @on_loop
-async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> None:
+async def test_a_waiter_that_is_cancelled_after_it_was_woken_passes_the_memory_to_the_next_waiter() -> None:
     memory, appender = Memory(), _appender()
     first, second = await _waiting(appender, memory, 2)
     memory.room = 1
@@ -55,7 +55,7 @@ async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> No
 
 
 @on_loop
-async def test_memory_freed_for_several_waiters_wakes_several() -> None:
+async def test_memory_that_suffices_for_several_waiters_wakes_several() -> None:
     memory, appender = Memory(), _appender()
     tasks = await _waiting(appender, memory, 3)
     memory.room = 3

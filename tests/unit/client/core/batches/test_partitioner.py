@@ -25,19 +25,19 @@ def topic(*leaders: int) -> TopicImage:
         (b"abc", 479470107),
     ],
 )
-def test_a_key_goes_to_javas_partition_available_or_not(key: bytes, hash_: int) -> None:
+def test_a_key_goes_to_the_partition_that_java_chooses_whether_or_not_it_is_available(key: bytes, hash_: int) -> None:
     image = topic(1, -1, 1, -1, 1, 1, 1)
     assert keyed(key, image) == (hash_ & 0x7FFFFFFF) % 7
 
 
-def test_round_robin_skips_partitions_without_a_leader_and_counts_by_topic() -> None:
+def test_the_round_robin_partitioner_skips_partitions_without_a_leader_and_counts_by_topic() -> None:
     turns = RoundRobin()
     assert [turns.next(topic(1, -1, 1)) for _ in range(5)] == [0, 2, 0, 2, 0]
     other = TopicImage("other", bytes(16), False, [PartitionImage(1, 0, [], [])] * 2)
     assert turns.next(other) == 0
 
 
-def test_sticky_stays_with_a_partition_until_batch_size_bytes_went_to_it() -> None:
+def test_the_sticky_partitioner_stays_with_a_partition_until_it_got_batch_size_bytes() -> None:
     sticky = UniformSticky(100, random.Random(1).randrange, lambda name: {})
     image = topic(1, 1, 1, 1)
     first = sticky.current(image)
@@ -50,7 +50,7 @@ def test_sticky_stays_with_a_partition_until_batch_size_bytes_went_to_it() -> No
     assert seen == {0, 1, 2, 3}
 
 
-def test_sticky_is_uniform_whatever_the_size_of_batches() -> None:
+def test_the_sticky_partitioner_is_uniform_whatever_the_size_of_batches() -> None:
     dice = random.Random(2)
     sticky = UniformSticky(100, dice.randrange, lambda name: {})
     image = topic(1, 1, 1)
@@ -62,7 +62,7 @@ def test_sticky_is_uniform_whatever_the_size_of_batches() -> None:
     assert max(sent) < 1.1 * min(sent)
 
 
-def test_adaptive_choice_weighs_by_queue_length() -> None:
+def test_adaptive_partitioning_weighs_partitions_by_queue_length() -> None:
     drawn: list[int] = []
 
     def dice(sides: int) -> int:
@@ -74,7 +74,7 @@ def test_adaptive_choice_weighs_by_queue_length() -> None:
     assert drawn == [1 + 4 + 3]
 
 
-def test_sticky_prefers_partitions_with_a_leader() -> None:
+def test_the_sticky_partitioner_prefers_partitions_with_a_leader() -> None:
     sticky = UniformSticky(100, random.Random(3).randrange, lambda name: {})
     image = topic(-1, 1, -1)
     for _ in range(5):
@@ -82,7 +82,7 @@ def test_sticky_prefers_partitions_with_a_leader() -> None:
         sticky.batch_ended(image, 200)
 
 
-def test_sticky_skips_excluded_partitions_while_another_is_available() -> None:
+def test_the_sticky_partitioner_skips_excluded_partitions_while_another_is_available() -> None:
     unwanted = {0, 2}
     sticky = UniformSticky(100, random.Random(5).randrange, lambda name: {}, passed_over=lambda topic: unwanted)
     image = topic(1, 1, 1)

@@ -17,7 +17,7 @@ def known_producer(kafka: KafkaPartition) -> ProducerCore:
     return core
 
 
-def test_a_new_partition_that_refuses_the_first_batch_does_not_store_a_later_one_before_it() -> None:
+def test_a_new_partition_that_refuses_the_first_batch_stores_no_later_batch_before_it() -> None:
     core, kafka = ProducerCore().start(), KafkaPartition()
     for n in range(4):
         core.send(b"%d" % n)
@@ -27,7 +27,7 @@ def test_a_new_partition_that_refuses_the_first_batch_does_not_store_a_later_one
     assert [outcome.error for outcome in core.outcomes] == [None] * 4
 
 
-def test_a_batch_that_a_later_one_overtook_at_a_leader_without_memory_is_stored_in_a_new_epoch() -> None:
+def test_a_batch_that_a_later_batch_overtook_at_a_leader_without_state_is_stored_in_a_new_epoch() -> None:
     kafka = KafkaPartition()
     core = known_producer(kafka)
     for n in (1, 2, 3):
@@ -101,7 +101,7 @@ def test_a_transaction_whose_batch_was_overtaken_must_be_aborted() -> None:
     assert core.sender.idle
 
 
-def test_at_most_five_batches_are_sent_from_the_oldest_unanswered_one_on() -> None:
+def test_at_most_five_batches_counting_from_the_oldest_unanswered_batch_are_sent() -> None:
     """The leader recognises a repeat among its last five batches only."""
     kafka = KafkaPartition()
     core = known_producer(kafka)

@@ -33,7 +33,7 @@ def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 6)
 
 
-def test_a_recreated_topic_starts_over() -> None:
+def test_the_metadata_of_a_recreated_topic_starts_without_old_leader_epochs() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()
@@ -43,7 +43,7 @@ def test_a_recreated_topic_starts_over() -> None:
     assert metadata.names_by_id == {b"n" * 16: TOPIC}
 
 
-def test_the_metadata_is_renewed_when_it_is_old_and_not_more_often_than_the_backoff() -> None:
+def test_metadata_is_refreshed_when_it_is_old_but_no_more_often_than_the_backoff_allows() -> None:
     wire = FakeWire()
     metadata = known(wire)
     wire.pass_time(9_999)
@@ -129,7 +129,7 @@ def test_a_topic_being_created_is_requested_only_after_the_backoff() -> None:
     assert wire.count(METADATA) == 1
 
 
-def test_an_impossible_partition_has_no_leader() -> None:
+def test_a_partition_number_out_of_range_has_no_leader() -> None:
     metadata = known(FakeWire())
     for number in (-1, 2):
         name = TopicPartition(TOPIC, number)

@@ -103,7 +103,7 @@ def refuse_bad(value: bytes) -> bytes:
     return value
 
 
-def test_a_refused_record_keeps_the_fetched_records_of_paused_partitions() -> None:
+def test_a_record_that_cannot_be_decoded_keeps_the_fetched_records_of_paused_partitions() -> None:
     reader = Reader(refuse_bad)
     reader.read(P0, P1)
     reader.answer((P0, 0, [b"a", b"b"]), (P1, 0, [b"bad"]))
@@ -163,7 +163,7 @@ def test_records_fetched_in_an_earlier_assignment_are_not_delivered_in_a_later_o
     assert reader.take() == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_the_fetcher_notes_that_records_were_handed_out_one_by_one() -> None:
+def test_the_fetcher_knows_whether_records_were_delivered_one_by_one() -> None:
     reader = Reader()
     reader.read(P0)
     reader.answer((P0, 0, [b"a", b"b", b"c"]))
@@ -176,7 +176,7 @@ def test_the_fetcher_notes_that_records_were_handed_out_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH])
-def test_a_former_leader_is_asked_to_forget_the_partition(error: Error) -> None:
+def test_a_former_leader_is_asked_to_remove_the_partition_from_its_fetch_session(error: Error) -> None:
     """Otherwise its fetch session repeats the refusal at once, again and again."""
     reader = Reader()
     reader.read(P0, P1)

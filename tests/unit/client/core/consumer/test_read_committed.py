@@ -35,7 +35,9 @@ Step = tuple[str, int, int]
     ),
     st.integers(0, 20),
 )
-def test_only_records_of_committed_transactions_and_of_none_are_kept(steps: list[Step], start: int) -> None:
+def test_only_records_of_committed_transactions_and_records_outside_transactions_are_kept(
+    steps: list[Step], start: int
+) -> None:
     log: list[tuple[int, bytes | bytearray]] = []
     offset = 0
     open_: dict[int, int] = {}

@@ -78,7 +78,7 @@ def test_versions_that_need_cluster_permission_are_not_used() -> None:
     assert OFFSET_FOR_LEADER_EPOCH.lowest == 3
 
 
-def test_no_epoch_request_is_sent_under_the_same_leader() -> None:
+def test_while_the_leader_stays_the_same_no_epoch_request_is_sent() -> None:
     reader = Reader()
     reader.poll()
     assert reader.asked_to_fetch() == 10
@@ -167,7 +167,7 @@ def test_the_answer_of_an_epoch_lookup_is_dropped_after_a_seek() -> None:
     assert reader.asked_to_fetch() == 2
 
 
-def test_each_leader_is_asked_once() -> None:
+def test_each_new_leader_is_asked_once_about_an_epoch() -> None:
     reader = Reader()
     reader.new_leader(4)
     reader.answer(10)

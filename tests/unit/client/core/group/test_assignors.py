@@ -24,7 +24,7 @@ def t(topic: str, *numbers: int) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for number in numbers]
 
 
-def test_range_gives_the_first_members_the_remainder_of_each_topic() -> None:
+def test_the_range_assignor_gives_the_first_members_the_remainder_of_each_topic() -> None:
     members = [AssignedMember("b", ("x", "y")), AssignedMember("a", ("x", "y"))]
     assert assign_range({"x": 3, "y": 3}, members) == {
         "a": t("x", 0, 1) + t("y", 0, 1),
@@ -32,7 +32,7 @@ def test_range_gives_the_first_members_the_remainder_of_each_topic() -> None:
     }
 
 
-def test_range_orders_static_members_by_their_instance() -> None:
+def test_the_range_assignor_orders_static_members_by_their_instance() -> None:
     members = [
         AssignedMember("1", ("x",), group_instance_id="z"),
         AssignedMember("2", ("x",), group_instance_id="a"),
@@ -41,7 +41,7 @@ def test_range_orders_static_members_by_their_instance() -> None:
     assert assign_range({"x": 3}, members) == {"2": t("x", 0), "1": t("x", 1), "0": t("x", 2)}
 
 
-def test_roundrobin_skips_members_that_do_not_read_the_topic() -> None:
+def test_the_round_robin_assignor_skips_members_that_do_not_read_the_topic() -> None:
     members = [AssignedMember("a", ("x",)), AssignedMember("b", ("x", "y")), AssignedMember("c", ("x", "y"))]
     assert assign_roundrobin({"x": 1, "y": 3}, members) == {"a": t("x", 0), "b": t("y", 0, 2), "c": t("y", 1)}
 
@@ -71,7 +71,9 @@ def spread(assignment: Assignment) -> int:
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 30))
-def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, count: int) -> None:
+def test_the_sticky_assignor_is_even_and_moves_no_more_partitions_than_it_must(
+    before: int, after: int, count: int
+) -> None:
     first = assign_sticky({"x": count}, [AssignedMember(f"m{n}", ("x",)) for n in range(before)])
     members = [AssignedMember(f"m{n}", ("x",), tuple(first.get(f"m{n}", ())), 1) for n in range(after)]
     second = assign_sticky({"x": count}, members)
@@ -84,13 +86,13 @@ def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, 
     assert kept == best
 
 
-def test_the_later_generations_claim_wins() -> None:
+def test_of_two_claims_to_a_partition_the_claim_of_the_later_generation_wins() -> None:
     both = tuple(t("x", 0, 1))
     members = [AssignedMember("a", ("x",), both, 4), AssignedMember("b", ("x",), (both[0],), 5)]
     assert assign_sticky({"x": 2}, members) == {"a": t("x", 1), "b": t("x", 0)}
 
 
-def test_cooperative_withholds_partitions_that_their_owner_has_not_revoked() -> None:
+def test_the_cooperative_assignor_withholds_partitions_that_their_owner_has_not_revoked() -> None:
     owner = AssignedMember("a", ("x",), tuple(t("x", 0, 1, 2, 3)), 1)
     joining = AssignedMember("b", ("x",))
     assert assign_cooperative({"x": 4}, [owner, joining]) == {"a": t("x", 0, 1), "b": []}
@@ -98,7 +100,7 @@ def test_cooperative_withholds_partitions_that_their_owner_has_not_revoked() -> 
     assert assign_cooperative({"x": 4}, [given_up, joining]) == {"a": t("x", 0, 1), "b": t("x", 2, 3)}
 
 
-def test_user_data_has_javas_encoding() -> None:
+def test_the_user_data_of_the_sticky_assignor_has_javas_encoding() -> None:
     # StickyAssignor's schema: array of (string topic, array of int32), int32 generation
     java = bytes.fromhex("0000000100017800000002000000000000000300000007")
     assert encode_user_data("sticky", t("x", 0, 3), 7) == java

@@ -22,7 +22,7 @@ from tests.unit.client.core.producers import P0, P1, TOPIC, coordinator
 S = ClientMemberState
 
 
-def test_a_revocation_that_ends_after_the_member_was_fenced_returns_no_partition() -> None:
+def test_a_revocation_that_ends_after_the_member_was_fenced_does_not_return_its_partitions() -> None:
     """Its listener outlasted the rebalance timeout: by then, the partitions of the old target belong to others."""
     group = Group()
     group.answer(1, [P0, P1])
@@ -61,14 +61,14 @@ def test_a_member_that_stops_while_joining_sends_a_leave_request() -> None:
     assert group.beat().message.member_epoch == -1
 
 
-def test_a_member_that_is_about_to_rejoin_leaves_the_group_too() -> None:
+def test_a_member_that_is_about_to_rejoin_can_leave_the_group() -> None:
     group = Group()
     group.refuse(Error.COORDINATOR_LOAD_IN_PROGRESS)
     group.member.leave()
     assert group.beat().message.member_epoch == -1
 
 
-def test_a_revocation_that_ends_after_the_member_left_assigns_nothing() -> None:
+def test_a_revocation_that_ends_after_the_member_left_assigns_no_partition() -> None:
     """After unsubscribe(), the consumer must not read partitions of the group that it left."""
     group = Group()
     group.answer(1, [P0, P1])
@@ -95,7 +95,7 @@ def test_a_revocation_that_ends_after_the_member_failed_has_no_effect() -> None:
 # --- what is told to the coordinator
 
 
-def test_a_member_that_joins_reports_everything_about_itself() -> None:
+def test_the_first_heartbeat_of_a_member_that_joins_contains_all_its_fields() -> None:
     group = Group(group_instance_id="one", group_remote_assignor="range", client_rack="r1", rebalance_timeout_ms=7000)
     joining = group.beat().message
     assert (joining.group_id, joining.member_id, joining.member_epoch) == ("g", "m", 0)
@@ -104,7 +104,7 @@ def test_a_member_that_joins_reports_everything_about_itself() -> None:
     assert joining.topic_partitions == []
 
 
-def test_a_member_that_could_not_reach_its_coordinator_reports_everything_again() -> None:
+def test_a_member_that_could_not_reach_its_coordinator_sends_all_fields_again() -> None:
     """The coordinator may know nothing of what the lost heartbeats said."""
     group = stable()
     for error in (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NONE):
@@ -114,7 +114,7 @@ def test_a_member_that_could_not_reach_its_coordinator_reports_everything_again(
     assert [(item.topic_id, item.partitions) for item in beat.message.topic_partitions] == [(TOPIC_ID, [0, 1])]
 
 
-def test_a_member_without_a_coordinator_leaves_at_once() -> None:
+def test_a_member_without_a_coordinator_leaves_without_a_request() -> None:
     group = Group()
     group.beat().answer(RequestFailure(Error.NETWORK_EXCEPTION, "lost", sent=True))
     group.wire.pass_time(BEAT_MS)
@@ -234,7 +234,7 @@ def rejoin(group: Group) -> None:
 
 
 @in_each_state
-def test_the_assignment_is_in_force_only_in_a_stable_member(state: ClientMemberState) -> None:
+def test_an_assignment_is_in_force_only_while_the_member_is_stable(state: ClientMemberState) -> None:
     group = IN[state]()
     assert (group.member.state, group.member.stable) == (state, state is S.STABLE)
 
@@ -253,7 +253,7 @@ def test_a_member_makes_only_the_transitions_of_the_table(
     assert group.member.state is state
 
 
-def test_the_final_state_is_reachable_from_every_state_and_never_left() -> None:
+def test_the_final_state_of_a_member_is_reachable_from_every_state_and_never_left() -> None:
     ends = {state for state in ClientMemberState if state.ended}
     assert all(ends <= set(following) for following in MAY_FOLLOW.values())
     assert all(set(MAY_FOLLOW[state]) == ends for state in ends)

@@ -29,7 +29,7 @@ from tests.unit.client.core.producers import (
 )
 
 
-def test_sequences_are_assigned_when_batches_are_drained() -> None:
+def test_a_batch_gets_its_sequence_when_it_is_drained() -> None:
     core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
@@ -130,7 +130,7 @@ def test_a_lost_connection_repeats_every_batch_in_order() -> None:
     assert seen == [(7, 0, 1), (7, 0, 2), (7, 0, 3)]
 
 
-def test_a_duplicate_counts_as_stored_with_an_unknown_offset() -> None:
+def test_a_duplicate_answer_counts_as_stored_with_an_unknown_offset() -> None:
     core = ProducerCore().start()
     core.send(b"v")
     refuse(core.produced(), Error.DUPLICATE_SEQUENCE_NUMBER)
@@ -138,7 +138,7 @@ def test_a_duplicate_counts_as_stored_with_an_unknown_offset() -> None:
 
 
 @pytest.mark.parametrize("error", [Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID])
-def test_lost_state_at_the_broker_starts_a_new_epoch_at_sequence_0(error: Error) -> None:
+def test_if_the_broker_lost_the_producers_state_a_new_epoch_starts_at_sequence_0(error: Error) -> None:
     core = ProducerCore().start()
     core.send(b"0")
     stored(core.produced(), 10)
@@ -151,7 +151,7 @@ def test_lost_state_at_the_broker_starts_a_new_epoch_at_sequence_0(error: Error)
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_unknown_producer_after_retention_restarts_at_0_in_the_same_epoch() -> None:
+def test_an_unknown_producer_after_retention_restarts_at_sequence_0_in_the_same_epoch() -> None:
     core = ProducerCore().start()
     core.send(b"0")
     stored(core.produced(), 10)
@@ -180,7 +180,7 @@ def test_a_new_epoch_waits_until_no_batch_of_the_partition_is_in_flight() -> Non
     assert core.outcomes[0].error.error is Error.INVALID_RECORD
 
 
-def test_unaffected_partitions_move_to_the_new_epoch_when_idle() -> None:
+def test_partitions_without_errors_move_to_the_new_epoch_when_no_batch_is_in_flight() -> None:
     core = ProducerCore().start()
     core.send(b"calm", P1)
     calm = core.produced()
@@ -194,7 +194,7 @@ def test_unaffected_partitions_move_to_the_new_epoch_when_idle() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_an_exhausted_epoch_asks_for_a_new_producer_id() -> None:
+def test_a_producer_with_an_exhausted_epoch_requests_a_new_producer_id() -> None:
     core = ProducerCore().start(epoch=MAX_EPOCH - 1)
     core.send(b"0")
     refuse(core.produced(), Error.INVALID_RECORD)
@@ -222,7 +222,7 @@ def test_an_expired_batch_that_was_sent_makes_the_producer_start_a_new_epoch() -
     assert len(core.outcomes) == 2
 
 
-def test_an_expired_batch_that_was_never_sent_changes_nothing() -> None:
+def test_an_expired_batch_that_was_never_sent_does_not_change_the_epoch() -> None:
     core = ProducerCore(delivery_timeout_ms=31_000, request_timeout_ms=30_000).start()
     core.wire.not_ready.add(1)
     core.send(b"0")
@@ -276,7 +276,7 @@ def test_the_error_for_a_message_format_without_producer_ids_says_what_to_set() 
     assert "message.format.version" in reported and "enable.idempotence=false" in reported
 
 
-def test_a_new_leader_reported_in_the_refusal_is_used_without_asking() -> None:
+def test_a_new_leader_that_a_refusal_reports_is_used_without_a_metadata_request() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.send(b"v")
     moved = PartitionProduceResponse(
@@ -320,7 +320,7 @@ def test_a_producer_without_idempotence_keeps_order_with_one_request_in_flight()
     assert values == [b"0"]
 
 
-def test_retries_are_counted() -> None:
+def test_a_batch_fails_after_the_configured_number_of_retries() -> None:
     core = ProducerCore(enable_idempotence=False, retries=2)
     core.send(b"v")
     for _ in range(3):
@@ -345,7 +345,7 @@ def test_partitions_of_a_blocked_leader_are_skipped_after_the_timeout() -> None:
     assert not core.sender.passed_over(topic)
 
 
-def test_a_leader_with_five_requests_in_flight_gets_no_more() -> None:
+def test_a_leader_with_five_requests_in_flight_gets_no_further_request() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100).start().meet()
     for n in range(6):
         core.send(b"%d" % n)
@@ -355,7 +355,7 @@ def test_a_leader_with_five_requests_in_flight_gets_no_more() -> None:
     assert not core.sender.passed_over(core.metadata.topics[TOPIC])
 
 
-def test_a_leader_without_batches_is_not_skipped() -> None:
+def test_partitions_of_a_leader_without_batches_are_not_skipped() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100, delivery_timeout_ms=31_000).start()
     core.wire.not_ready.add(1)
     core.send(b"expires")

@@ -79,7 +79,7 @@ def answer(error: Error, topic_id: bytes = FIRST, index: int = 0) -> TxnOffsetCo
     return TxnOffsetCommitResponse(topics=[TxnOffsetCommitResponseTopic(topic_id=topic_id, partitions=partitions)])
 
 
-def test_topics_that_all_have_ids_are_identified_by_id() -> None:
+def test_a_commit_identifies_topics_by_id_if_all_of_them_have_ids() -> None:
     world = World(a=FIRST, b=SECOND)
     result = world.send(A, B)
     sent = world.commit()
@@ -110,7 +110,7 @@ def test_offsets_of_a_deleted_topic_are_not_committed() -> None:
     assert world.wire.count(TXN_OFFSET_COMMIT) == 0
 
 
-def test_recreated_topics_do_not_matter_if_no_offset_of_them_is_committed() -> None:
+def test_a_recreated_topic_does_not_prevent_a_commit_without_offsets_of_it() -> None:
     world = World(a=SECOND, b=THIRD)
     world.send(B, a=FIRST)
     assert [topic.topic_id for topic in world.commit().message.topics] == [THIRD]

@@ -72,7 +72,7 @@ def test_the_tables_have_an_entry_for_every_call_state_and_error() -> None:
             assert isinstance(action_for(step, error), ErrorAction)
 
 
-def test_a_fatal_error_stays_fatal() -> None:
+def test_a_fatal_error_of_a_producer_stays_fatal() -> None:
     for row in RULINGS.values():
         assert row[ClientTxnState.FATAL_ERROR] is CallRule.RAISE
     for target, sources in MAY_FOLLOW.items():
@@ -104,7 +104,7 @@ def test_a_fatal_error_stays_fatal() -> None:
         (Step.END_TXN, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorAction.FATAL),
     ],
 )
-def test_errors_mean_what_kafkas_table_says(step: Step, error: Error, action: ErrorAction) -> None:
+def test_each_error_has_the_effect_that_kafkas_table_says(step: Step, error: Error, action: ErrorAction) -> None:
     assert action_for(step, error) is action
 
 
@@ -154,7 +154,7 @@ def test_an_empty_transaction_ends_without_a_request() -> None:
     assert core.wire.count(END_TXN) == 0
 
 
-def test_a_lost_end_is_repeated_with_the_same_identity_until_it_is_answered() -> None:
+def test_end_txn_whose_answer_is_lost_is_repeated_with_the_same_epoch_until_it_is_answered() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"v")
@@ -174,7 +174,7 @@ def test_a_lost_end_is_repeated_with_the_same_identity_until_it_is_answered() ->
     assert result.value is None
 
 
-def test_abort_drops_unsent_batches_and_waits_for_sent_ones() -> None:
+def test_an_abort_drops_unsent_batches_and_waits_for_sent_batches() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"sent")
@@ -204,7 +204,7 @@ def test_after_a_failed_record_only_an_abort_is_possible() -> None:
     core.txn.begin()
 
 
-def test_abort_does_not_wait_for_a_batch_behind_the_failed_batch() -> None:
+def test_an_abort_does_not_wait_for_a_batch_behind_the_failed_batch() -> None:
     core = v2()
     core.txn.begin()
     core.meet()
@@ -258,7 +258,7 @@ def test_at_transaction_version_1_a_record_that_fails_during_an_abort_leads_to_a
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_a_fenced_producer_can_do_nothing_any_more() -> None:
+def test_every_call_of_a_fenced_producer_raises_the_error() -> None:
     core = v2()
     core.txn.begin()
     core.send(b"v")
@@ -364,7 +364,7 @@ def test_an_offset_commit_in_progress_is_reported_if_the_producer_fails_meanwhil
     assert error_of(offsets) is Error.PRODUCER_FENCED
 
 
-def test_init_is_repeated_while_the_last_transaction_ends() -> None:
+def test_init_producer_id_is_repeated_while_the_last_transaction_ends() -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x")
     result = core.txn.initialize()
     core.wire.take(FIND_COORDINATOR).answer(coordinator("x"))
@@ -375,7 +375,7 @@ def test_init_is_repeated_while_the_last_transaction_ends() -> None:
     assert core.txn.producer == ProducerIdAndEpoch(3, 4)
 
 
-def test_a_refused_init_may_be_tried_again() -> None:
+def test_init_producer_id_may_be_repeated_after_a_refusal() -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x")
     result = core.txn.initialize()
     core.wire.take(FIND_COORDINATOR).answer(coordinator("x"))

@@ -64,7 +64,7 @@ def ended(core: ProducerCore, commit: bool, producer: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("producer", [ProducerIdAndEpoch(0, 0), ProducerIdAndEpoch(2**63 - 1, 32767), NO_PRODUCER])
-def test_a_token_is_kafka_s_prepared_state_as_text(producer: ProducerIdAndEpoch) -> None:
+def test_a_token_is_the_text_of_kafkas_prepared_transaction_state(producer: ProducerIdAndEpoch) -> None:
     assert producer_of(token_of(producer)) == producer
     assert token_of(ProducerIdAndEpoch(42, 100)) == "42:100"
     assert token_of(NO_PRODUCER) == ""
@@ -90,7 +90,7 @@ def test_settings_that_contradict_two_phase_commit_are_refused(settings: dict[st
         ProducerCore(**settings)
 
 
-def test_start_requests_both_two_phase_fields_and_no_older_version() -> None:
+def test_a_start_for_two_phase_commit_sends_both_fields_and_no_older_version() -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x", two_phase_commit=True)
     core.txn.initialize()
     core.poll()

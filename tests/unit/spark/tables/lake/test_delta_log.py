@@ -36,24 +36,24 @@ def batches(*oldest_first: str) -> list[int]:
 APPENDED = [commit(add(f"f{number}"), batch=number) for number in range(4)]
 
 
-def test_batches_that_a_restore_took_back_do_not_count() -> None:
+def test_batches_that_a_restore_of_the_delta_table_removed_do_not_count_as_written() -> None:
     assert batches(*APPENDED) == [3, 2, 1, 0]
     assert batches(*APPENDED, restore(remove("f2"), remove("f3"))) == [1, 0]
     assert batches(*APPENDED, restore(*(remove(f"f{number}") for number in range(4)))) == []
 
 
-def test_batches_after_a_restore_count() -> None:
+def test_batches_written_after_a_restore_of_the_delta_table_count_as_written() -> None:
     again = commit(add("g"), batch=3)
     assert batches(*APPENDED, restore(remove("f3")), again) == [3, 2, 1, 0]
     undone = restore(remove("g"), add("f3"))
     assert batches(*APPENDED, restore(remove("f3")), again, undone) == [3, 2, 1, 0], "the first of the two"
 
 
-def test_an_empty_batch_counts_if_the_table_was_restored_to_its_rows() -> None:
+def test_an_empty_batch_counts_as_written_if_the_table_was_restored_to_its_rows() -> None:
     assert batches(*APPENDED, commit(batch=4), commit(add("x")), restore(remove("x"))) == [4, 3, 2, 1, 0]
 
 
-def test_compacted_and_overwritten_files_are_followed() -> None:
+def test_compacted_and_overwritten_files_are_followed_in_the_delta_log() -> None:
     compacted = commit(*(remove(f"f{number}") for number in range(4)), add("c"), operation="OPTIMIZE")
     replaced = commit(remove("c"), add("all"), batch=4)
     assert batches(*APPENDED, compacted, replaced, restore(remove("all"), add("c"))) == [3, 2, 1, 0]
@@ -61,7 +61,7 @@ def test_compacted_and_overwritten_files_are_followed() -> None:
     assert batches(*APPENDED, compacted, replaced, back) == [2, 1, 0]
 
 
-def test_a_deletion_vector_is_another_state_of_a_file() -> None:
+def test_a_deletion_vector_changes_the_state_of_a_file() -> None:
     deleted = commit(remove("f0"), add("f0", "v"), operation="DELETE")
     later = commit(add("f1"), batch=1)
     first = commit(add("f0"), batch=0)

@@ -140,7 +140,7 @@ def test_a_rebalance_ends_at_once_when_all_known_members_are_back(g: GroupClient
     assert joining.value.leader == lead
 
 
-def test_a_pending_member_is_waited_for(g: GroupClient) -> None:
+def test_a_rebalance_waits_for_a_pending_member(g: GroupClient) -> None:
     (lead,) = g.stable(1)
     pending = g.join(session_timeout_ms=20_000).value.member_id
     rejoin = g.join(lead, protocols={"range": subscription("u")}, session_timeout_ms=30_000)
@@ -170,7 +170,7 @@ def test_a_leader_that_repeats_its_join_before_the_assignment_gets_the_members_a
     assert g.join(lead).value == answer.value
 
 
-def test_a_new_member_is_waited_for_five_minutes_at_most() -> None:
+def test_the_group_waits_at_most_five_minutes_for_a_new_member() -> None:
     host = MemoryGroupHost({"t": 3}, {"group.initial.rebalance.delay.ms": "600000"})
     g = GroupClient(host)
     member_id, answer = g.joined(rebalance_timeout_ms=1_200_000, session_timeout_ms=6000)
@@ -189,7 +189,7 @@ def test_a_group_accepts_no_more_members_than_allowed() -> None:
     assert (answer.error_code, answer.member_id) == (Error.GROUP_MAX_SIZE_REACHED, "")
 
 
-def test_a_request_that_is_repeated_while_the_first_waits_answers_both(g: GroupClient) -> None:
+def test_a_request_repeated_while_the_first_waits_is_answered_together_with_the_first(g: GroupClient) -> None:
     g.stable(1)
     member_id, first = g.joined()
     second = g.join(member_id)
@@ -297,7 +297,7 @@ def test_a_member_without_heartbeats_is_removed_and_the_group_rebalances(g: Grou
 
 
 @pytest.mark.parametrize("how", ["heartbeat", "commit", "join", "sync"])
-def test_every_request_of_a_member_prolongs_its_session(g: GroupClient, how: str) -> None:
+def test_every_request_of_a_member_renews_its_session(g: GroupClient, how: str) -> None:
     _, follower = g.stable(2, session_timeout_ms=10_000)
     lead = group_of(g).leader_id
     assert lead is not None
@@ -368,7 +368,7 @@ def test_leaving_an_unknown_group_returns_an_error_for_each_member(g: GroupClien
     assert (answer.error_code, [m.error_code for m in answer.members]) == (0, [25])
 
 
-def test_a_parked_join_of_a_member_that_leaves_is_answered(g: GroupClient) -> None:
+def test_a_join_that_waits_is_answered_when_its_member_leaves(g: GroupClient) -> None:
     g.stable(1)
     member_id, waiting = g.joined()
     g.leave((member_id, None))
@@ -402,7 +402,7 @@ def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(g: 
 
 
 @pytest.mark.parametrize(("version", "reported"), [(8, False), (9, True)])
-def test_a_static_leader_that_comes_back_may_skip_the_assignment_from_version_9_on(
+def test_a_static_leader_that_comes_back_may_keep_the_assignment_from_version_9_on(
     g: GroupClient, version: int, reported: bool
 ) -> None:
     waiting = g.join(instance_id="i")
@@ -460,7 +460,7 @@ def test_a_static_member_whose_new_id_cannot_be_stored_keeps_the_old_one(g: Grou
     assert set(group_of(g).members) == {lead, old}
 
 
-def test_the_former_process_of_an_instance_is_fenced_while_it_waits(g: GroupClient) -> None:
+def test_the_former_process_of_a_static_member_is_fenced_while_its_request_waits(g: GroupClient) -> None:
     lead, _ = g.joined()
     g.host.pass_time(0)
     old = g.join(instance_id="i")
@@ -492,7 +492,7 @@ def test_an_administrator_removes_a_static_member_by_its_instance(g: GroupClient
     assert again.value.generation_id == 2
 
 
-def test_a_group_whose_members_are_all_static_and_absent_waits_for_one(g: GroupClient) -> None:
+def test_a_group_of_absent_static_members_waits_until_one_of_them_returns(g: GroupClient) -> None:
     """No leader can be chosen, so the rebalance is tried again after its timeout."""
     waiting = g.join(instance_id="i", session_timeout_ms=600_000)
     dynamic, _ = g.joined(session_timeout_ms=600_000)
@@ -509,7 +509,7 @@ def test_a_group_whose_members_are_all_static_and_absent_waits_for_one(g: GroupC
 # Another coordinator
 
 
-def test_a_coordinator_without_the_group_answers_not_coordinator(g: GroupClient) -> None:
+def test_a_node_that_does_not_coordinate_the_group_answers_not_coordinator(g: GroupClient) -> None:
     (lead,) = g.stable(1)
     g.host.unload()
     assert g.heartbeat(lead, 1) == Error.NOT_COORDINATOR

@@ -268,7 +268,7 @@ def test_offsets_of_members_that_are_not_consumers_are_not_deleted_while_they_ex
         assert tuple(rules.decide(group, rules.DeleteOffsets())) == NON_EMPTY
 
 
-def test_while_members_join_the_limit_counts_those_that_have_rejoined() -> None:
+def test_while_members_join_the_size_limit_counts_only_members_that_have_rejoined() -> None:
     group = group_in(P)
     group.members["lead"].awaiting_join = group.members["dyn"].awaiting_join = True
     assert tuple(rules.decide(group, replace(NEW, max_size=2))) == FULL

@@ -32,7 +32,7 @@ def load(owned: Assignment) -> int:
 # Range
 
 
-def test_range_gives_consecutive_partitions_and_the_first_members_get_one_more() -> None:
+def test_the_range_assignor_gives_consecutive_partitions_and_the_first_members_get_one_more() -> None:
     members = {"m2": spec(A, B), "m1": spec(A, B), "m3": spec(A, B)}
     assert plain(range_assignor(members, {A: 7, B: 3})) == {
         "m1": {A: [0, 1, 2], B: [0]},
@@ -41,17 +41,17 @@ def test_range_gives_consecutive_partitions_and_the_first_members_get_one_more()
     }
 
 
-def test_range_orders_static_members_first_by_their_instance() -> None:
+def test_the_range_assignor_orders_static_members_first_by_their_instance() -> None:
     members = {"m1": spec(A), "m2": spec(A, instance="z"), "m3": spec(A, instance="y")}
     assert plain(range_assignor(members, {A: 3})) == {"m3": {A: [0]}, "m2": {A: [1]}, "m1": {A: [2]}}
 
 
-def test_range_leaves_members_without_partitions_when_there_are_too_few() -> None:
+def test_the_range_assignor_leaves_members_without_partitions_if_a_topic_has_too_few() -> None:
     members = {f"m{i}": spec(A) for i in range(3)}
     assert plain(range_assignor(members, {A: 2})) == {"m0": {A: [0]}, "m1": {A: [1]}, "m2": {}}
 
 
-def test_range_divides_a_topic_among_its_subscribers_alone() -> None:
+def test_the_range_assignor_divides_a_topic_among_its_subscribers_only() -> None:
     members = {"m1": spec(A), "m2": spec(A, B), "m3": spec(B)}
     assert plain(range_assignor(members, {A: 3, B: 3})) == {
         "m1": {A: [0, 1]},
@@ -63,38 +63,38 @@ def test_range_divides_a_topic_among_its_subscribers_alone() -> None:
 # Uniform
 
 
-def test_uniform_gives_a_lone_member_everything() -> None:
+def test_the_uniform_assignor_gives_a_single_member_all_partitions() -> None:
     assert plain(uniform_assignor({"m": spec(A, B)}, {A: 2, B: 1})) == {"m": {A: [0, 1], B: [0]}}
 
 
-def test_uniform_moves_only_the_fair_share_to_a_new_member() -> None:
+def test_the_uniform_assignor_moves_only_the_fair_share_to_a_new_member() -> None:
     members = {"old": spec(A, current={A: {0, 1, 2, 3}}), "new": spec(A)}
     assert plain(uniform_assignor(members, {A: 4})) == {"old": {A: [0, 1]}, "new": {A: [2, 3]}}
 
 
-def test_uniform_leaves_the_extra_partition_with_the_member_that_has_it() -> None:
+def test_the_uniform_assignor_leaves_the_extra_partition_with_the_member_that_has_it() -> None:
     members = {"a": spec(A, current={A: {0}}), "b": spec(A, current={A: {1, 2}})}
     assert plain(uniform_assignor(members, {A: 3})) == {"a": {A: [0]}, "b": {A: [1, 2]}}
 
 
-def test_uniform_assigns_a_partition_without_an_owner() -> None:
+def test_the_uniform_assignor_assigns_a_partition_without_an_owner() -> None:
     members = {"a": spec(A, current={A: {0, 1}}), "b": spec(A, current={A: {2}})}
     assert plain(uniform_assignor(members, {A: 4})) == {"a": {A: [0, 1]}, "b": {A: [2, 3]}}
 
 
-def test_uniform_revokes_topics_that_a_member_no_longer_subscribes_to() -> None:
+def test_the_uniform_assignor_revokes_topics_that_a_member_no_longer_subscribes_to() -> None:
     members = {"a": spec(B, current={A: {0}, B: {0}}), "b": spec(A, B, current={B: {1}})}
     target = plain(uniform_assignor(members, {A: 1, B: 2}))
     assert target == {"a": {B: [0]}, "b": {A: [0], B: [1]}}
 
 
-def test_uniform_evens_out_members_with_different_subscriptions() -> None:
+def test_the_uniform_assignor_balances_members_with_different_subscriptions() -> None:
     members = {"a": spec(A, B, current={A: {0, 1, 2}, B: {0, 1, 2}}), "b": spec(B), "c": spec(B, C)}
     target = uniform_assignor(members, {A: 3, B: 3, C: 3})
     assert {m: load(owned) for m, owned in target.items()} == {"a": 3, "b": 3, "c": 3}
 
 
-def test_a_member_without_topics_gets_nothing() -> None:
+def test_a_member_without_topics_gets_no_partitions() -> None:
     for assign in ASSIGNORS.values():
         assert plain(assign({"m": spec()}, {})) == {"m": {}}
 
@@ -157,7 +157,7 @@ def test_every_partition_is_assigned_to_one_subscriber(
 
 @settings(max_examples=60)
 @given(group=groups())
-def test_range_assigns_as_a_naive_division_does(group: tuple[dict[str, MemberSpec], dict[bytes, int]]) -> None:
+def test_the_range_assignor_agrees_with_a_naive_division(group: tuple[dict[str, MemberSpec], dict[bytes, int]]) -> None:
     members, topics = group
     expected: dict[str, dict[bytes, list[int]]] = {name: {} for name in members}
     ranked = sorted(members, key=lambda n: (members[n].instance_id is None, members[n].instance_id or n))
@@ -172,7 +172,7 @@ def test_range_assigns_as_a_naive_division_does(group: tuple[dict[str, MemberSpe
 
 @settings(max_examples=60)
 @given(group=groups(same=True))
-def test_uniform_with_equal_subscriptions_is_even_and_moves_as_little_as_possible(
+def test_the_uniform_assignor_balances_equal_subscriptions_and_moves_as_few_partitions_as_possible(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
 ) -> None:
     members, topics = group
@@ -191,7 +191,7 @@ def test_uniform_with_equal_subscriptions_is_even_and_moves_as_little_as_possibl
 
 @settings(max_examples=60)
 @given(group=groups())
-def test_uniform_leaves_no_move_that_would_even_out_two_members(
+def test_the_uniform_assignor_leaves_no_move_that_would_balance_two_members_better(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
 ) -> None:
     members, topics = group
@@ -205,7 +205,7 @@ def test_uniform_leaves_no_move_that_would_even_out_two_members(
 
 @settings(max_examples=50)
 @given(group=groups())
-def test_uniform_does_not_move_anything_when_nothing_changed(
+def test_the_uniform_assignor_moves_no_partition_if_nothing_has_changed(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
 ) -> None:
     members, topics = group

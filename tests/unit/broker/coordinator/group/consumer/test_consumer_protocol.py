@@ -104,7 +104,7 @@ def test_an_unknown_assignor_is_refused(g: GroupClient) -> None:
 # Joining
 
 
-def test_the_first_member_gets_everything_at_epoch_2(g: GroupClient) -> None:
+def test_the_first_member_gets_all_partitions_at_epoch_2(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["t", "u"]).value
     assert (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == (0, "a", 2, 5000)
     assert g.assigned(answer) == {"t": [0, 1, 2, 3], "u": [0, 1]}
@@ -117,13 +117,13 @@ def test_in_consumer_group_heartbeat_0_the_coordinator_chooses_the_member_id(g: 
     assert g.beat(answer.member_id, answer.member_epoch).value.error_code == Error.NONE
 
 
-def test_a_heartbeat_without_changes_returns_no_assignment(g: GroupClient) -> None:
+def test_the_answer_to_a_heartbeat_without_changes_contains_no_assignment(g: GroupClient) -> None:
     g.beat("a", 0)
     answer = g.beat("a", 2).value
     assert (answer.member_epoch, answer.assignment) == (2, None)
 
 
-def test_a_full_heartbeat_is_answered_in_full(g: GroupClient) -> None:
+def test_the_answer_to_a_full_heartbeat_contains_the_whole_assignment(g: GroupClient) -> None:
     g.beat("a", 0)
     answer = g.beat("a", 2, topics=["t"], owned={}, rebalance_timeout_ms=1000).value
     assert g.assigned(answer) == {"t": [0, 1, 2, 3]}
@@ -153,7 +153,7 @@ def test_a_full_group_accepts_its_returning_static_member() -> None:
     assert g.beat("b", 0, instance_id="i").value.error_code == Error.NONE
 
 
-def test_a_heartbeat_is_answered_when_what_it_changed_is_durable(g: GroupClient) -> None:
+def test_a_heartbeat_is_answered_when_the_changes_that_it_made_are_durable(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.beat("a", 0)
     assert not answer.done
@@ -247,7 +247,7 @@ def test_a_failed_removal_of_a_member_is_retried(g: GroupClient) -> None:
     assert group_of(g).empty
 
 
-def test_assignments_are_not_made_more_often_than_the_interval() -> None:
+def test_a_group_computes_assignments_no_more_often_than_the_interval_allows() -> None:
     g = GroupClient(MemoryGroupHost({"t": 4}, {"group.consumer.assignment.interval.ms": "1000"}))
     g.beat("a", 0)
     g.host.pass_time(999)
@@ -258,7 +258,7 @@ def test_assignments_are_not_made_more_often_than_the_interval() -> None:
     assert g.beat("b", 2).value.member_epoch == 3
 
 
-def test_a_setting_of_a_group_takes_precedence_over_the_brokers(g: GroupClient) -> None:
+def test_a_setting_of_a_group_takes_precedence_over_the_brokers_setting(g: GroupClient) -> None:
     own = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "7000"}
     g.host.settings_of[g.group_id] = own
     assert g.beat("a", 0).value.heartbeat_interval_ms == 7000
@@ -294,7 +294,7 @@ def test_a_rejoining_member_need_not_revoke_its_former_partitions(g: GroupClient
     assert g.beat("a", epoch).value.error_code == Error.NONE
 
 
-def test_the_last_member_leaves_an_empty_group_that_is_removed_if_it_has_no_offsets(g: GroupClient) -> None:
+def test_a_group_that_its_last_member_leaves_is_removed_unless_it_has_offsets(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("a", -1)
     assert (group_of(g).state, group_of(g).epoch) == (ConsumerState.EMPTY, 3)
@@ -317,7 +317,7 @@ def test_an_instance_id_is_not_taken_over_from_a_live_member(g: GroupClient) -> 
 
 
 @pytest.mark.parametrize("member_id", ["b", "a"])
-def test_a_static_member_that_left_for_a_while_comes_back_to_its_partitions(g: GroupClient, member_id: str) -> None:
+def test_a_static_member_that_left_temporarily_comes_back_to_its_partitions(g: GroupClient, member_id: str) -> None:
     g.beat("a", 0, instance_id="i")
     g.beat("x", 0)
     answer = g.beat("a", -2, instance_id="i").value
@@ -353,7 +353,7 @@ def test_a_temporarily_absent_static_member_has_nothing_to_revoke(g: GroupClient
     assert set(group_of(g).members) == {"b"}
 
 
-def test_a_static_member_leaves_for_good_by_epoch_minus_1(g: GroupClient) -> None:
+def test_a_static_member_leaves_permanently_with_epoch_minus_1(g: GroupClient) -> None:
     g.beat("a", 0, instance_id="i")
     assert g.beat("a", -1, instance_id="i").value.error_code == Error.NONE
     assert g.beat("b", 0, instance_id="i").value.error_code == Error.NONE
@@ -362,7 +362,7 @@ def test_a_static_member_leaves_for_good_by_epoch_minus_1(g: GroupClient) -> Non
 # Subscriptions
 
 
-def test_a_member_that_changes_its_topics_starts_a_new_epoch(g: GroupClient) -> None:
+def test_a_member_that_changes_its_topics_causes_a_new_group_epoch(g: GroupClient) -> None:
     g.beat("a", 0, topics=["t"])
     answer = g.beat("a", 2, topics=["u"], owned={"t": [0, 1, 2, 3]}).value
     assert (answer.member_epoch, g.assigned(answer)) == (2, {})
@@ -376,7 +376,7 @@ def test_members_with_different_topics_get_partitions_of_their_own_topics(g: Gro
     assert g.assigned(answer) == {"u": [0, 1]}
 
 
-def test_the_assignor_most_members_ask_for_is_used(g: GroupClient) -> None:
+def test_the_assignor_that_most_members_request_is_used(g: GroupClient) -> None:
     g.beat("a", 0, assignor="range")
     g.beat("b", 0, assignor="range")
     g.beat("c", 0, assignor="uniform")
@@ -400,7 +400,7 @@ def test_a_group_that_elects_another_assignor_starts_a_new_epoch(g: GroupClient)
 
 
 @pytest.mark.parametrize("order", [("range", "uniform"), ("uniform", "range")])
-def test_uniform_wins_among_equally_requested_assignors(g: GroupClient, order: tuple[str, str]) -> None:
+def test_the_uniform_assignor_wins_among_equally_requested_assignors(g: GroupClient, order: tuple[str, str]) -> None:
     for member, assignor in zip("ab", order, strict=True):
         g.beat(member, 0, assignor=assignor)
     assert group_of(g).preferred_assignor(group_of(g).members.values()) == "uniform"
@@ -414,7 +414,7 @@ def test_a_topic_that_does_not_exist_yet_is_assigned_once_it_is_created(g: Group
     assert (answer.member_epoch, g.assigned(answer)) == (3, {"later": [0, 1]})
 
 
-def test_new_partitions_are_assigned_and_deleted_topics_taken_away(g: GroupClient) -> None:
+def test_partitions_of_enlarged_topics_are_assigned_and_those_of_deleted_topics_revoked(g: GroupClient) -> None:
     g.beat("a", 0, topics=["t", "u"])
     g.host.create_topic("u", 3)
     assert g.assigned(g.beat("a", 2).value) == {"t": [0, 1, 2, 3], "u": [0, 1, 2]}
@@ -423,7 +423,7 @@ def test_new_partitions_are_assigned_and_deleted_topics_taken_away(g: GroupClien
     assert (answer.member_epoch, g.assigned(answer)) == (4, {"u": [0, 1, 2]})
 
 
-def test_topics_that_nobody_subscribes_to_do_not_disturb_the_group(g: GroupClient) -> None:
+def test_changes_of_topics_without_subscribers_do_not_rebalance_the_group(g: GroupClient) -> None:
     g.beat("a", 0)
     g.host.create_topic("other", 1)
     assert g.beat("a", 2).value.member_epoch == 2
@@ -442,7 +442,9 @@ def test_a_regular_expression_subscribes_to_existing_and_later_topics_that_it_ma
     assert set(group_of(g).regexes) == {"u"}
 
 
-def test_a_member_gets_its_named_topics_first_and_those_of_its_expression_at_the_next_heartbeat(g: GroupClient) -> None:
+def test_a_member_gets_its_named_topics_first_and_topics_of_its_expression_at_the_next_heartbeat(
+    g: GroupClient,
+) -> None:
     answer = g.beat("a", 0, topics=["u"], regex="t").value
     assert (answer.member_epoch, set(g.assigned(answer) or ())) == (2, {"u"})
     answer = g.beat("a", 2).value
@@ -460,7 +462,7 @@ def test_an_expression_that_is_not_matched_before_the_next_heartbeat_survives_a_
     assert (answer.member_epoch, set(g.assigned(answer) or ())) == (3, {"t", "u"})
 
 
-def test_an_expression_matches_whole_names_only(g: GroupClient) -> None:
+def test_a_regular_expression_matches_only_whole_names(g: GroupClient) -> None:
     g.host.create_topic("tt", 1)
     assert set(g.assigned(g.beat("a", 0, regex="t").value) or ()) == {"t"}
 
@@ -510,7 +512,7 @@ def test_transactional_commits_refuse_stale_member_epochs(g: GroupClient) -> Non
     assert commit(1, producer).value == Error.NONE
 
 
-def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupClient) -> None:
+def test_members_fetch_offsets_with_their_epoch_and_administrators_without_an_epoch(g: GroupClient) -> None:
     two_members(g)
 
     def error(member_id: str | None, epoch: int) -> int:

@@ -55,7 +55,9 @@ def test_a_member_with_its_target_assignment_is_returned_unchanged() -> None:
 
 
 @pytest.mark.parametrize("reported", [None, {T: {0, 1}}, {T: {1}}])
-def test_unrevoked_partitions_keep_the_member_at_its_epoch(reported: Mapping[bytes, set[int]] | None) -> None:
+def test_a_member_stays_at_its_epoch_until_it_has_revoked_its_partitions(
+    reported: Mapping[bytes, set[int]] | None,
+) -> None:
     """A member that does not report may still have everything."""
     after = reconcile(member(assigned={T: {0: 5, 1: 5}}), goal({T: {0, 2}}, epoch=6, reported=reported))
     assert (after.state, after.epoch) == (MemberState.UNREVOKED_PARTITIONS, 5)
@@ -70,7 +72,7 @@ def test_after_revoking_a_partition_the_member_gets_new_partitions_at_the_new_ep
     assert (after.assigned, after.revoking) == ({T: {0: 5, 2: 6}}, {})
 
 
-def test_a_partition_that_another_member_still_owns_is_waited_for() -> None:
+def test_the_member_waits_for_a_partition_that_another_member_still_owns() -> None:
     after = reconcile(member(epoch=5), goal({T: {0, 1}}, epoch=6, owners={(T, 1): 4}, reported={}))
     assert (after.state, after.epoch, after.assigned) == (MemberState.UNRELEASED_PARTITIONS, 6, {T: {0: 6}})
     released = reconcile(after, goal({T: {0, 1}}, epoch=6, owners={(T, 0): 6}, reported={T: {0}}))
@@ -90,7 +92,7 @@ def test_a_topic_that_is_no_longer_subscribed_is_given_up_at_once(state: MemberS
     assert one.revoking == (revoking or {}), "nothing is changed in place"
 
 
-def test_a_topic_that_the_member_has_given_up_already_is_not_waited_for() -> None:
+def test_the_member_does_not_wait_for_a_topic_that_it_has_already_given_up() -> None:
     one = member(assigned={T: {0: 5}, U: {0: 5}})
     after = reconcile(one, goal({T: {0}}, subscribed=frozenset({T}), reported={T: {0}}, changed=True))
     assert (after.state, after.assigned, after.revoking) == (MemberState.STABLE, {T: {0: 5}}, {})

@@ -64,7 +64,9 @@ def test_a_share_coordinator_request_with_a_malformed_key_is_invalid(ports: Clus
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_older_versions_request_one_key_and_have_no_error_message(ports: ClusterFakes, version: int) -> None:
+def test_find_coordinator_below_version_4_answers_a_single_key_with_the_message_none(
+    ports: ClusterFakes, version: int
+) -> None:
     if version == 0:  # which knows groups only
         assert ports.ask(FindCoordinatorRequest(key="g"), 0).error_code == Error.COORDINATOR_NOT_AVAILABLE
         return

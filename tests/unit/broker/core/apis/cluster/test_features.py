@@ -41,7 +41,7 @@ def update(admin: Admin, *wanted: tuple[str, int, int], version: int = 2, valida
     return admin.ask(UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only), version)
 
 
-def test_levels_are_reported_except_for_level_0(admin: Admin) -> None:
+def test_describe_features_reports_every_level_except_level_0(admin: Admin) -> None:
     assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
     assert update(admin, (TRANSACTION, 1, SAFE)).error_code == 0
     epoch, levels = finalized(admin)
@@ -62,7 +62,7 @@ def test_a_client_that_addresses_another_node_must_rebootstrap(admin: Admin, ver
     assert all(bool(answer.api_keys) is (answer.error_code == 0) for answer in answers.values())
 
 
-def test_levels_and_epoch_survive_a_restart(tmp_path: Path) -> None:
+def test_feature_levels_and_their_epoch_survive_a_restart(tmp_path: Path) -> None:
     place, disk = str(tmp_path / "metadata.sqlite"), MemoryDisk()
     first = Admin(place, disk)
     update(first, (GROUP, 0, SAFE), (TRANSACTION, 1, SAFE))
@@ -79,7 +79,7 @@ def test_validate_only_does_not_change_a_feature(admin: Admin) -> None:
     assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
 
 
-def test_one_refused_feature_changes_nothing(admin: Admin) -> None:
+def test_an_update_with_one_refused_feature_changes_no_feature(admin: Admin) -> None:
     answer = update(admin, (TRANSACTION, 1, SAFE), ("nope", 1, UPGRADE))
     assert answer.error_code == INVALID_UPDATE_VERSION
     assert answer.error_message == (
@@ -91,7 +91,7 @@ def test_one_refused_feature_changes_nothing(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_in_versions_0_and_1_a_repeated_feature_is_answered_each_time(admin: Admin, version: int) -> None:
+def test_in_versions_0_and_1_a_feature_that_is_named_twice_gets_two_results(admin: Admin, version: int) -> None:
     answer = update(admin, (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE), version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
     reported = [(result.feature, result.error_code, result.error_message) for result in answer.results]
@@ -99,7 +99,7 @@ def test_in_versions_0_and_1_a_repeated_feature_is_answered_each_time(admin: Adm
     assert reported == (named if version < 2 else [])
 
 
-def test_the_last_level_of_a_repeated_feature_applies(admin: Admin) -> None:
+def test_of_several_levels_for_one_feature_the_last_applies(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 3, UPGRADE), (TRANSACTION, 1, SAFE)).error_code == 0
     assert finalized(admin)[1][TRANSACTION] == 1
     assert update(admin, (TRANSACTION, 2, UPGRADE), (TRANSACTION, 3, UPGRADE)).error_code == INVALID_UPDATE_VERSION

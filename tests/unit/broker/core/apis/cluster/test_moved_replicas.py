@@ -96,7 +96,7 @@ def test_a_reassignment_without_topics_moves_nothing(ports: ClusterFakes) -> Non
     assert ports.ask(AlterPartitionReassignmentsRequest(1000, topics=[]), 0).responses == []
 
 
-def test_one_node_needs_no_election(ports: ClusterFakes) -> None:
+def test_a_single_node_needs_no_election(ports: ClusterFakes) -> None:
     assert ports.elect(CLEAN, TopicPartitions("orders", [0, 2]), TopicPartitions("none", [0])) == {
         "orders": [NOT_NEEDED, (Error.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as orders-2")],
         "none": [(Error.UNKNOWN_TOPIC_OR_PARTITION, "No such topic as none")],

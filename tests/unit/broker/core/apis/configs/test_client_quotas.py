@@ -139,7 +139,9 @@ def test_a_filter_for_addresses_finds_their_default_quota_too(admin: Admin) -> N
 
 
 @pytest.mark.parametrize(("name", "shown"), [("alice", "alice"), (None, "null")])
-def test_an_entity_with_a_quota_named_twice_is_left_unchanged(admin: Admin, name: str | None, shown: str) -> None:
+def test_the_quota_of_an_entity_that_a_request_names_twice_is_unchanged(
+    admin: Admin, name: str | None, shown: str
+) -> None:
     twice = EntryData([EntityData("user", name)], [OpData(RATE, rate, False) for rate in (1.0, 2.0)])
     once = EntryData([EntityData("user", "bob")], [OpData(RATE, 1.0, False)])
     answer: Any = admin.ask(AlterClientQuotasRequest([twice, once], False))

@@ -28,7 +28,7 @@ def listed(ports: HandlerPorts, kinds: list[int], version: int = 1) -> set[tuple
     return {(row.resource_type, row.resource_name) for row in answer.config_resources}
 
 
-def test_version_0_lists_metrics_subscriptions_only(ports: HandlerPorts) -> None:
+def test_list_config_resources_0_lists_only_client_metrics_subscriptions(ports: HandlerPorts) -> None:
     answer = ports.ask(ListConfigResourcesRequest(), 0)
     assert [row.resource_name for row in answer.config_resources] == ["m"]
 

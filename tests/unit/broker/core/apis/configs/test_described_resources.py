@@ -67,7 +67,7 @@ def test_each_kind_of_resource_has_settings_of_its_own(admin: Admin) -> None:
     assert describe(admin, BROKER, "")[2] == {"log.retention.ms": "7", "min.insync.replicas": "1"}
 
 
-def test_each_node_of_several_is_described_by_its_own_settings(several: Admin) -> None:
+def test_each_of_several_nodes_is_described_with_its_own_settings(several: Admin) -> None:
     assert alter(several, BROKER, "2", "log.retention.ms", SET, "7") == (Error.NONE, "")
     of_nodes = [describe(several, BROKER, name, "log.retention.ms", "node.id")[2] for name in ("1", "2")]
     assert [found["node.id"] for found in of_nodes] == ["1", "2"]
@@ -96,7 +96,7 @@ def test_a_log_uses_the_defaults_of_the_partitions_leader(several: Admin) -> Non
         (GROUP, "g", "consumer.session.timeout.ms", SET, "46000000", None),
     ],
 )  # fmt: skip
-def test_a_change_that_is_refused_says_why(
+def test_the_refusal_of_a_change_gives_the_reason(
     admin: Admin, kind: int, name: str, setting: str, operation: int, value: str, refusal: str | None
 ) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
@@ -127,7 +127,7 @@ def test_shared_settings_of_nodes_in_one_process_apply_to_all(several: Admin) ->
         assert alter(several, BROKER, name, "log.cleaner.backoff.ms", SET, "2") == (Error.NONE, "")
 
 
-def test_a_node_of_one_process_has_settings_of_its_own(several: Admin) -> None:
+def test_a_setting_of_one_node_in_a_process_does_not_apply_to_the_others(several: Admin) -> None:
     assert alter(several, BROKER, "2", "max.connections", SET, "2") == (Error.NONE, "")
     assert describe(several, BROKER, "2", "max.connections")[2] == {"max.connections": "2"}
     assert describe(several, BROKER, "1", "max.connections")[2] != {"max.connections": "2"}
@@ -141,7 +141,7 @@ def test_listeners_of_several_nodes_do_not_change(several: Admin) -> None:
     )
 
 
-def test_the_session_timeout_of_a_group_must_exceed_its_heartbeat_interval() -> None:
+def test_a_session_timeout_of_a_group_below_its_heartbeat_interval_is_refused() -> None:
     made = Admin(
         **{"group.consumer.min.session.timeout.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "1000"}
     )

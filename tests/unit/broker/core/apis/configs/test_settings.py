@@ -84,7 +84,7 @@ def test_a_topic_override_applies_to_every_open_log_at_once(with_topic: Admin) -
     assert log_config(with_topic).retention_ms == 604_800_000
 
 
-def test_lists_are_appended_to_and_subtracted_from(with_topic: Admin) -> None:
+def test_entries_are_appended_to_and_subtracted_from_a_list_setting(with_topic: Admin) -> None:
     for operation, text, expected in (
         (APPEND, "compact", "delete,compact"),
         (APPEND, "compact,delete", "delete,compact"),
@@ -127,7 +127,7 @@ def test_an_invalid_client_metrics_pattern_is_refused_and_delays_nobody(
     assert answers == [error]
 
 
-def test_a_brokers_setting_is_the_default_of_topics_at_once(with_topic: Admin) -> None:
+def test_a_change_of_a_broker_setting_changes_the_default_of_topics_at_once(with_topic: Admin) -> None:
     assert alter(with_topic, BROKER, "", ("log.retention.ms", SET, "7")) == (0, None)
     assert alter(with_topic, BROKER, "1", ("log.retention.ms", SET, "6")) == (0, None)
     assert log_config(with_topic).retention_ms == 6
@@ -197,7 +197,7 @@ def test_an_invalid_broker_setting_is_refused(
     assert admin.broker.config.dynamic == {}
 
 
-def test_a_bad_cluster_wide_setting_is_refused_even_if_this_broker_overrides_it(admin: Admin) -> None:
+def test_an_invalid_cluster_wide_setting_is_refused_even_if_this_broker_overrides_it(admin: Admin) -> None:
     assert alter(admin, BROKER, "1", ("log.retention.ms", SET, "1")) == (0, None)
     assert alter(admin, BROKER, "", ("log.retention.ms", SET, "x"))[0] == Error.INVALID_REQUEST
 
@@ -227,7 +227,7 @@ def test_alter_configs_replaces_all_settings(with_topic: Admin) -> None:
     assert replace(with_topic, LOGGER, "1", {"root": "INFO"}) == (42, "Unknown resource type 8")
 
 
-def test_groups_settings_lie_within_the_brokers_bounds(admin: Admin) -> None:
+def test_settings_of_a_group_lie_within_the_bounds_that_the_broker_sets(admin: Admin) -> None:
     session = "consumer.session.timeout.ms"
     assert alter(admin, GROUP, "g", (session, SET, "50000")) == (0, None)
     assert alter(admin, GROUP, "g", (session, SET, "60001")) == (
@@ -276,7 +276,7 @@ def test_resources_with_settings_are_listed(with_topic: Admin) -> None:
     assert only.resource_name == "m"
 
 
-def test_the_first_entry_of_a_quota_entity_counts(admin: Admin) -> None:
+def test_of_two_entries_for_one_quota_entity_the_first_applies(admin: Admin) -> None:
     entries = [
         quotas.EntryData(
             [quotas.EntityData("user", "a")], [quotas.OpData(key="producer_byte_rate", value=rate, remove=False)]
@@ -315,7 +315,7 @@ def test_records_of_internal_topics_are_not_deleted(admin: Admin) -> None:
     assert result.error_code == Error.INVALID_TOPIC_EXCEPTION
 
 
-def test_the_folder_reports_the_size_of_each_partition(with_topic: Admin) -> None:
+def test_describe_log_dirs_reports_the_size_of_each_partition(with_topic: Admin) -> None:
     partition = with_topic.broker.partition(TopicPartition("t", 1))
     assert partition is not None
     batch = encode_batch([Record(0, NOW_MS, None, b"v" * 100)])

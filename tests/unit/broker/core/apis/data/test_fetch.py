@@ -126,7 +126,7 @@ def test_an_isolation_level_that_does_not_exist_is_refused(ports: FetchFakes) ->
     assert ports.fetch(request_for(asked(0), isolation_level=2)).error_code == Error.INVALID_REQUEST
 
 
-def test_read_committed_ends_at_an_open_transaction_and_lists_the_aborted_ones(ports: FetchFakes) -> None:
+def test_read_committed_fetch_ends_at_an_open_transaction_and_lists_aborted_transactions(ports: FetchFakes) -> None:
     ports.append(pid=7, seq=0, txn=True)
     log = ports.led[TopicPartition("t", 0)].log
     marker(log, 7, commit=False)
@@ -165,7 +165,7 @@ def test_from_version_16_on_a_refusal_names_the_current_leader(ports: FetchFakes
     assert found.current_leader.leader_id == (3 if version == 16 else -1)
 
 
-def test_an_unknown_id_is_another_error_than_an_unknown_name(ports: FetchFakes) -> None:
+def test_an_unknown_topic_id_and_an_unknown_topic_name_get_different_errors(ports: FetchFakes) -> None:
     other = FetchTopic(topic_id=b"other-id-16bytes", partitions=[FetchPartition(0)])
     assert errors(ports.fetch(request_for(other), IDS)) == [Error.UNKNOWN_TOPIC_ID]
     assert errors(ports.fetch(request_for(asked(7)))) == [Error.UNKNOWN_TOPIC_OR_PARTITION]
@@ -187,7 +187,7 @@ def test_a_topic_that_was_created_again_has_another_id(ports: FetchFakes) -> Non
         (2, 3, Error.OFFSET_OUT_OF_RANGE, (-1, -1)),
     ],
 )
-def test_a_diverging_client_gets_the_end_offset_of_its_epoch(
+def test_a_client_with_a_diverging_log_gets_the_end_offset_of_its_epoch(
     ports: FetchFakes, offset: int, epoch: int, error: Error, diverging: tuple[int, int]
 ) -> None:
     """KIP-595: epoch 0 ended at offset 1, where epoch 2 began."""
@@ -335,7 +335,7 @@ def test_an_incremental_answer_contains_only_changed_partitions(ports: FetchFake
     assert list(parts(ports.fetch(left))) == []
 
 
-def test_a_fetch_session_reports_an_error_once_and_its_end_once(ports: FetchFakes) -> None:
+def test_a_fetch_session_reports_an_error_once_and_the_end_of_the_error_once(ports: FetchFakes) -> None:
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     partition = ports.led.pop(TopicPartition("t", 0))
     gone = [Error.UNKNOWN_TOPIC_OR_PARTITION]

@@ -93,7 +93,9 @@ def test_each_kind_of_timestamp_finds_its_offset(
 
 
 @pytest.mark.parametrize(("timestamp", "first"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11), (-7, 12)])
-def test_a_special_timestamp_needs_its_version(ports: PartitionFakes, timestamp: int, first: int) -> None:
+def test_list_offsets_refuses_a_special_timestamp_in_a_version_without_it(
+    ports: PartitionFakes, timestamp: int, first: int
+) -> None:
     assert ports.list_offsets(timestamp, version=first - 1) == (Error.UNSUPPORTED_VERSION, -1, -1, -1)
     if first <= 11:
         assert ports.list_offsets(timestamp, version=first)[0] is Error.NONE
@@ -141,7 +143,9 @@ def test_a_partition_whose_disk_failed_returns_a_storage_error(ports: PartitionF
 @pytest.mark.parametrize(
     ("epoch", "found"), [(0, (0, 3)), (1, (0, 3)), (LEADER_EPOCH, (LEADER_EPOCH, 4)), (LEADER_EPOCH + 1, (-1, -1))]
 )
-def test_an_epoch_ends_where_the_next_one_begins(ports: PartitionFakes, epoch: int, found: tuple[int, int]) -> None:
+def test_an_epoch_ends_at_the_start_offset_of_the_next_epoch(
+    ports: PartitionFakes, epoch: int, found: tuple[int, int]
+) -> None:
     """KIP-279: of an epoch without records, the one before it is told; of one that is not known yet, nothing."""
     asked = OffsetForLeaderPartition(0, -1, epoch)
     answer = ports.ask(OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", [asked])]), 4)

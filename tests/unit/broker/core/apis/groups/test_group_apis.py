@@ -243,7 +243,9 @@ def test_fetched_offsets_are_encoded_for_the_requested_version(broker: FakeBroke
     assert [x.topic_id for x in answer.groups[0].topics] == [t]
 
 
-def test_a_group_error_is_per_partition_in_version_1_and_top_level_later(broker: FakeBroker) -> None:
+def test_offset_fetch_reports_a_group_error_for_each_partition_in_version_1_and_at_top_level_later(
+    broker: FakeBroker,
+) -> None:
     broker.host.unload()
     request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1])])
     answer = broker.ask(request, 1)

@@ -68,13 +68,13 @@ def test_a_topic_that_the_caller_may_not_describe_is_refused_by_name(admin: Admi
 
 
 @pytest.mark.parametrize("version", [2, 7])
-def test_all_topics_are_those_that_the_caller_may_describe(admin: Admin, version: int) -> None:
+def test_a_request_for_all_topics_returns_only_topics_that_the_caller_may_describe(admin: Admin, version: int) -> None:
     request = OffsetFetchRequest("g", None)
     assert reported(admin.ask(request, version, user="alice").topics) == {"seen": (5, Error.NONE)}
     assert reported(admin.ask(request, version).topics) == dict.fromkeys(TOPICS, (5, Error.NONE))
 
 
-def test_a_group_that_the_caller_may_not_describe_is_refused_alone(admin: Admin) -> None:
+def test_only_the_group_that_the_caller_may_not_describe_is_refused(admin: Admin) -> None:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(name, topics=None) for name in ("g", "other")])
     groups = admin.ask(request, 8, user="alice").groups
     assert {group.group_id: (group.error_code, reported(group.topics)) for group in groups} == {
@@ -93,7 +93,7 @@ def test_before_version_2_a_refused_group_is_reported_for_each_partition(
     assert reported(answer.topics) == ({"seen": (-1, refused)} if partitions else {})
 
 
-def test_an_unknown_id_is_distinguished_from_a_topic_that_is_hidden(admin: Admin) -> None:
+def test_an_unknown_topic_id_and_a_hidden_topic_get_different_errors(admin: Admin) -> None:
     ids = {name: admin.broker.metadata.topic(name).topic_id for name in TOPICS}  # type: ignore[union-attr]
     asked = [OffsetFetchRequestTopics("", topic_id, [0]) for topic_id in (*ids.values(), NO_TOPIC_ID)]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=asked)])
@@ -102,7 +102,7 @@ def test_an_unknown_id_is_distinguished_from_a_topic_that_is_hidden(admin: Admin
     assert found == {ids["seen"]: (5, Error.NONE), ids["hidden"]: DENIED, NO_TOPIC_ID: UNKNOWN_ID}
 
 
-def test_all_topics_by_id_are_those_that_the_caller_may_describe(admin: Admin) -> None:
+def test_a_request_for_all_topics_by_id_returns_only_topics_that_the_caller_may_describe(admin: Admin) -> None:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
     (group,) = admin.ask(request, 10).groups
     assert len(group.topics) == len(TOPICS)

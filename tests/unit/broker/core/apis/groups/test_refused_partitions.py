@@ -49,7 +49,7 @@ def test_refused_partitions_are_added_to_the_entry_of_their_topic() -> None:
     ]
 
 
-def test_adding_many_refused_topics_does_not_search_them_each_time() -> None:
+def test_adding_many_refused_topics_does_not_search_the_answer_for_each_topic() -> None:
     topics = [topic("known", 0)]
     refused = [topic(f"unknown-{number}", 0) for number in range(1000)]
     Name.compared = 0

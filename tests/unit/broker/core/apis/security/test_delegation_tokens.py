@@ -49,7 +49,7 @@ def test_a_delegation_token_for_another_user_needs_permission_and_valid_renewers
     assert answer(CREATE, asked("b", renewer="Group")).error_code is Error.INVALID_PRINCIPAL_TYPE
 
 
-def test_the_answer_names_the_owner_and_the_requester() -> None:
+def test_the_answer_about_a_delegation_token_names_the_owner_and_the_requester() -> None:
     found = answer(CREATE, asked("b"))
     assert (found.principal_type, found.principal_name) == ("User", "b")
     assert (found.token_requester_principal_type, found.token_requester_principal_name) == ("User", "a")

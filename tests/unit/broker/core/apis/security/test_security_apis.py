@@ -181,7 +181,7 @@ def test_a_failed_append_is_reported_in_the_answer() -> None:
     assert asker.acls == {READ_ORDERS}
 
 
-def test_an_acl_that_two_filters_find_is_in_both_answers_and_removed_once() -> None:
+def test_an_acl_that_two_filters_find_is_removed_once_and_reported_in_both_answers() -> None:
     asker = SecurityAsker(READ_ORDERS, READ_GROUP)
     filters = [filter_of(name="orders"), filter_of(principal="User:a")]
     answer = asker.ask(ApiKey.DELETE_ACLS, 3, DeleteAclsRequest([DeleteAclsFilter(*one) for one in filters]))
@@ -207,7 +207,7 @@ def test_credentials_that_were_set_are_described() -> None:
     ]
 
 
-def test_a_user_without_credentials_and_one_named_twice_are_named_in_the_refusal() -> None:
+def test_a_user_without_credentials_and_a_user_named_twice_are_named_in_the_refusal() -> None:
     asker = SecurityAsker()
     asker.alter(setting("alice"))
     users = [UserName(name) for name in ("alice", "carol", "bob", "bob")]

@@ -74,7 +74,7 @@ def grow(admin: Admin, count: int, *nodes: list[int]) -> tuple[Error, str | None
     return Error(found.error_code), found.error_message
 
 
-def test_a_request_adds_a_limited_number_of_partitions(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_request_can_add_only_a_limited_number_of_partitions(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(create_partitions, "MAX_PARTITIONS_OF_A_REQUEST", 3)
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     assert grow(admin, 5) == (Error.POLICY_VIOLATION, TOO_MANY_PARTITIONS)
@@ -90,12 +90,14 @@ def test_a_request_adds_a_limited_number_of_partitions(admin: Admin, monkeypatch
     ],
     ids=["a partition below 0", "a topic that was not asked for"],
 )
-def test_a_page_begins_at_the_cursors_partition(admin: Admin, request_: DescribeTopicPartitionsRequest) -> None:
+def test_a_page_of_describe_topic_partitions_begins_at_the_partition_of_the_cursor(
+    admin: Admin, request_: DescribeTopicPartitionsRequest
+) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     assert [topic.error_code for topic in admin.ask(request_, 0).topics] == [Error.INVALID_REQUEST]
 
 
-def test_pages_of_topics_follow_each_other(admin: Admin) -> None:
+def test_each_page_of_topics_continues_where_the_previous_page_ended(admin: Admin) -> None:
     for name in ("a", "b", "c"):
         admin.broker.topics.create(name, 2, {}, NOW_MS)
     cursor, seen = None, []

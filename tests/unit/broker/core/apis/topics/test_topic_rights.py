@@ -135,7 +135,9 @@ def test_a_topic_named_twice_or_by_name_and_id_is_refused(ports: TopicFakes) -> 
     ("failure", "error"),
     [(KafkaError(UNKNOWN, "gone"), UNKNOWN), (StorageError("no sector"), Error.KAFKA_STORAGE_ERROR)],
 )
-def test_a_failed_deletion_is_answered_with_the_reason(ports: TopicFakes, failure: Exception, error: Error) -> None:
+def test_a_failed_deletion_of_a_topic_is_answered_with_the_reason(
+    ports: TopicFakes, failure: Exception, error: Error
+) -> None:
     ports.failure = failure
     assert ports.delete(*by_name("orders")) == [("orders", error)]
 

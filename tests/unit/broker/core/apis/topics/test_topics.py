@@ -135,7 +135,7 @@ def test_a_topic_that_cannot_be_created_is_refused_in_kafkas_words(
     assert admin.broker.metadata.topics() == before
 
 
-def test_a_name_given_twice_is_refused_and_the_others_are_created(admin: Admin) -> None:
+def test_a_topic_name_given_twice_is_refused_and_the_other_topics_are_created(admin: Admin) -> None:
     answers = {answer.name: answer.error_code for answer in create(admin, topic("a"), topic("b"), topic("a"))}
     assert answers == {"a": Error.INVALID_REQUEST, "b": Error.NONE}
     assert [info.name for info in admin.broker.metadata.topics()] == ["b"]
@@ -228,7 +228,7 @@ def test_a_deleted_topic_is_gone_at_once(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize(("version", "error"), [(2, Error.INVALID_REQUEST), (6, Error.TOPIC_DELETION_DISABLED)])
-def test_deletion_can_be_forbidden(version: int, error: Error) -> None:
+def test_a_setting_can_forbid_the_deletion_of_topics(version: int, error: Error) -> None:
     admin = Admin(**{"delete.topic.enable": "false"})
     create(admin, topic("t"))
     request = DeleteTopicsRequest([], ["t"], 1000) if version < 6 else DeleteTopicsRequest([DeleteTopicState("t")], [])
@@ -236,7 +236,7 @@ def test_deletion_can_be_forbidden(version: int, error: Error) -> None:
     assert admin.broker.metadata.topic("t") is not None
 
 
-def test_partitions_are_added_with_leaders(admin: Admin) -> None:
+def test_each_added_partition_has_a_leader(admin: Admin) -> None:
     create(admin, topic("t", 1))
 
     def grow(count: int, assigned: list[list[int]] | None = None, *, validate_only: bool = False) -> Any:
@@ -277,7 +277,7 @@ def test_a_missing_topic_is_reported_in_its_page(admin: Admin) -> None:
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
 
 
-def test_a_recreated_topic_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
+def test_a_recreated_topic_survives_a_deletion_by_the_id_of_the_former_topic(admin: Admin) -> None:
     ids = [admin.broker.topics.create(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
     request = DeleteTopicsRequest([DeleteTopicState(topic_id=topic_id, name=None) for topic_id in ids], [], 1000)
     channel = RecordingChannel()

@@ -102,14 +102,18 @@ def test_init_producer_id_returns_the_producer_id_in_every_version(asker: Asker,
 
 
 @pytest.mark.parametrize(("version", "error"), [(3, Error.INVALID_PRODUCER_EPOCH), (4, Error.PRODUCER_FENCED)])
-def test_init_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
+def test_init_producer_id_reports_fencing_with_the_error_of_its_version(
+    asker: Asker, version: int, error: Error
+) -> None:
     asker.init()
     response = asker.init(version, producer_id=77, epoch=0)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (error, -1, -1)
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(5, -1), (-1, 5)])
-def test_producer_id_without_epoch_is_an_invalid_request(asker: Asker, producer_id: int, epoch: int) -> None:
+def test_init_producer_id_with_a_producer_id_without_an_epoch_is_an_invalid_request(
+    asker: Asker, producer_id: int, epoch: int
+) -> None:
     assert asker.init(3, producer_id, epoch).error_code == Error.INVALID_REQUEST
 
 
@@ -123,14 +127,16 @@ def test_add_partitions_to_txn_returns_a_result_for_every_partition(asker: Asker
     ("version", "error"),
     [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED), (5, Error.PRODUCER_FENCED)],
 )
-def test_add_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
+def test_add_partitions_to_txn_reports_fencing_with_the_error_of_its_version(
+    asker: Asker, version: int, error: Error
+) -> None:
     asker.init()
     assert asker.add(version, 4, topic()) == {("t", 0): error}
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 5])
 @pytest.mark.parametrize("unknown", [topic("unknown"), topic("t", 2), topic("t", -1)])
-def test_a_request_with_an_unknown_partition_adds_no_partition(
+def test_add_partitions_to_txn_with_an_unknown_partition_adds_no_partition(
     asker: Asker, version: int, unknown: AddPartitionsToTxnTopic
 ) -> None:
     asker.init()
@@ -140,7 +146,7 @@ def test_a_request_with_an_unknown_partition_adds_no_partition(
     assert end(asker, 4, 0).error_code == Error.INVALID_TXN_STATE
 
 
-def test_verify_only_adds_nothing(asker: Asker) -> None:
+def test_a_request_with_verify_only_adds_no_partition(asker: Asker) -> None:
     asker.init()
     asker.add(3, 0, topic("t", 0))
     verdicts = asker.add(5, 0, topic("t", 0, 1), verify=True)
@@ -182,14 +188,16 @@ def test_add_offsets_to_txn_adds_the_partition_of_the_group(asker: Asker, versio
 
 
 @pytest.mark.parametrize(("version", "error"), [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED)])
-def test_adding_offsets_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
+def test_add_offsets_to_txn_reports_fencing_with_the_error_of_its_version(
+    asker: Asker, version: int, error: Error
+) -> None:
     asker.init()
     request = AddOffsetsToTxnRequest("id", 1000, 4, "group")
     assert asker.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code == error
 
 
 @pytest.mark.parametrize(("version", "error"), [(1, Error.INVALID_PRODUCER_EPOCH), (2, Error.PRODUCER_FENCED)])
-def test_end_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
+def test_end_txn_reports_fencing_with_the_error_of_its_version(asker: Asker, version: int, error: Error) -> None:
     asker.init()
     assert end(asker, version, 4).error_code == error
 

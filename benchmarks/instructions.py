@@ -83,7 +83,7 @@ class Counted(Oncelog):
 def count(
     name: str, requests: int, keep: Path | None, properties: Mapping[str, str], checkout: Path | None = None
 ) -> float:
-    """Instructions per request of a cell (a transaction counts as one request), over about ``requests`` requests."""
+    """The CPU instructions per request of one load, over about ``requests`` requests; a transaction counts as one."""
     server = Counted(properties=properties, checkout=checkout)
     with running(server):
         caller = Caller(server)

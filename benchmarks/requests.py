@@ -226,7 +226,7 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "OffsetCommit, 16 x 1": offset_commits(16, 1),
     "OffsetCommit, 64 x 1": offset_commits(64, 1),
 }
-"""The function that makes the load of each cell, by the cell's name (connections x requests in flight)."""
+"""By the name of each measured load (connections x requests in flight), the function that produces the load."""
 
 WARM_S = 1.0
 

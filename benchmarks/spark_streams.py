@@ -39,8 +39,9 @@ _FLOOR, _NOTHING = "python-floor", "python-nothing"
 
 
 class FloorReader(DataSourceStreamReader):
-    """A source that has a new batch whenever it is asked: without partitions, or with two that yield this many prepared
-    rows in all."""
+    """A source that has a new batch whenever Spark asks for its latest offset. A batch has no partitions, or two
+    partitions that together yield ``rows`` prepared rows.
+    """
 
     def __init__(self, rows: int) -> None:
         self._rows = rows

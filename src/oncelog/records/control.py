@@ -77,7 +77,7 @@ def control_type(key: Buffer | None) -> ControlType:
         raise CorruptBatch(f"a control record's key needs {_KEY.size} bytes, there are {len(key or b'')}")
     version, code = _KEY.unpack_from(key)
     if version < 0:
-        raise CorruptBatch(f"a control record's key has version {version}")
+        raise CorruptBatch(f"a control record's key has the unknown version {version}")
     return ControlType(code) if ControlType.ABORT <= code <= ControlType.KRAFT_VOTERS else ControlType.UNKNOWN
 
 
@@ -94,7 +94,7 @@ def parse_marker(record: Record) -> EndTxnMarker | None:
         raise CorruptBatch(f"a transaction marker needs {_MARKER.size} bytes, there are {len(value or b'')}")
     version, coordinator_epoch = _MARKER.unpack_from(value)
     if version < 0:
-        raise CorruptBatch(f"a transaction marker has version {version}")
+        raise CorruptBatch(f"a transaction marker has the unknown version {version}")
     return EndTxnMarker(kind, coordinator_epoch)
 
 

@@ -61,7 +61,7 @@ _BOTH: dict[str, SparkProperty] = {
         "kafka.request.timeout.ms bounds connecting too",
     ),
     **_refused("bootstrap.resolve.timeout.ms", "a name is resolved again for each new connection"),
-    **_refused("metadata.cluster.check.enable", "which cluster and node answers is not checked"),
+    **_refused("metadata.cluster.check.enable", "the client does not check which cluster and node answers"),
     **_refused("metadata.recovery.rebootstrap.trigger.ms", "unreachable brokers are looked up again at once"),
     **_refused(
         "security.providers ssl.engine.factory.class ssl.provider ssl.keymanager.algorithm ssl.trustmanager.algorithm "
@@ -123,7 +123,9 @@ CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
         "partition.assignment.strategy session.timeout.ms share.acknowledgement.mode share.acquire.mode",
         _NO_GROUP,
     ),
-    **_refused("max.poll.records", "rows come in Arrow batches; maxRecordsPerPartition bounds what a task reads"),
+    **_refused(
+        "max.poll.records", "rows come in Arrow batches; maxRecordsPerPartition limits the records that a task reads"
+    ),
     **_refused("key.deserializer value.deserializer", _COLUMNS),
     **_refused("interceptor.classes", "an interceptor could drop or change records"),
 }
@@ -144,9 +146,11 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
         "`true`: a batch's transaction has no timeout, if the broker allows that. When a query is abandoned, its "
         "transaction stays open until `oncelog transactions fence --force` (`false`)."
     ),
-    **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),
+    **_refused(
+        "buffer.memory", "a task keeps its own batches; maxBatchBytes limits the bytes that go through the driver"
+    ),
     **_refused("buffer.memory.allocation.strategy", "Java's way to allocate buffer.memory, which is not used"),
-    **_refused("linger.ms", "a task's rows are all there: nothing is gained by waiting for more"),
+    **_refused("linger.ms", "a task has all its rows, so waiting for more has no use"),
     **_refused("max.in.flight.requests.per.connection", "the commit sends one batch of each partition at a time"),
     **_refused("metadata.max.idle.ms", "only the metadata of the destinations is kept"),
     **_refused("retries", "kafka.delivery.timeout.ms says how long a batch is sent again"),
@@ -165,7 +169,9 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
 
 
 def check_client_properties(given: Mapping[str, str], table: Mapping[str, SparkProperty]) -> None:
-    """Raises ConfigError for a property that is unknown or refused, or whose value asks for something else."""
+    """Raises ConfigError for a property that is unknown or refused, or that has a value other than the fixed
+    behaviour.
+    """
     for name, value in given.items():
         found = table.get(name)
         if found is None:

@@ -212,7 +212,9 @@ def _no_options() -> str:
 
 
 def _check_any_use(options: Mapping[str, str]) -> None:
-    """Refuse options that a batch read, a streaming read and an INSERT through a temporary view would all refuse."""
+    """Refuse options that each use of a table refuses: a batch read, a streaming read, and an INSERT through a
+    temporary view.
+    """
     names = {name.lower() for name in options}
     if names & {"topic", "topics"} and not names & {*SUBSCRIPTIONS}:
         parse_sink_options(options, streaming=False)
@@ -227,8 +229,9 @@ def _check_any_use(options: Mapping[str, str]) -> None:
 
 
 def _refuse_marked(table: OptionsOfTable | None) -> None:
-    """Refuse rows with the columns of a SQL table if the write names a destination of its own: a new table with such
-    columns (saveAsTable, toTable) would be taken for the first table."""
+    """Refuse rows with the columns of a SQL table if the write names a destination of its own: with such columns, a new
+    table (saveAsTable, toTable) would be mistaken for the table that the rows come from.
+    """
     if table is not None:
         raise ConfigError(
             "The rows have the column timestampType of a SQL table, and the write has a destination of its own: select "

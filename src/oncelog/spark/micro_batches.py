@@ -66,8 +66,8 @@ class QuerySinks:
     def groups(self, run_id: str) -> set[str]:
         """The marker groups of the sinks that this run has planned writes for; each sink adds its own group.
 
-        In a run's first batch, a group that the checkpoint has and this set lacks belongs to a sink that was removed
-        from the query.
+        If the checkpoint has a group that this set lacks after a run's first batch, the group belongs to a sink that
+        was removed from the query.
         """
         with self._lock:
             return self._groups.setdefault(run_id, set())

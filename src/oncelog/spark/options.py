@@ -103,7 +103,7 @@ SINK_OPTIONS = (
 """The options of a write. ``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent;
 ``checkpointLocation`` is Spark's.
 
-``microBatch`` and ``sinkName`` are set by ``for_each_batch``: its batch write is one of a query's micro-batches.
+``for_each_batch`` sets ``microBatch`` and ``sinkName``, because it writes a query's micro-batch by a batch write.
 """
 SERVERS_MISSING = (
     "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
@@ -149,8 +149,8 @@ class OffsetsOption:
     """Where a read starts or ends: at EARLIEST or LATEST in all partitions, at offsets, or at timestamps in ms.
 
     ``offsets`` may contain EARLIEST and LATEST, too. ``timestamp`` applies to all partitions, ``timestamps`` to single
-    ones.
-    ``beside``: by topic, the entries of BESIDE_PARTITIONS that a checkpoint's form of ``offsets`` also has, as JSON.
+    ones. ``beside``: if ``offsets`` were copied from a checkpoint, the further entries of each topic
+    (BESIDE_PARTITIONS), as JSON.
     """
 
     everywhere: int = LATEST
@@ -239,9 +239,8 @@ class SinkOptions:
 
     ``max_batch_bytes`` limits the encoded bytes of one micro-batch. ``topics`` are the topics that rows may name, if
     they were given. ``writers`` is the number of tasks that write at the same time; with 0 the driver writes, with None
-    the size of each batch decides.
-    ``marker_partition`` is the partition for which the marker is committed; ``micro_batch`` is the query's micro-batch,
-    if the batch write is that of ``for_each_batch``.
+    the size of each batch decides. ``marker_partition`` is the partition for which the marker is committed;
+    ``micro_batch`` is the query's micro-batch, if ``for_each_batch`` makes the batch write.
     """
 
     bootstrap_servers: str

@@ -28,7 +28,9 @@ _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 def pass_over_imports() -> None:
-    """Exclude all current objects from later garbage collections; done again only after further imports."""
+    """Exclude all current objects from later garbage collections. A further call has an effect only if modules were
+    imported since.
+    """
     if workers.is_worker():
         this_process().part(Imports).pass_over()
 
@@ -40,8 +42,9 @@ def acknowledge() -> None:
 
 
 def acknowledged(rows: Iterator[T]) -> Iterator[T]:
-    """The same items; each one is acknowledged when it arrives. The items may be consumed in another thread, but this
-    function must be called in the thread that Spark calls."""
+    """Yields the items, and acknowledges each to the JVM when it arrives. The items may be consumed in another thread,
+    but this function must be called in the thread that Spark calls.
+    """
     acknowledge()
     return _each_acknowledged(rows)
 

@@ -100,8 +100,8 @@ def session(
 
 
 def _submitted_master() -> str | None:
-    """The master that ``spark-submit`` was started with, empty if it is not known; None if it did not start this
-    program.
+    """The master that ``spark-submit`` was started with, empty if it is not known; None if this program was not started
+    by ``spark-submit``.
     """
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # the JVM sets this variable for a Python program that it starts
         return None

@@ -177,8 +177,9 @@ def refuse_update_mode() -> None:
 
 
 def _noting(what: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of the writer so that it also stores its argument in the Python object; otherwise only the JVM has
-    it."""
+    """Wrap a method of the writer so that it also stores its argument in the Python object, because otherwise only the
+    JVM has the argument.
+    """
 
     @functools.wraps(method)
     def noted(self: Any, given: Any) -> Any:
@@ -249,7 +250,7 @@ class VersionChecked:
 
 
 def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
-    """Raises ConfigError in a worker whose versions are not the driver's."""
+    """Unpickle an object. Raises ConfigError in a worker whose versions differ from the driver's."""
     # acknowledge here, after the pickled object alone: the JVM sends the rows only after the acknowledgement
     acknowledge()
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):

@@ -193,7 +193,7 @@ sql = "select id, item from source"
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_doctor_checks_each_sink_before_the_first_start_and_a_start_refuses_the_same(
+def test_doctor_refuses_a_sink_before_the_first_start_for_the_reason_for_which_a_start_refuses_it(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

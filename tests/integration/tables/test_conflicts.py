@@ -47,7 +47,7 @@ def test_no_row_is_lost_if_another_writer_commits_at_any_step(world: World, quer
 
 
 @pytest.mark.parametrize("step", AT_EACH_STEP)
-def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Query, step: BatchStep) -> None:
+def test_two_drivers_with_one_checkpoint_write_each_row_once(world: World, query: Query, step: BatchStep) -> None:
     """A zombie of an earlier run is faster."""
     zombie = Query(query.root, world.options)
     observe = once_at(step, lambda: zombie.write(1, [(1, "b")]))

@@ -142,7 +142,7 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
             r"'23' for option kafka\.compression\.zstd\.level: allowed are numbers",
         ),
         ({"kafka.delivery.timeout.ms": "soon"}, r"'soon' for option kafka\.delivery\.timeout\.ms"),
-        ({"kafka.linger.ms": "5"}, r"kafka\.linger\.ms is not supported, leave it out: a task's rows are all there"),
+        ({"kafka.linger.ms": "5"}, r"kafka\.linger\.ms is not supported, leave it out: a task has all its rows"),
         ({"includeHeaders": "true"}, "includeHeaders is not supported, leave it out: headers are written wherever"),
         ({"path": "t"}, "path is not supported, leave it out: topics have no path"),
         ({"kafka.compression.type": "lzo"}, r"'lzo' for option kafka\.compression\.type: allowed are none, gzip"),

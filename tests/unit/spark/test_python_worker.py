@@ -40,7 +40,7 @@ def test_a_worker_skips_modules_that_are_already_imported() -> None:
     assert 0 < first == second < third
 
 
-def test_a_program_that_is_not_a_worker_is_unaffected() -> None:
+def test_in_a_program_that_is_not_a_worker_no_object_is_excluded_from_garbage_collection() -> None:
     assert frozen({}) == [0, 0, 0]
 
 
@@ -106,7 +106,7 @@ def test_a_worker_acknowledges_each_received_item(jvm_and_worker: Connection) ->
 
 
 @on_linux
-def test_worker_input_that_is_not_a_socket_is_unaffected(jvm_and_worker: Connection) -> None:
+def test_a_worker_acknowledges_nothing_if_its_input_is_not_a_socket(jvm_and_worker: Connection) -> None:
     _, worker = jvm_and_worker
     with open(os.devnull, "rb") as infile:
         in_worker(infile, acknowledge)

@@ -44,15 +44,16 @@ def holds(condition: object, text: str) -> None:
 
 
 def there(value: T | None, what: str) -> T:
-    """Return the value unless it is None, which fails the check."""
+    """Check that the value is not None, and return it."""
     if value is None:
         raise CheckFailed(f"{what} is missing")
     return value
 
 
 def _shown(value: object, like: object) -> str:
-    """A value as text for messages; an error code is shown by its name if the value in ``like``'s place is an
-    :class:`Error`."""
+    """A value as text for messages; an error code is shown as its name if the value in ``like``'s place is an
+    :class:`Error`.
+    """
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         inner = ", ".join(_shown(item, other) for item, other in zip(value, like, strict=True))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"

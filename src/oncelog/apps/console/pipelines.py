@@ -66,8 +66,9 @@ class PipelineRow:
 
     @property
     def done(self) -> float | None:
-        """The share of the records read since the first report in the sum of these and the records left to read; None
-        if the lag is unknown."""
+        """The progress as a fraction: the records read since the first report, divided by the sum of these and the
+        records left to read; None if the lag is unknown.
+        """
         if self.last is None or self.last.lag is None:
             return None
         return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0

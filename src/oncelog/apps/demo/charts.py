@@ -28,7 +28,7 @@ class ChartBar(NamedTuple):
 
 
 _ON_TOP = {"committed": 0, "intended": 1, "crashed": 1, "skipped": 2}
-"""The kinds of bars in drawing order: rare kinds are drawn last, on top, and wide enough to be seen."""
+"""The kinds of bars in drawing order: rare kinds are drawn last, on top of the others, and wide enough to be seen."""
 
 
 class Series(NamedTuple):

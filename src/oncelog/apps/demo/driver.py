@@ -50,7 +50,9 @@ def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
 
 
 def _spark_home(folder: Path) -> Path:
-    """PySpark's programs and jars, without ``pyspark.zip``, from which every worker would compile modules again."""
+    """A folder with PySpark's programs and jars, but without ``pyspark.zip``: from that file every worker would compile
+    modules again.
+    """
     installed = Path(pyspark.__file__).parent
     home = folder / "spark"
     home.mkdir(exist_ok=True)

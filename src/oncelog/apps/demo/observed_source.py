@@ -92,5 +92,5 @@ class ObservedDataSource(OncelogDataSource):
 
 
 def observing(folder: Path, pipeline: str) -> dict[str, str]:
-    """The options of the data source that say in which folder the steps are recorded, and for which pipeline."""
+    """The options of the data source: the folder in which the steps are recorded, and the pipeline."""
     return {"journal.folder": str(folder), "journal.pipeline": pipeline}

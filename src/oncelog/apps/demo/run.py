@@ -241,7 +241,9 @@ class Demo:
             self._display.bar("flights replayed", sent, self._settings.flights)
 
     def _start_driver(self) -> None:
-        """Let the driver in reserve begin, or a new one. On a cluster, one in reserve would take the other's cores."""
+        """Let the driver that waits in reserve begin, or start a new driver. On a cluster no driver waits in reserve,
+        because it would occupy the cores of the running driver.
+        """
         reserve = self._reserve
         self._driver = reserve if reserve is not None and reserve.ended is None else self._new_driver()
         self._driver.order("begin")
@@ -477,7 +479,8 @@ def _whole(line: str) -> bool:
 
 
 def skipped(steps: list[CommitStep]) -> list[CommitStep]:
-    """The last step of each batch that Spark repeated although it had been written: the repeated attempt read the
-    marker and wrote nothing."""
+    """For each batch that Spark repeated although it had been written, the last step of the repeated attempt, which
+    read the marker and wrote nothing.
+    """
     last = {step.batch: step for step in steps}
     return [step for step in last.values() if step.step == BatchStep.MARKER_READ.value]

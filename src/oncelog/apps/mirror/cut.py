@@ -37,7 +37,9 @@ ProducerEpoch: TypeAlias = tuple[int, int]
 
 
 class CutSample(NamedTuple):
-    """The ends of all partitions, read twice: each read of ``after`` began when all of ``before`` had ended."""
+    """The end offsets of all partitions, read twice: the reads of ``after`` began when all reads of ``before`` had
+    ended.
+    """
 
     before: Offsets
     after: Offsets
@@ -77,8 +79,9 @@ class CutTransaction:
 
 
 class OffsetDependency(NamedTuple):
-    """A batch of group offsets at ``offset``. It may lie below a cut only if the records of ``partition`` before
-    ``end`` do, too."""
+    """A batch of group offsets at ``offset``. The batch may lie below a cut only if the records of ``partition`` before
+    ``end`` also lie below it.
+    """
 
     offset: int
     partition: TopicPartition
@@ -126,7 +129,9 @@ class PartitionView:
             current.same_epoch = epoch == current.epoch
 
     def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
-        """Add a dependency: the batch at ``offset`` contains a group's offset ``end`` in another partition."""
+        """Add a dependency: the batch at ``offset`` contains a group's committed offset ``end`` in another
+        partition.
+        """
         self.needs.append(OffsetDependency(offset, partition, end))
 
     def settle(self, last_stable_offset: int) -> None:
@@ -267,8 +272,9 @@ def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
 
 
 def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) -> Iterator[_CutUnit]:
-    """Divide transactions that share a producer epoch into blocks, at every moment when all earlier ones are known to
-    be complete."""
+    """Divide transactions that share a producer epoch into blocks: a block ends at each moment when all earlier
+    transactions are known to be complete.
+    """
     if len(parts) == 1:
         ((name, items),) = parts.items()
         for item in items:

@@ -119,7 +119,7 @@ def is_replaced(known_id: str, topic_id: str) -> bool:
 
 @dataclass(slots=True)
 class MirroredPosition:
-    """The mirrored position of a partition, and the ids of both topics."""
+    """The mirrored position of a partition, and the ids of its topic on source and target."""
 
     offset: int
     source_id: str

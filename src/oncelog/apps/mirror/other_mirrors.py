@@ -19,8 +19,8 @@ _RECORDED = (RecordOutcome.COMMITTED, RecordOutcome.OPEN, RecordOutcome.ENDED, R
 
 
 async def mirrors_into(admin: Admin, *, but_for: str = "") -> dict[str, MirrorState]:
-    """The recorded state of each mirror that writes into a cluster, by the name of its map topic; includes what open
-    transactions contain.
+    """The recorded state of each mirror that writes into a cluster, by the name of its map topic; includes records of
+    open transactions.
 
     :param but_for: a map topic to leave out.
     """

@@ -205,8 +205,9 @@ def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> I
 
 
 def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
-    """Whether a batch can be copied unchanged: its offsets have no gaps, its timestamps are the producer's, and no
-    record is left out."""
+    """Whether a batch can be copied unchanged: its offsets have no gaps, the producer set its timestamps, and no record
+    is left out.
+    """
     return (
         header.records_count == header.last_offset_delta + 1
         and header.timestamp_type is TimestampType.CREATE_TIME

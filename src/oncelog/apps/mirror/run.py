@@ -444,8 +444,9 @@ class Mirror:
         self._written_at = real_time.monotonic()
 
     async def _outdated_chapters(self) -> list[tuple[bytes, bytes | None]]:
-        """Tombstones for the chapters of the offset map whose records the source has deleted; empty unless a minute has
-        passed since the last call that looked."""
+        """Tombstones for the chapters of the offset map whose records the source has deleted; empty if the last check
+        was less than a minute ago.
+        """
         now = real_time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []

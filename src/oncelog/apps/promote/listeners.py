@@ -58,7 +58,7 @@ class NodeListeners:
     replaced: tuple[str, ...]
     """Settings given by the user that the generated ones replace."""
     notes: tuple[str, ...]
-    """What the person who starts Kafka still has to do."""
+    """Notes about steps that the person who starts Kafka still has to take."""
 
 
 def is_secured(settings: Mapping[str, str], listeners: Sequence[Listener]) -> bool:

@@ -179,7 +179,7 @@ class Outcomes:
                 )
 
     def _is_as_decided(self, end: Ended) -> bool | None:
-        """Whether the marker agrees with the coordinator's decision; None if that is no longer known."""
+        """Whether the marker agrees with the coordinator's decision; None if the decision is no longer known."""
         query = (
             "SELECT committed FROM decided WHERE (producer_id, topic, partition) = (?, ?, ?) "
             "AND decided_ms BETWEEN ? AND ? ORDER BY decided_ms"

@@ -33,8 +33,9 @@ class LogFiles(LogPart):
         self._closed = False
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a new segment. The last step makes it active and all earlier ones can be repeated: after a failure the
-        old segment is still active."""
+        """Begin a new segment. The last step makes the new segment active, and all earlier steps can be repeated: after
+        a failure the old segment is still active.
+        """
         log = self._log()
         active = log.segment_list.active
         if active.base_offset == base_offset:

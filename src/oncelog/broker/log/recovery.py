@@ -241,7 +241,7 @@ class _Loader:
                 for _, found in scan_batches(segment.file, self._scanner(segment), segment.size_bytes, position=start):
                     headers += [BatchHeader._make(fields) for fields, marker in found.producers if marker is None]
         except (CorruptBatch, StorageError) as error:
-            logger.warning("the last batches of the producers of %s are not all known: %s", self.folder, error)
+            logger.warning("some of the last batches of producers in %s could not be read: %s", self.folder, error)
         self.state.recall(header for header in headers if header.base_offset < offset)
 
     def with_ends(self) -> list[tuple[Segment, int]]:

@@ -141,8 +141,10 @@ class LogPart:
         self._owner = weakref.ref(log)
 
     def _log(self) -> LogState:
-        """No property, because before Python 3.12 reading one takes several times as long as a call."""
+        """A method and not a property, because before Python 3.12 reading a property takes several times as long as a
+        call.
+        """
         log = self._owner()
         if log is None:
-            raise InvariantError(f"a {type(self).__name__} is used although nothing holds its log any more")
+            raise InvariantError(f"a {type(self).__name__} is used although its log no longer exists")
         return log

@@ -49,7 +49,7 @@ class LogWriter(LogPart):
         super().__init__(log)
         self._files = files
         self._found_full_at = -1
-        """The log end offset when it was last logged that the disk is full."""
+        """The log end offset at the time of the last log message about a full disk."""
 
     def append_client(
         self,

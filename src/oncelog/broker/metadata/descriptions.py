@@ -83,7 +83,7 @@ class BrokerLayers:
     """Values that the broker determined at its start because no value was given: addresses, data folder."""
 
     def static(self, name: str) -> str | None:
-        """The value from the broker's start; None if it is the default."""
+        """The value that was given when the broker started; None if no value was given."""
         started = self.config.started or self.config
         if name in started.static:
             known = broker_properties().get(name)

@@ -221,10 +221,10 @@ class MetadataFile:
     # --- syncing
 
     def leave_sync_to(self, changed: Callable[[], None], alone: AbstractContextManager[object] | None = None) -> None:
-        """Leave syncing to the caller: ``changed`` is called after each change, after which the caller must sync the
-        write-ahead log, and call :meth:`move_log` when that has become long.
+        """Leave syncing to the caller. ``changed`` is called after each change; the caller must then sync the
+        write-ahead log, and call :meth:`move_log` when the log has become long.
 
-        :param alone: a lock, if another thread does that.
+        :param alone: a lock, if the caller syncs on another thread.
 
         For a file opened with ``sync=False`` nothing changes, because no durability was requested.
         """

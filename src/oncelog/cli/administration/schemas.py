@@ -27,7 +27,10 @@ def _options(function: Function) -> Function:
 
 def _file_options(function: Function) -> Function:
     typed = click.option(
-        "--type", "schema_type", type=click.Choice(TYPES), help="The type.  [default: by .avsc, .json, .proto]"
+        "--type",
+        "schema_type",
+        type=click.Choice(TYPES),
+        help="The schema type.  [default: from the suffix .avsc, .json or .proto]",
     )(function)
     referring = click.option(
         "--reference",
@@ -167,7 +170,7 @@ def check(
 
 @command.command("delete")
 @click.argument("named", metavar="SUBJECT[:VERSION]", type=text)
-@click.option("--permanent", is_flag=True, help="Delete permanently; only what was deleted without this option before.")
+@click.option("--permanent", is_flag=True, help="Delete permanently what was deleted without this option before.")
 @_options
 def delete(schema_registry: RegistryAccess, as_json: bool, named: str, permanent: bool) -> None:
     """Delete a subject, or one of its versions. Until --permanent, its ids stay known, so that records can be read.

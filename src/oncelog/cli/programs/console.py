@@ -30,7 +30,9 @@ NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
     "--listen", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Port 0: any free port."
 )
 @click.option("--allow-changes", is_flag=True, help="Allow pages to change the cluster; without it they only read.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for it.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A host name that browsers may use for the console."
+)
 @click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
 @registry_option
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))

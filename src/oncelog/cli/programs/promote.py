@@ -66,7 +66,7 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
     type=click.Choice(list(METADATA_VERSIONS)),
     default=NEWEST,
     show_default=True,
-    help="The Apache Kafka that the node will run, or a newer one.",
+    help="The lowest release of Apache Kafka that the node will run.",
 )
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, including closed segments.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's folder is complete.")

@@ -35,7 +35,7 @@ PART_BYTES = 128 << 20
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Format of the export.  [default: by the end of the name of --to]",
+    help="Format of the export.  [default: from the suffix of --to]",
 )
 @click.option(
     "--storage", multiple=True, metavar="NAME=VALUE",

@@ -60,7 +60,7 @@ def command() -> None:
     metavar="SECONDS",
     help="With --log-dir: how long a transaction may be open.",
 )
-@click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 also for findings that are unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked
@@ -181,7 +181,7 @@ def _check_folder(
     help="Where sorted records are kept, 48 to 88 bytes for each. The same command continues there after an "
     "interruption.  [default: a temporary folder]",
 )
-@click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 also for findings that are unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked
@@ -260,7 +260,7 @@ async def _compare(
     type=text,
     help="Where the query writes; may be repeated.  [default: the topics of the markers]",
 )
-@click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 also for findings that are unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked

@@ -195,7 +195,9 @@ class Admin:
         return self._run(lambda: self._admin.settled_ends(walked(partitions)))
 
     def list_consumer_groups(self, *, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[GroupListing]:
-        """All groups, share groups too, by name; with ``states`` or ``types`` only those of one of them."""
+        """All groups, share groups too, by name; with ``states`` or ``types``, only groups in one of these states or of
+        one of these types.
+        """
         return self._run(lambda: self._admin.list_consumer_groups(states=states, types=types))
 
     def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:

@@ -533,7 +533,9 @@ def _strings(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[
     ours, theirs = reader.get("pattern"), writer.get("pattern")
     if ours is not None and ours != theirs:
         kind = "PATTERN_ADDED" if theirs is None else "PATTERN_CHANGED"
-        found.append(Problem(kind, f"{path}/pattern", "this registry does not compare patterns: it must not change"))
+        found.append(
+            Problem(kind, f"{path}/pattern", "this registry does not compare patterns: the pattern must not change")
+        )
     return found
 
 

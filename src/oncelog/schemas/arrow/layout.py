@@ -99,7 +99,7 @@ class ReadOp(IntEnum):
     MEMBER = 16
     """``extra``: the field of the column that receives the value; the other fields are null."""
     DEFAULT = 17
-    """``extra``: bytes to be read instead of what was written."""
+    """``extra``: the encoded default, which is read in place of a field that the writer lacks."""
     FAIL = 18
     """``extra``: why the value cannot be read."""
     SKIP_FIXED = 19

@@ -69,8 +69,8 @@ class RankReport:
 
 
 class BatchSize(NamedTuple):
-    """The number of tasks that computed a batch's rows, of those rows, of the bytes of their columns, and of the bytes
-    of the resulting record batches.
+    """The size of a batch: the number of tasks that computed its rows, the number of rows, the bytes of their columns,
+    and the bytes of the record batches.
     """
 
     tasks: int
@@ -119,8 +119,9 @@ class Encoder(VersionChecked):
         )
 
     def _bases(self) -> dict[str, int]:
-        """For each topic, the position of its partition 0 in a list of all partitions, which is the same in every
-        task."""
+        """For each topic, the position of its partition 0 in the list of all partitions. The list is the same in every
+        task.
+        """
         bases: dict[str, int] = {}
         partitions = 0
         for topic, count in sorted(self.encoding.partition_counts.items()):

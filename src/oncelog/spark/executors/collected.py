@@ -88,8 +88,8 @@ def last_sizes() -> LastSizes:
 
 
 def _power_of_two(number: int) -> int:
-    """The least power of two that is at least ``number``. Batches of similar sizes then have the same limits, so Spark
-    need not compile the query again.
+    """Round ``number`` up to a power of two. Limits of batches with similar sizes are then equal, and Spark need not
+    compile the query again.
     """
     return 1 << max(number - 1, 0).bit_length()
 
@@ -137,7 +137,7 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: 
     """Limit the rows to one more than each task's share, and each key or value to one byte or character more than its
     limit.
 
-    As few expressions as possible: Spark plans and compiles them for each batch again.
+    It uses as few expressions as possible, because Spark plans and compiles them again for each batch.
     """
     columns = []
     for name, number in positions.items():

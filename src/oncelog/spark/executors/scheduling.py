@@ -148,9 +148,9 @@ def tagged(context: SparkContext) -> Iterator[str]:
 
 
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
-    """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
+    """Whether Spark has recomputed a part of these jobs' input because the part was lost or could not be fetched.
 
-    Jobs of one stage each have no such input. Spark's job status lags behind events, so the call waits for it, unless
+    Jobs with a single stage have no such input. Spark's job status lags behind events, so the call waits for it, unless
     Spark has already dropped a job's end from it.
     """
     deadline = real_time.monotonic() + TIMEOUT_S
@@ -166,8 +166,8 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
 def any_input_repeated(spark: SparkSession, tag: str, executors: frozenset[str]) -> bool:
     """Whether Spark has, or may have, computed a part of what these jobs have read from a shuffle again.
 
-    What is lost with an executor between two jobs is computed again by the later one, as the first attempt of a stage
-    of its own: the loss of the executor alone shows it.
+    If an executor is lost between two jobs, the later job computes the lost part again, as the first attempt of another
+    stage: only the loss of the executor shows this.
 
     :param executors: the executors that existed before the jobs.
     """

@@ -34,7 +34,7 @@ class Repeated(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The record batches of a batch, each with the writer that owns its partition.
+    """The record batches of a micro-batch, each with the writer that owns its partition.
 
     :param encoded: rows of :data:`oncelog.spark.executors.barrier.ENCODED`.
     :param tag: the tag of the jobs that made them.
@@ -80,7 +80,7 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
 
 
 def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> DataFrame:
-    """Shuffle the encoded batches, in a separate session whose Arrow batches hold only a few of them each.
+    """Shuffle the encoded batches, in a separate session in which each Arrow batch contains only a few of them.
 
     Encoding must be complete under the settings of the user's session, and before the transaction begins.
     """
@@ -138,8 +138,9 @@ class Volume:
             counter.add(more)
 
     def taken(self) -> BatchSize:
-        """The sum of what was added since :meth:`begin`, and the number of tasks that have ended; read on the
-        driver."""
+        """The sum of all sizes that tasks have added since :meth:`begin`, and the number of tasks that have ended;
+        called on the driver.
+        """
         now = [int(counter.value) for counter in self._counters]
         return BatchSize(*(after - before for after, before in zip(now, self._before, strict=True)))
 

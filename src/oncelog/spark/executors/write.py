@@ -91,8 +91,8 @@ def write_rows(
 def _shuffle_any_size(rows: DataFrame, options: SinkOptions, pending: PendingWrite, observe: Observer) -> Written:
     """Write a batch of any size.
 
-    If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
-    computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
+    If Spark has lost and repeated a part, the whole batch is computed again: if a query returns other rows each time (a
+    repartition by a random value), rows of the repeated tasks could occur twice or be missing.
     """
     chosen = _columns_to_write(rows)
     spark = rows.sparkSession

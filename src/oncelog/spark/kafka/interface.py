@@ -130,7 +130,7 @@ class ProducerTransaction(Protocol):
         ...
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
-        """Commit the group's offset as part of the transaction."""
+        """Add the offset to the transaction, as the group's committed offset."""
         ...
 
     def end(self, *, commit: bool) -> None:
@@ -194,7 +194,8 @@ class KafkaAccess(Protocol):
         ...
 
     def batch_headers(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, BatchHeader]:
-        """The header of the record batch that has each offset, or of the next one if compaction removed it.
+        """For each offset, the header of the record batch that contains it, or of the next batch if compaction removed
+        that one.
 
         Partitions whose log does not reach that offset, or begins behind it, are left out.
         """
@@ -212,7 +213,7 @@ class KafkaAccess(Protocol):
 
 
 def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[FetchedBatches]:
-    """Fetch from ``start`` until ``end`` is passed; the next answer is requested while the caller processes one.
+    """Fetch from ``start`` until ``end`` is passed. While the caller processes one answer, the next is requested.
 
     Spark's Python sources have no prefetching of their own.
     """

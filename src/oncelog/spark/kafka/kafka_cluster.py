@@ -58,9 +58,11 @@ NEAR_REPLICA_KEPT_S = 300.0
 GIVE_UP_ON_UNKNOWN_S = 2.0
 """Seconds after which a topic that no broker knows counts as missing."""
 GROUP_TIMEOUT_MS = 5000
-"""The time limit, in ms, for committing a query's position to a consumer group that decides nothing."""
+"""The time limit, in ms, for committing a query's position to the consumer group for tools, which does not determine
+where the query continues.
+"""
 STALE_LEADER_S = 10.0
-"""Seconds for which a leader with an older epoch than the query has seen is assumed to have outdated metadata only."""
+"""Seconds for which a leader epoch older than the query's is explained by outdated metadata."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that identifies topics by name."""
 _BROKER_RESOURCE = 4
@@ -290,8 +292,9 @@ class KafkaCluster:
         return self.options.timeout_ms / 1000
 
     async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Await ``ask`` until it succeeds, as often and with such pauses as ``fetchOffset.numRetries`` and
-        ``fetchOffset.retryIntervalMs`` say."""
+        """Repeat ``ask`` until it succeeds; ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` limit the
+        attempts and set the pauses.
+        """
         left = self.options.offset_attempts or 1
         while True:
             try:

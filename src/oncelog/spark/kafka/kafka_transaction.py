@@ -110,5 +110,7 @@ class KafkaTransaction:
 
 
 def _marker_right(partition: TopicPartition) -> str:
-    """The permission for a marker: offsets belong to a partition, and committing one requires reading its topic."""
+    """The permission for a marker: it is an offset of a partition, and a commit of the offset requires READ on the
+    topic.
+    """
     return f"READ on the topic {partition.topic}, or name another one for the marker in the option markerTopic"

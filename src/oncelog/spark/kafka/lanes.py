@@ -22,11 +22,13 @@ WINDOW = 64
 """The maximum number of batches that are held back so that one request can have a batch for each of several
 partitions."""
 WINDOW_BYTES = 32 << 20
-"""The maximum number of bytes read from the source since the oldest batch held: each batch keeps its source buffer
-alive."""
+"""The maximum number of bytes that are read from the source after the oldest batch that is held back: each batch keeps
+its source buffer alive.
+"""
 SMALL_BYTES = 1 << 20
-"""If all batches together have at most this size and are fewer than :data:`WINDOW`, one lane sends them: a transaction
-adds the partitions of one request at a time."""
+"""If all batches together have at most this size and are fewer than :data:`WINDOW`, one lane sends them, because the
+coordinator adds the partitions of one request at a time to a transaction.
+"""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""
@@ -50,7 +52,7 @@ class _Window:
         self._has_sent = False
 
     def fill(self) -> None:
-        """Read as many batches from the source as the limits allow; at least one if none is held."""
+        """Read as many batches from the source as the limits allow, and at least one if the window is empty."""
         oldest = min((queue[0].at for lane in self._lanes for queue in lane.values() if queue), default=None)
         until = WINDOW_BYTES + (self._taken_bytes if oldest is None else oldest)
         while self._count < WINDOW and self._taken_bytes < until:

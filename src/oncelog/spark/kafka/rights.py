@@ -19,7 +19,7 @@ def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
     """Make the error for a lack of authorization in the block name the ACL to add.
 
     :param name: the transactional id, or the group, or both.
-    :param topic_right: the required operation, and the topic.
+    :param topic_right: the operation that is required, and its topic.
     """
     try:
         yield

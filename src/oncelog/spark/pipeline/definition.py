@@ -35,7 +35,9 @@ ORDERS = (TABLES_FIRST, TOPICS_FIRST)
 ONLY = "source"
 """Name of a pipeline's only source, and of its view in SQL."""
 TOPICS = "topics"
-"""The name of the sink that writes all topics of a pipeline: its marker does not depend on which topics those are."""
+"""The name of the sink that writes to all topics of a pipeline. The sink has a name so that its marker stays the same
+if the topics change.
+"""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -44,7 +46,7 @@ class PipelineError(OncelogError):
 
 
 _FOR_DEAD_LETTERS = {name.lower(): name for name in ("includeHeaders", "includeTimestampMillis")}
-"""Read options that dead letters need: the headers, and timestamps that Spark cannot hold."""
+"""The read options that dead letters need: they add the headers, and timestamps that do not fit into Spark's type."""
 _FOR_REGISTRIES = {"includeheaders": "includeHeaders"}
 """The read option that a registry needs: a header may identify the schema."""
 
@@ -65,7 +67,7 @@ class Source:
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows. With
         ``dead-letter``, a record whose timestamp is after the year 294247 is also written there; otherwise it stops the
         pipeline.
-    :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
+    :param watermark: the event-time column, and how late a record may be: ``("timestamp", "2 hours")``.
     :param create_dead_letter: as ``create`` of a sink, for the topic ``dead_letter``.
     :param format: ``json``, or ``avro``, ``json-schema`` or ``protobuf`` in Confluent's wire format: each value is read
         with the schema that it was written with.
@@ -103,7 +105,7 @@ class Source:
         return self.schema or ("" if not self.topic or "," in self.topic else f"{self.topic.strip()}-value")
 
     def texts(self) -> dict[str, str]:
-        """The options as strings, the form in which Spark takes them."""
+        """The options as strings, as Spark requires."""
         return option_texts(self.options, "a pipeline's source")
 
     def reader_options(self, bootstrap_servers: str, starting: str = "") -> dict[str, str]:
@@ -166,7 +168,7 @@ class Sink:
         self.texts()
 
     def texts(self) -> dict[str, str]:
-        """The options as strings, the form in which Spark takes them."""
+        """The options as strings, as Spark requires."""
         return option_texts(self.options, "a pipeline's sink")
 
 

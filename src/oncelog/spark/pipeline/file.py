@@ -98,7 +98,9 @@ def _from_python(path: Path) -> list[Pipeline]:
 
 
 def _line_of(error: Exception, path: Path) -> str:
-    """The line of this file deepest in the error's traceback, as `` (line 7)``; empty if there is none."""
+    """The last line of this file in the error's traceback, as `` (line 7)``; empty if the traceback does not contain
+    the file.
+    """
     if isinstance(error, SyntaxError):
         return ""
     line, trace = None, error.__traceback__

@@ -42,7 +42,7 @@ class SourceRead(NamedTuple):
 
 
 class ReadStart(NamedTuple):
-    """Where a read starts that Spark does not know.
+    """The start offsets of a read that Spark does not know.
 
     :param with_batch: the start applies only while this batch is the last one; None for a removed read, whose start
         always applies.
@@ -68,8 +68,9 @@ NEW_PIPELINE = (
     "give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog pipeline doctor "
     "CHECKPOINT --json shows for the old one"
 )
-"""The advice in error messages to give a pipeline another name, and with it a new checkpoint; without the offsets it
-would write everything again."""
+"""The advice in error messages to give a pipeline another name, and with it a new checkpoint. The advice contains start
+offsets, because the pipeline would otherwise write everything again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class CheckpointReads:
     :param repeats: whether the next batch repeats a planned, uncompleted one.
     :param batch_id: the last planned batch.
     :param kept: the starts of reads that Spark does not know: removed reads, reads added while a batch without them was
-        repeated, and reads whose first batch had no records for them and has not ended.
+        repeated, and reads that got no records in their first batch, while that batch has not ended.
     :param left: the positions of reads that the second last batch has and the last, completed one lacks: Spark would
         continue the reads there.
     :param groups: the groups of its sinks' markers.
@@ -171,7 +172,8 @@ def _end(line: str) -> Place:
 
 
 def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, Place]:
-    """The starts of reads that Spark does not know. Reads that begin where their source's options say are left out.
+    """The start offsets of reads that Spark does not know. Reads that begin at the offsets in the options of their
+    source are left out.
 
     :raises PipelineError: no offset avoids both skipping and repeating a record.
     """
@@ -264,9 +266,10 @@ def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[
 
 
 def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
-    """The starts of reads that Spark will not know; raises as :func:`begins_of`. The start of a removed sink is left
-    out if a new sink reads the same source, which is the same sink renamed; a table is never renamed, because its
-    marker contains its name."""
+    """The start offsets of reads that Spark will forget; raises as :func:`begins_of`. If a sink was removed and a new
+    sink reads the same source, the sink was renamed, and its old reads are left out. This does not hold for tables,
+    because the marker of a table contains the sink's name.
+    """
     wanted = {read.name for read in reads_of(one)}
     come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
     stay = (f"__{_DEAD_LETTERS}", *(f"__{_spelt(group.rpartition(':')[2])}" for group in known.groups))

@@ -33,7 +33,7 @@ class Schemas:
     """The schemas that the registry returned at the start of the pipeline.
 
     :param registry: the run's registry, for sources and sinks that name none.
-    :param readers: the reader's schema of each source.
+    :param readers: the schema into which each source's values are read.
     :param verdicts: collects the registry's answers about schema ids while a batch is read; None if no source has a
         registry.
     """

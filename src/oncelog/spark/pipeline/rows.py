@@ -291,8 +291,9 @@ def _refusal(source: Source, problem: Column) -> Column:
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
-    """The rows that are passed to the transform: without dead letters, and with the columns of ``payload`` in its
-    place."""
+    """The rows that are passed to the transform: without dead letters, and with the fields of ``payload`` as
+    columns.
+    """
     if source.schema or source.is_registered:
         if source.dead_letter:
             rows = rows.where(~_malformed(rows))
@@ -306,7 +307,7 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _passed_on(source: Source) -> tuple[str, ...]:
-    """The further columns of a record for which the source's options ask."""
+    """The further columns of a record that the source's options request."""
     texts = source.texts()
     headers = ("headers",) if includes_headers(texts) else ()
     return (*headers, _MILLIS) if includes_millis(texts) else headers
@@ -371,7 +372,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
 
 
 def _holds_headers(rows: DataFrame, name: str | None) -> bool:
-    """Whether a column contains record headers, rather than a field of the value with the same name."""
+    """Whether the column ``headers`` contains record headers, and is not a field of the value with the same name."""
     return name is not None and holds_headers(rows.schema[name].dataType)
 
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """The write of one sink, and its number in the column that assigns rows to sinks; None if the sink gets all
-    rows."""
+    """The write of one sink. Its number is that in the column that assigns rows to sinks; None if the sink gets all
+    rows.
+    """
 
     write: Callable[[DataFrame, int], None]
     number: int | None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Finished:
-    """The batches that a run of one pipeline has written, or found written."""
+    """The batches of one pipeline that a run has written, or that were already written."""
 
     def __init__(self) -> None:
         self._batches: set[int] = set()

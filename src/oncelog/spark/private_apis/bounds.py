@@ -22,7 +22,7 @@ class Bound(NamedTuple):
 
 
 def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
-    """The rows within a bound, whose expressions Spark parses and analyses for each batch."""
+    """The rows within a bound. Spark parses and analyses the expressions of the bound for each batch."""
     return rows.selectExpr(*bound.columns).filter(bound.condition)
 
 

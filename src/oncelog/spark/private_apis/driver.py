@@ -91,7 +91,7 @@ def _no_gauges(spark: Any) -> JavaGauges | None:
     "java.com.codahale.metrics.MetricRegistry",
     "java.com.codahale.metrics.jmx.JmxReporter",
     "java.com.codahale.metrics.DefaultSettableGauge",
-    buys="the lag of queries as MBeans of the driver: Spark's metrics system accepts no sources written in Python",
+    buys="the lag of queries as MBeans: Spark's metrics system accepts no sources written in Python",
     instead=_no_gauges,
     loses="the JVM has no gauges of the lag",
 )

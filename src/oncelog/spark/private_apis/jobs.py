@@ -9,8 +9,9 @@ from typing import Any
 from oncelog.spark.private_apis.uses import private_api
 
 GROUP = "spark.jobGroup.id"
-"""The local property with the group of a thread's jobs (``SparkContext.setJobGroup``); for a query it is the run's
-id."""
+"""The local property with the group of a thread's jobs (``SparkContext.setJobGroup``); for a query, the group is the id
+of its run.
+"""
 
 
 def _default_parallelism(context: Any) -> int:
@@ -22,7 +23,7 @@ def _default_parallelism(context: Any) -> int:
     "ScalaContext.maxNumConcurrentTasks",
     "ScalaContext.resourceProfileManager",
     "ResourceProfileManager.defaultResourceProfile",
-    buys="a writer for each slot, without waiting for slots that never come",
+    buys="a batch has one writer for each slot that exists, and does not wait for slots that never come",
     instead=_default_parallelism,
     loses="the number of slots is assumed to be spark.default.parallelism",
 )
@@ -86,7 +87,7 @@ def _of_group(context: Any, tag: str) -> list[int]:
     "SparkStatusTracker.getJobIdsForTag",
     buys="a batch's jobs are known by their tag, beside their query's group, by which Spark cancels them",
     instead=_of_group,
-    loses="a batch's jobs are in a group of their own, and go on when their query is stopped",
+    loses="a batch's jobs are in a group of their own, and continue when their query is stopped",
 )
 def ids_of_tag(context: Any, tag: str) -> list[int]:
     """The jobs with this tag that Spark's status store still contains."""
@@ -134,15 +135,15 @@ def _public_settings(spark: Any) -> Mapping[str, str]:
     "JavaSession.sessionState",
     "SessionState.conf",
     "SQLConf.settings",
-    buys="tasks of a plan that becomes an RDD have the session's settings, set with 6 calls to the JVM",
+    buys="tasks of a plan that becomes an RDD get the session's settings with 6 calls to the JVM",
     instead=_one_by_one,
-    loses="two calls to the JVM for each setting of the session",
+    loses="each setting of the session takes two calls to the JVM",
 )
 def give_settings(spark: Any) -> Callable[[], None]:
     """Pass the session's settings to the tasks of the jobs that this thread starts; returns a function that undoes
     this.
 
-    Spark does the same for what it executes itself (``SQLExecution.withSQLConfPropagated``).
+    For its own queries Spark does the same (``SQLExecution.withSQLConfPropagated``).
     """
     scala = spark.sparkContext._jsc.sc()
     before = scala.getLocalProperties()

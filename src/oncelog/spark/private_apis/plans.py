@@ -1,5 +1,6 @@
-"""Functions below the public methods of DataFrames: rows as Arrow, a shuffle that runs at once, and Arrow types for
-Spark's."""
+"""Functions on DataFrames without a public method in PySpark: rows as Arrow, a shuffle that runs at once, and
+conversions between types of Arrow and Spark.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def _row_by_row(rows: DataFrame) -> pa.Table:
 @private_api(
     "DataFrame._collect_as_arrow below 4.0",
     seen="3.5.9",
-    buys="small batches as Arrow, which toArrow gives from PySpark 4.0 on",
+    buys="small batches are collected as Arrow, which toArrow does from PySpark 4.0 on",
     instead=_row_by_row,
     loses="small batches take longer",
 )
@@ -92,9 +93,9 @@ def _arrow_schema_of_session(columns: StructType) -> pa.Schema:
 
 @private_api(
     "pyspark.sql.pandas.types.to_arrow_schema",
-    buys="columns of records with schemas, and of Iceberg tables, without a job",
+    buys="the types of columns of records with schemas and of Iceberg tables are found without a job",
     instead=_arrow_schema_of_session,
-    loses="a job for the types of columns, in the active session",
+    loses="the types of columns take a job in the active session",
 )
 def arrow_schema(columns: StructType) -> pa.Schema:
     """The columns as Arrow types, with timestamps in UTC. PySpark's own function takes the time zone as an argument in
@@ -124,12 +125,12 @@ def _spark_type_of_session(kind: pa.DataType) -> DataType:
 
 @private_api(
     "pyspark.sql.pandas.types.from_arrow_type",
-    buys="columns of records with schemas without a call to the JVM",
+    buys="the types of columns of records with schemas are found without a call to the JVM",
     instead=_spark_type_of_session,
     loses="the active session determines the types of columns",
 )
 def spark_type(kind: pa.DataType) -> DataType:
-    """The Spark type for an Arrow type; timestamps without a time zone stay without one."""
+    """The Spark type for an Arrow type; a timestamp without a time zone becomes ``TimestampNTZType``."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     return from_arrow_type(kind, prefer_timestamp_ntz=True)

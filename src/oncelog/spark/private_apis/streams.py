@@ -87,7 +87,7 @@ def _stream_of_thread(rows: Any, batch_id: int) -> list[ActiveStream]:
     "StreamExecution.currentBatchId below 4.0",
     buys="for_each_batch and to_table find the query's checkpoint, and refuse rows of another query",
     instead=_stream_of_thread,
-    loses="for_each_batch and to_table need the option checkpointLocation, and rows of another query are accepted",
+    loses="for_each_batch and to_table need the option checkpointLocation, and do not refuse rows of another query",
 )
 def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
     """The query whose session ``rows`` belong to, and the query whose batch this thread runs; one entry if they are the

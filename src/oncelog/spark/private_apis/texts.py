@@ -23,7 +23,7 @@ def lost_writer(error: Exception) -> str | None:
 
 
 def was_idle(reason: str) -> bool:
-    """Whether an executor is gone because the driver has ended it, as dynamic allocation does. Seen on 3.5.9 to
+    """Whether the driver has ended an executor because it was idle, as dynamic allocation does. Seen on 3.5.9 to
     4.3.0.
     """
     return reason == "Executor killed by driver."

@@ -1,4 +1,6 @@
-"""Spark's Python workers: whether this process is one, its connection to the JVM, how functions are pickled."""
+"""Spark's Python workers: recognises whether this process is a worker, finds its connection to the JVM, and pickles
+functions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def _runs_pyspark() -> bool:
 @private_api(
     "environment.SPARK_PYTHON_RUNTIME from 4.3",
     seen="4.3.0",
-    buys="logs with times in workers, no collection of what is imported (20 to 40 ms of CPU a task), acknowledgements",
+    buys="workers log times, collect no garbage of imports (20 to 40 ms of CPU a task), and acknowledge input at once",
     instead=_runs_pyspark,
     loses="a worker is recognised by the PySpark programs that it has loaded",
 )
@@ -70,7 +72,7 @@ def _may_do_more() -> bool:
 @private_api(
     "pyspark.sql.worker.python_streaming_sink_runner from 4.0",
     seen="4.0.5, 4.3.0",
-    buys="a commit that begins without asking the broker again",
+    buys="a commit begins without asking the broker again",
     instead=_may_do_more,
     loses="the columns are checked and the broker is asked again before each commit",
 )
@@ -92,9 +94,9 @@ def _by_serializer() -> Any:
 
 @private_api(
     "pyspark.cloudpickle",
-    buys="functions of the user's program run in workers that do not have its modules",
+    buys="functions of the user's program run in workers without the program's modules",
     instead=_by_serializer,
-    loses="nothing: PySpark's serializer does the same",
+    loses="no drawback: PySpark's serializer does the same",
 )
 def pickler() -> Any:
     """The serializer that Spark uses for functions and classes of a program, with ``dumps`` and ``loads``."""

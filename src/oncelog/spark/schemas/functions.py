@@ -203,7 +203,7 @@ def _on_arrays(function: Callable[..., pa.Array], kind: DataType, *columns: Colu
 def check_written(columns: StructType, target: ReaderSchema) -> None:
     """Check that columns fit the schema with which they are to be written.
 
-    :raises SchemaError: they do not.
+    :raises SchemaError: the columns do not fit.
     """
     ColumnWriter(target).check(_arrow_struct(columns))
 

@@ -99,8 +99,9 @@ class Checkpoint:
             raise self._strange("metadata", self._lost_id()) from None
 
     def _lost_id(self) -> str:
-        """Advice if the file with the query's id is lost: the id is a part of the sinks' groups. Empty if no sink has
-        written."""
+        """Advice for the case that the file with the query's id is lost; empty if no sink has written. The names of the
+        sinks' groups contain the id.
+        """
         groups = (one.group if one.table else one.group.partition(GROUP_WORD)[2] for one in self.last_writes())
         ids = {found[0] for group in groups if (found := _QUERY_ID.match(group))}
         if len(ids) != 1:
@@ -175,7 +176,9 @@ class Checkpoint:
             ) from None
 
     def remember(self, last_write: LastWrite) -> None:
-        """Store the last write of a sink, before its batch is written, so that the log never has a batch without it."""
+        """Store the last write of a sink before its batch is written, so that this entry exists for every batch in the
+        log.
+        """
         name = _last_write_file(last_write.key)
         fields: dict[str, object] = {
             "clusterId": last_write.cluster_id,
@@ -196,8 +199,9 @@ class Checkpoint:
         return self._read(f"{LAST_WRITE_FOLDER}/{name}")
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store ``data`` under a name in the sink's folder. The name has no dot, so that it is never that of a last
-        write."""
+        """Store ``data`` under a name in the sink's folder. The name must not have a dot, because names of files for
+        last writes have one.
+        """
         self._write(f"{LAST_WRITE_FOLDER}/{name}", data)
 
     # --- files
@@ -239,7 +243,7 @@ class Checkpoint:
             raise self._unreadable(folder, error) from error
 
     def _write(self, name: str, data: bytes) -> None:
-        """Write a file under another name and rename it, so that an existing file is always complete."""
+        """Write a file under a temporary name and rename it, so that a file under its final name is always complete."""
         from pyarrow.fs import FileType
 
         path = f"{self._root}/{name}"

@@ -33,7 +33,8 @@ from oncelog.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class SinkLogState:
-    """The cluster's data about a marker group: its offsets, its transaction, and the ends of the marker's topic.
+    """What the cluster knows about a marker group: its offsets, its transaction, and the end offsets of the marker's
+    topic.
 
     :param topic_ids: the id of the marker's topic that the checkpoint names; empty if it names none, or the topic does
         not exist.
@@ -48,7 +49,7 @@ class SinkLogState:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One destination of a query.
+    """The diagnosis for one destination of a query.
 
     :param planned: the last batch that Spark planned; None if there is none yet.
     :param ended: the last completed batch by Spark's commit log.

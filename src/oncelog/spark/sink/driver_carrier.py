@@ -37,8 +37,9 @@ class DriverCarrier:
 
 
 def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The same batches. The observer is called once half of them are taken; by then all of that half are sent, except
-    those still held in a lane's window."""
+    """Yields the batches, and calls the observer once half of them were yielded. By then that half was sent, except for
+    batches that a lane's window still holds back.
+    """
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

@@ -79,8 +79,8 @@ class SinkRefused(OncelogError):
 class SinkTransaction(Protocol):
     """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
-    :func:`~oncelog.spark.sink.marker.decide` uses the result of :meth:`read_marker`. A carrier that needs further
-        methods, such as one that adds records, is written for the class that has them.
+    :func:`~oncelog.spark.sink.marker.decide` uses the result of :meth:`read_marker`. A carrier may need further
+        methods, for instance to add records; such a carrier works only with the class that has these methods.
     """
 
     def look(self) -> Found:
@@ -186,10 +186,10 @@ class WriteEngine(Generic[AnyTransaction]):
         self._has_begun = False
 
     def begin(self, *, unless_marked: bool = False) -> None:
-        """Fence earlier runs and read the marker. Nothing is added to the transaction. :meth:`write` calls this unless
-        the caller has.
+        """Fence earlier runs and read the marker. Nothing is added to the transaction. :meth:`write` calls this method
+        unless the caller has already done so.
 
-        A caller may compute the batch's rows in another thread meanwhile.
+        Meanwhile a caller may compute the batch's rows in another thread.
 
         :param unless_marked: fence no run if the destination has a marker of any batch.
         """
@@ -231,9 +231,9 @@ class WriteEngine(Generic[AnyTransaction]):
     def keep_proof(self) -> None:
         """Commit a marker of the previous batch, if no marker proves that this batch is not written.
 
-        To be called before the batch's rows are computed. Without a marker, only the age of the plan proves this, and
-        only while markers cannot have expired. Does nothing if the retention of markers is known, if the previous batch
-        was planned recently, or if a marker or the user's choice decides.
+        Call this before the batch's rows are computed. Without a marker, only the age of the plan proves this, and only
+        while markers cannot have expired. Does nothing if the retention of markers is known, if the previous batch was
+        planned recently, or if a marker or the user's choice decides.
         """
         plan, ports = self._plan, self._ports
         if not isinstance(plan, BatchPlan) or plan.retention_ms is not None:

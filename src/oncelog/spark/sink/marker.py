@@ -71,8 +71,9 @@ class Marker:
 
     @classmethod
     def before(cls, plan: BatchPlan) -> Marker:
-        """The marker of the previous batch, which proves that the plan's batch is not written; for the first batch,
-        that of batch -1."""
+        """The marker of the previous batch, which proves that the plan's batch is not written; for the first batch, a
+        marker of batch -1.
+        """
         last = plan.previous.batch if plan.previous is not None else None
         if last is None:
             return cls(plan.query_id, plan.number - 1, 0, "unknown", plan.batch.planned_at_ms)
@@ -245,7 +246,8 @@ class BatchPlan:
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
         """A copy of this plan with the marker's topic, and with the topic of the last marker if it was deleted.
 
-        :param topic: the marker's topic; empty if the records are deleted with it, or if it is never deleted.
+        :param topic: the marker's topic; empty if the marker's topic is also the destination, or if it is never
+            deleted.
         :param ask_ids: looks up the ids of existing topics.
         """
         known = self.remembered
@@ -318,7 +320,9 @@ Found: TypeAlias = Marker | Overwritten | None
 
 
 def is_settled(plan: BatchPlan | NamedWrite, found: Found) -> bool:
-    """Whether the plan's batch or a later one is written, so that no unfenced run can still write it."""
+    """Whether the destination already has the plan's batch or a later one. Then no run can write the batch, even
+    without a fence.
+    """
     return isinstance(found, Marker) and found.batch_id >= plan.number
 
 
@@ -429,7 +433,8 @@ def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
 
 def _under_another_name(plan: BatchPlan) -> Decision | None:
     """The decision if the destination has batches of this query under another group, because the sink was renamed or is
-    new. None if this decides nothing."""
+    new. None if there are no such batches.
+    """
     if not plan.others:
         return None
     group, marker = max(plan.others.items(), key=lambda item: (item[1].batch_id, item[0]))

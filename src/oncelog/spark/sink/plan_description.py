@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from oncelog.spark.kafka.place import Offsets, Place
 
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
-"""Matches the line of a named source (``readStream.name()``, PySpark 4.2 and later); the line of an unnamed one is JSON
-or ``-``."""
+"""Matches the line of a named source (``readStream.name()``, PySpark 4.2 and later); the line of an unnamed source is
+JSON or ``-``.
+"""
 _SHOWN = 1000
 """The maximum length of a plan's offsets in a message; a message may name two plans."""
 
@@ -36,8 +37,9 @@ def bare_offsets(offsets: str) -> str:
 
 
 def next_start(line: str) -> str:
-    """The ``startingOffsets`` that continue at the end of a source's line, in the same topics and logs; the line
-    unchanged if it is not the JSON of topics."""
+    """The ``startingOffsets`` with which a query continues at the offsets in a source's line, in the same topics and
+    logs; the line unchanged if it does not contain offsets of topics.
+    """
     place = Place.in_line(line)
     if place is None or not place.offsets:
         return line
@@ -67,7 +69,8 @@ def _begin(first: Place) -> Offsets:
 
 
 def continues(until: str, begin: str) -> bool:
-    """Whether each partition begins at its old end in the same topic; a new partition may begin anywhere.
+    """Whether a source continues: each partition begins at its old end in the same topic, or is new and may begin
+    anywhere.
 
     :param until: the old line of the source, with the ends.
     :param begin: the line of its first batch afterwards.

@@ -1,7 +1,7 @@
 """Encodes rows of a DataFrame into record batches in a sink's task, without contacting a broker.
 
 Called by the sink's writers in Spark's workers. The columns are those of Spark's own Kafka connector: ``value``
-(required), ``key``, ``topic``, ``partition``, ``headers``; others are ignored, as they are there.
+(required), ``key``, ``topic``, ``partition``, ``headers``; other columns are ignored, as Spark's connector does.
 """
 
 from __future__ import annotations
@@ -315,7 +315,9 @@ class TaskEncoder:
         return count
 
     def _partition_of_rows(self, topic: str, rows: int, key: pa.Array | None, explicit: pa.Array | None) -> Int64s:
-        """The partition of each row: an explicit one, else that of the key, else one partition for a run of rows."""
+        """The partition of each row: the explicit partition, otherwise the partition of the key; consecutive rows
+        without either share a partition.
+        """
         count = self._count(topic)
         partitions: Int64s
         if key is None:
@@ -359,7 +361,7 @@ def _check_sizes(value: pa.Array, key: pa.Array | None, max_bytes: int) -> None:
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows in one batch, as by ``pyarrow.concat_batches``, which pyarrow has from release 19 on."""
+    """All rows in one batch. ``pyarrow.concat_batches`` does the same, but exists only from pyarrow 19 on."""
     columns = [pa.concat_arrays([batch.column(n) for batch in batches]) for n in range(batches[0].num_columns)]
     return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 

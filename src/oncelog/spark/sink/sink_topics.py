@@ -1,7 +1,7 @@
 """Checks that a sink's topics exist before a batch is written, or creates them if an option says so.
 
-Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts. No
-request lets a broker create a topic because a row names it: a misspelt name would become an empty topic.
+Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts.
+Brokers must not create a topic because a row names it: a misspelt name would become an empty topic.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int
 
 
 def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation | None) -> Mapping[str, int]:
-    """The partition counts of the existing topics among ``names``, after the missing ones were created if ``creation``
-    is given."""
+    """The partition counts of the existing topics among ``names``. If ``creation`` is given, missing topics are created
+    first.
+    """
     counts = cluster.partition_counts(names, wait=creation is None)
     absent = [name for name in names if name not in counts]
     if not absent or creation is None:

@@ -60,8 +60,9 @@ class TopicTransaction:
         return found_in(self._producer.committed_offsets(self._marker_partition))
 
     def add_marker(self, marker: Marker) -> None:
-        """Add the marker as an offset, without the plan's offsets if the broker allows less metadata than by
-        default."""
+        """Add the marker as an offset. If the broker allows less metadata than by default, the marker leaves out the
+        plan's offsets.
+        """
         short = replace(marker, offsets="").encode()
         for text in dict.fromkeys((marker.encode(), short)):
             try:
@@ -105,6 +106,6 @@ def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
 
 
 def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
-    """The group's newest marker: an older one remains if the option ``markerTopic`` was changed."""
+    """The group's newest marker. A group has several markers if the option ``markerTopic`` was changed."""
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
     return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)

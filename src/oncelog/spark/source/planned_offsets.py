@@ -38,7 +38,7 @@ def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 
 
 def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> list[TopicPartition]:
-    """The partitions whose log cannot be the planned one, sorted.
+    """The partitions whose log cannot be the log that was planned, sorted.
 
     :param found: for each log, the record batch that it now has before the offset of ``place``; logs without such a
         batch are missing.
@@ -47,7 +47,7 @@ def replaced_logs(place: Place, found: Mapping[TopicPartition, BatchHeader]) -> 
 
 
 def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> list[str]:
-    """For each partition, one sentence that says that its log was replaced."""
+    """One sentence for each partition, which says that its log was replaced."""
     return [
         f"topic {name.topic} was deleted and recreated, or its log written again: the records before offset "
         f"{place.offsets[name]} of {name} are not those that the query planned (the cluster gives no topic id)"
@@ -158,7 +158,7 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
 
 
 def describe_cut(place: Place, kept: Offsets) -> list[str]:
-    """For each partition whose log no longer matches the plan up to ``place``, one sentence.
+    """One sentence for each partition whose log below ``place`` no longer matches the plan.
 
     :param kept: the offset up to which each log still matches; -1 if its leader does not know.
     """
@@ -185,7 +185,7 @@ def check_order(start: Offsets, end: Offsets, starting: OffsetsOption, ending: O
 
 
 def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
-    """For each partition whose requested range ends after its log, one sentence."""
+    """One sentence for each partition whose requested range ends beyond the end of its log."""
     return [
         f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
         for partition, offset in sorted(end.items())

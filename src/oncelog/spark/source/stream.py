@@ -148,8 +148,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return Place(end, ids, first, epochs, marks, missing).as_json()
 
     def _read_by(self, place: Place) -> Offsets:
-        """The position up to which the query has read, as ``settled_ends`` takes it; empty if the answer must include
-        all records."""
+        """The position up to which the query has read, for ``settled_ends``; empty if the end offsets must include all
+        records.
+        """
         return place.offsets
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
@@ -164,8 +165,9 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         }
 
     def _marks(self, end: Offsets, begin: Offsets, place: Place, latest: Place) -> dict[TopicPartition, BatchMark]:
-        """The record batches before the end offsets, in topics without an id; unchanged where the query has not
-        moved."""
+        """For topics without an id, the marks of the record batches before the end offsets; a mark is unchanged if its
+        offset is.
+        """
         unnamed = [name for name in end if name in latest.offsets and name.topic not in latest.ids]
         kept = {
             name: place.marks[name]
@@ -192,7 +194,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         return self._ask_existing(offsets, lambda cluster, asked: cluster.batch_headers(asked), {})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
-        """The offsets ``latest``; for a partition in which the query is past it, the end of the log instead.
+        """The end offsets of the next batch: ``latest``, but the end of the log for a partition in which the query is
+        beyond ``latest``.
 
         A query can be past ``latest`` because of an open transaction, if its checkpoint is that of a query that read
         uncommitted records, as Spark's own connector does.
@@ -207,7 +210,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         """The partitions that are missing now and keep their positions, with the time of the first plan without them:
         if a topic returns with the same id, reading continues instead of starting over.
 
-        In the plan, so that the next run knows that their loss was accepted.
+        The plan contains them, so that the next run knows that their loss was accepted.
         """
         now_ms = self._now_ms()
         found = {
@@ -395,7 +398,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         ask: Callable[[KafkaAccess, Mapping[TopicPartition, int]], T],
         nothing: T,
     ) -> T:
-        """The answer to ``ask`` for the partitions that exist; ``nothing`` if none exists."""
+        """Call ``ask`` for the partitions that exist, and return its answer; return ``nothing`` if none exists."""
         while questions:
             try:
                 return ask(self._connect(self._options), questions)

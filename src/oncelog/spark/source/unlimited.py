@@ -32,14 +32,16 @@ class UnlimitedReader(StreamReader):
     """Reads everything in the first micro-batch of a run, and from then on at most ``maxOffsetsPerTrigger``."""
 
     _position: Json | None = None
-    """The end of the last planned batch; None until Spark has planned a batch in this run."""
+    """The end offsets of the last planned batch; None until Spark has planned a batch in this run."""
     _without_position: Json | None = None
-    """The end that :meth:`latestOffset` returned before the position was known."""
+    """The end offsets that :meth:`latestOffset` returned before the position was known."""
     _has_answered = False
     _answers_first = False
 
     def initialOffset(self) -> Json:
-        """The start of a new query; the same in each call, because the first batch was planned from it."""
+        """The start offsets of a new query. Each call returns the same offsets, because Spark plans the first batch
+        from them.
+        """
         return self._initial or super().initialOffset()
 
     def latestOffset(self) -> Json:  # type: ignore[override]
@@ -71,7 +73,9 @@ class UnlimitedReader(StreamReader):
         return super().partitions(start, end)
 
     def _check_position(self, place: Place, end: Place) -> None:
-        """Report what :meth:`latestOffset` would have reported if it had known the start of the batch."""
+        """Report lost records, which :meth:`latestOffset` could not do because it did not know the start of the
+        batch.
+        """
         begin = self._batch_begin(place, end)
         self._report_lost(begin, self._ends(begin, end.offsets), place)
 

@@ -52,8 +52,8 @@ _TOGETHER = (
     ("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp"),
     ("topic", "topics"),
 )
-"""Options that a statement's ``WITH`` replaces as a group: the table's options of that group would contradict or
-override those of the statement.
+"""Groups of options. If ``WITH`` of a statement sets an option of a group, the table's options of that group do not
+apply, because they could contradict it.
 """
 _KEPT_BY_THE_CATALOG = ("provider", "owner", "comment", "collation", "external", "is_managed_location", "path")
 _SECRETS = ("password", "passphrase", "secret", "jaas", "keystore.key")

@@ -146,8 +146,9 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
 
 
 def _as_plain(kind: DataType, x: str, form: TableFormat) -> str:
-    """An expression that turns a value of a type that no table has into one that tables have. PostgreSQL reads an
-    interval in these words, also a negative one, and none as Spark writes it."""
+    """An expression that converts a value of a type that no table supports. PostgreSQL accepts the text of an interval,
+    also of a negative one, in this form but not in Spark's own form.
+    """
     match kind.typeName():
         case "variant":
             return f"to_json({x})"
@@ -184,7 +185,8 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
 
 def stored(kind: DataType, form: TableFormat) -> DataType:
     """The type to which a column is cast before it is written, nested types included. Every part is nullable, as in
-    tables that Spark creates: another batch may have NULL where this query cannot."""
+    tables that Spark creates, because rows of a later batch may have NULL there.
+    """
     match kind:
         case ArrayType():
             return ArrayType(stored(kind.elementType, form), True)

@@ -101,7 +101,7 @@ class TableTransaction:
         return self.seen.marker
 
     def begin(self) -> None:
-        """Does not fence: if an earlier run commits meanwhile, this run's commit is a conflict."""
+        """Fences no earlier run: if such a run commits meanwhile, this run's commit raises a conflict."""
 
     def read_marker(self) -> Marker | None:
         return self.seen.marker

@@ -117,7 +117,7 @@ def diagnose_table(
 
 
 class _Next(NamedTuple):
-    """The next batch of a query for a table, and the verdict on it."""
+    """The next batch that a query will write to a table, and the verdict on this batch."""
 
     group: str
     marker: Marker | None

@@ -142,7 +142,7 @@ def check_table(store: MaintainedTable, schema: StructType, options: TableOption
 
 
 class _Run:
-    """The other sinks of the same run of a query, as far as a sink that writes a batch knows them.
+    """What a sink that writes a batch knows about other sinks of the same run of a query.
 
     :param beside: names of other sinks that the query has.
     :param writing: a context that ends when the batch is written.
@@ -176,7 +176,7 @@ def write_table_batch(
     observe: Observer,
     run: _Run,
 ) -> Written:
-    """Write one micro-batch of the query with the checkpoint at ``location``."""
+    """Write one micro-batch of the query whose checkpoint is at ``location``."""
     began = real_time.monotonic()
     checkpoint = checkpoint_at(location)
     group = table_group(checkpoint.query_id(), name)

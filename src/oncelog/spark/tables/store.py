@@ -83,7 +83,7 @@ class TableLook(NamedTuple):
     layout: TableLayout | None = None
 
     def is_as(self, before: TableLook) -> bool:
-        """Whether the table and its last batch of the group are the same as in ``before``."""
+        """Whether the table and the group's last batch in it are the same as in ``before``."""
         return (self.table_id, self.marker) == (before.table_id, before.marker)
 
 

@@ -175,7 +175,9 @@ def test_a_missing_marker_is_conclusive_only_if_none_could_have_expired(age: str
         ("from the future", "none", Refuse),
     ],
 )
-def test_a_first_batch_without_a_marker_is_written_or_refused(age: str, memory: str, expected: type) -> None:
+def test_a_first_batch_without_a_marker_is_written_or_refused_depending_on_its_age_and_the_checkpoint(
+    age: str, memory: str, expected: type
+) -> None:
     assert type(decide(plan(0, age_ms=AGES[age], remembered=MEMORIES[memory]), None, NOW)) is expected
 
 

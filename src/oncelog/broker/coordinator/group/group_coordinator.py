@@ -371,5 +371,5 @@ def _deletion(shard: GroupShard, group_id: str) -> list[CoordinatorRecord] | Err
 
 
 def _settled(shard: GroupShard, value: R, failed: Callable[[Error], R], now_ms: int) -> Deferred[R]:
-    """Resolves to ``value`` once all records that it was read from are committed."""
+    """Resolves to ``value`` once all records from which ``value`` was read are committed."""
     return shard.write([], now_ms).map(lambda error: value if error is Error.NONE else failed(client_error(error)))

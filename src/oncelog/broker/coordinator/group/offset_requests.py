@@ -158,8 +158,8 @@ class OffsetRequests:
         if refused is not NONE:
             return Deferred.of(_with_error(answer, refused))
         apply = None
-        # a commit with a retention time is written as an older record version without some fields: apply it as it is
-        # written
+        # a commit with a retention time is written as an older record version, which lacks some fields: replay that
+        # record instead
         if retention_ms == -1:
             apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)

@@ -18,7 +18,7 @@ UNINITIALIZED: Final = -1
 """Start offset of a share partition that was never fetched from: ``share.auto.offset.reset`` decides where it
 begins."""
 NO_SNAPSHOT: Final = 2**63
-"""As ``max_updates`` of :func:`decide`: the next record is an update, never a snapshot."""
+"""A value for ``max_updates`` of :func:`decide` with which the next record is an update and never a snapshot."""
 
 
 class RecordState(IntEnum):

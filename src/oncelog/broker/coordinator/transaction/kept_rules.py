@@ -123,4 +123,6 @@ KEPT: Final[Mapping[type[Event], Rule[Any]]] = {
     EndTxnAndBump: first_or_retry(Rule("prepare; answer; markers", _end_open), refuse(Error.PRODUCER_FENCED)),
     Timeout: Rule("past start + timeout, if it has one: fence and abort", _timeout),
 }
-"""The rule for an event in an open transaction that is kept, or is to be kept."""
+"""The rule for an event in an open transaction that a later producer keeps, or that the event asks to keep
+(``keepPreparedTxn``).
+"""

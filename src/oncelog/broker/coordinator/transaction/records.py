@@ -43,7 +43,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(data: bytes) -> str | None:
-    """The transactional id in a record's key; None for an unknown kind of record, which is ignored."""
+    """The transactional id in a record's key; None for a record of an unknown kind, which callers ignore."""
     key = decode_transaction_key(data)
     return None if isinstance(key, Unknown) else key.transactional_id
 

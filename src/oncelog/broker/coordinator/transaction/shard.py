@@ -88,8 +88,9 @@ class _Request:
     outcome: Deferred[DecisionOutcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
     since: Callable[[], int] | None = None
-    """While the request is parked: returns the time of its arrival in ms, corrected if the clock has been set since
-    then."""
+    """Set while the request is parked: returns the time of the request's arrival in ms, corrected if the clock has been
+    set since then.
+    """
 
 
 _SETTLED: Final = Deferred.of(NONE)
@@ -107,7 +108,7 @@ class TransactionEntry:
     parked: list[_Request] = field(default_factory=list)
     last_write: Deferred[Error] = _SETTLED
     delay_logged_for: Txn | None = None
-    """The prepared transaction whose delay, because the disk refuses writes, has been logged."""
+    """The prepared transaction for which the log already says that it is delayed because the disk refuses writes."""
 
 
 class TransactionShard:

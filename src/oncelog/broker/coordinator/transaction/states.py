@@ -76,7 +76,7 @@ LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
 """The highest epoch that a client gets, so that the coordinator can always bump once more for a marker (KIP-360)."""
 
 NO_TIME_LIMIT: Final = 2**31 - 1
-"""As ``timeout_ms``: the producer uses two-phase commit, so its transactions never time out (KIP-939)."""
+"""The ``timeout_ms`` of a producer that uses two-phase commit: its transactions never time out (KIP-939)."""
 
 
 class Txn(NamedTuple):

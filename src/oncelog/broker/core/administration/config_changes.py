@@ -330,7 +330,9 @@ def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str
 
 
 def _reconfigure(ports: ConfigChangePorts, config: BrokerConfig) -> None:
-    """Apply ``config``, overlaid with the settings from AlterConfigs, also to topics without settings of their own."""
+    """Apply ``config``, overridden by the settings from AlterConfigs, to the broker and to topics without settings of
+    their own.
+    """
     store = ports.metadata
     defaults = store.topic_defaults
     ports.reconfigure(effective_config(store, config))

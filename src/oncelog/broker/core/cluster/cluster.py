@@ -343,7 +343,7 @@ class Cluster:
             self._host.leader_changed(topic_partition, replicas, None)
 
     def _lead(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
-        """Make a node the leader; records that it does not have are lost, also on the other replicas."""
+        """Make a node the leader. Records that the node does not have are lost on the other replicas, too."""
         before, end = replicas.leader, self._host.end_offset(topic_partition)
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id

@@ -465,7 +465,7 @@ class Coordinators:
 
 def _broken_off(error: BaseException) -> None:
     logger.error(
-        "a sweep over coordinators' state was interrupted, and is repeated when it is next due", exc_info=error
+        "a check for expired state of coordinators was interrupted; the next interval repeats it", exc_info=error
     )
 
 

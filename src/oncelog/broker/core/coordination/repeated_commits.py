@@ -99,8 +99,9 @@ class RepeatedCommits:
         self._known[channel] = _CommitPattern(pattern, groups, commit, answer[:4], answer[8:], version)
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
-        """Answer the request at ``buffer[start:end]``; returns where it ends, or ``start`` to leave the request to the
-        general path."""
+        """Answer the request at ``buffer[start:end]``; returns the position after the request, or ``start`` to leave
+        the request to the general path.
+        """
         known = self._known.get(channel)
         if known is None:
             return start

@@ -23,7 +23,7 @@ Owner = TypeVar("Owner")
 class Bucket:
     """The usage of one owner.
 
-    :ivar used: the sum of all amounts counted, for metrics; so is ``last_wait_ms``.
+    ``last_wait_ms`` and ``used`` are for metrics. :ivar used: the sum of all amounts counted.
     """
 
     __slots__ = ("free_at_ms", "last_wait_ms", "used")

@@ -45,7 +45,9 @@ class RequestMemory:
 
     @property
     def is_full_of_requests(self) -> bool:
-        """Whether the connection that waits first can continue only if that of an incomplete request is closed."""
+        """Whether the first waiting connection can continue only if a connection with an incomplete request is
+        closed.
+        """
         return self.held_bytes + next(iter(self.waiting.values()), 0) > self.limit_bytes
 
     @property

@@ -52,7 +52,7 @@ class _Task:
         self.park: Park[Any] | None = None
 
     def advance(self) -> bool:
-        """Do one more chunk; returns True if that was the last one."""
+        """Do the next chunk; returns True if it was the last chunk."""
         self.done += 1
         park, self.park = self.park, None
         try:

@@ -57,7 +57,7 @@ def allows_cluster(ports: AccessPorts, context: RequestContext, operation: int, 
 
 
 def allows_some(ports: AccessPorts, context: RequestContext, operation: int, kind: int) -> bool:
-    """Whether a resource of this type is possible on which the caller may do ``operation``."""
+    """Whether the caller may do ``operation`` on at least one possible resource of this type."""
     authorizer = ports.authorizer
     return authorizer is None or authorizer.allows_some(context.principal, context.client_host, operation, kind)
 

@@ -127,7 +127,7 @@ class Authorizer:
         return allowed
 
     def allows_some(self, principal: str, host: str, operation: int, kind: int) -> bool:
-        """Whether there can be a resource of type ``kind`` on which ``principal`` may do ``operation``.
+        """Whether ``principal`` may do ``operation`` on at least one possible resource of type ``kind``.
 
         Source: Kafka's ``Authorizer.authorizeByResourceType``.
         """

@@ -22,7 +22,9 @@ from oncelog.errors import Error
 
 NO_MEMBER: Final = ""
 SPARSE: Final = 100
-"""The number of existing ranges for each range to be replaced from which on ranges are replaced one after the other."""
+"""If a share partition has at least this many ranges for each range to be replaced, the ranges are replaced one after
+the other.
+"""
 
 
 class AcknowledgeType(IntEnum):

@@ -34,7 +34,7 @@ other logs cannot use the space."""
 
 
 class _Pause(NamedTuple):
-    """The number of calls of ``clean`` that a log still has to wait (``left``), of ``whole`` calls in all."""
+    """The pause of a log after a failure: it lasts ``whole`` calls of ``clean``, of which ``left`` are left."""
 
     left: int
     whole: int

@@ -158,7 +158,7 @@ class MetadataSync:
             self._run()
 
     def _move(self) -> None:
-        """Move the contents of a long write-ahead log into the store's file; no changes are made meanwhile."""
+        """Move the contents of a long write-ahead log into the store's file; no changes are made during the move."""
         if self._background is not None and self.failure is None:
             self._under_way = True
             self.checkpointing = Deferred()
@@ -281,7 +281,7 @@ class MetadataSync:
             partition.flush_failed(self.failure)
 
     def delays_sync_of(self, partition: Partition) -> bool:
-        """Whether a partition may not be synced yet; when it may, it is passed to ``flushing``."""
+        """Whether a partition may not be synced yet; when the partition may be synced, it is passed to ``flushing``."""
         if self._topics and partition.topic_id in self._topics:
             self._partitions[partition] = None
             return True

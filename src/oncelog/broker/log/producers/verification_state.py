@@ -36,7 +36,9 @@ class VerificationGuard:
 
 
 class VerificationEntry:
-    """A producer whose transaction is being verified, and the lowest sequence of its appends that wait for that."""
+    """A producer whose transaction is being verified, and the lowest sequence of its appends that wait for the
+    verification.
+    """
 
     __slots__ = ("created_ms", "epoch", "guard", "lowest_sequence", "supports_epoch_bump")
 
@@ -48,7 +50,9 @@ class VerificationEntry:
         self.guard = VerificationGuard()
 
     def seen(self, epoch: int, first_sequence: int) -> None:
-        """Called when another append needs verification: store a lower sequence, or begin again for a newer epoch."""
+        """Called when another append of the producer needs verification: keep the lowest sequence; a newer epoch
+        replaces the entry's sequence.
+        """
         if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
             self.epoch = epoch
             self.lowest_sequence = first_sequence
@@ -59,7 +63,8 @@ class VerificationEntry:
 
 
 class Verification(NamedTuple):
-    """Result of a verification: ``error`` is a partition leader's, and the guard for the append.
+    """Result of a verification: ``error`` is an error as a partition leader returns it; ``guard`` is the guard for the
+    append.
 
     With neither an error nor a guard, there was nothing to verify.
     """

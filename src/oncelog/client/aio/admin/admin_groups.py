@@ -99,7 +99,7 @@ class GroupsAdmin(AdminConnection):
         return await self._at_group(group_id, ask)
 
     async def _describe_new(self, node: int, group_id: str) -> GroupDescription | None:
-        """The group as the KIP-848 protocol describes it; None if it does not use that protocol."""
+        """The group as the KIP-848 protocol describes it; None if the group does not use that protocol."""
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
         group = await self._describe_by_id(node, CONSUMER_GROUP_DESCRIBE, request)
         if group is None:

@@ -42,7 +42,7 @@ class RecordOutcome(Enum):
     COMMIT_MARKER = "commit marker"
     ABORT_MARKER = "abort marker"
     CONTROL = "control"
-    """A control record that is no transaction marker."""
+    """A control record that is not a transaction marker."""
 
 
 class StoredBatch(NamedTuple):

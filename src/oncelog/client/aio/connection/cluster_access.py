@@ -407,7 +407,7 @@ async def _each(
     node: int,
     names: list[TopicPartition],
 ) -> Mapping[TopicPartition, T | KafkaError]:
-    """One leader's results; if the whole request failed, its error for each partition."""
+    """One leader's results by partition; if the whole request failed, each partition has the request's error."""
     try:
         return await ask(node, names)
     except KafkaError as error:

@@ -67,7 +67,7 @@ def ssl_context(config: SecurityConfig) -> ssl.SSLContext:
 
 
 def _no_prompt(password: str | None) -> str:
-    """Without a password OpenSSL would ask for it at the terminal: refuse instead."""
+    """Refuse a key that needs a password, because OpenSSL would ask for the password at the terminal."""
     return password or ""
 
 

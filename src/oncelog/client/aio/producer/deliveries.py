@@ -27,7 +27,7 @@ class Deliveries:
         self._accumulator = accumulator
         self._metrics = metrics
         self._places = places
-        """Whether handles get the partition and offset of their records."""
+        """Whether each record's delivery contains the partition and the offset of the record."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     async def wait(self, number: int) -> None:

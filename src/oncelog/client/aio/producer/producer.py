@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from oncelog.client.core.keywords import ProducerKeywords
 
     class ProducerArguments(ProducerKeywords, total=False):
-        """A producer's arguments besides its serializers."""
+        """The arguments of a producer's constructor, except its serializers."""
 
         config: ProducerConfig | None
         partitioner: Partitioner | None

@@ -77,8 +77,9 @@ class ProducerBatch:
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
-        """Whether the leader certainly did not store the batch under its sequence; the batch then waits outside its
-        queue for a new epoch."""
+        """Whether the leader certainly did not store the batch under its sequence; such a batch waits outside its queue
+        for a new epoch.
+        """
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False

@@ -81,12 +81,13 @@ class ClusterMetadata:
         self._new = False
         """Whether a topic was requested that no answer has covered yet."""
         self._not_before_ms = 0
-        """No request is sent before this time, because the last one failed, or found topics that are still being
-        created."""
+        """The time before which no request is sent, because the last request failed or found topics that are still
+        being created.
+        """
         self.updated_ms: int | None = None
         """When the last answer arrived."""
         self._stale_from_ms = 0
-        """An update that is requested before this time is not sent, because the metadata was just fetched."""
+        """The time before which requested updates are not sent, because the metadata was just fetched."""
         self._timer: Timer | None = None
         self._waiters: list[Deferred[RequestFailure | None]] = []
         self._observers: list[Callable[[], None]] = []

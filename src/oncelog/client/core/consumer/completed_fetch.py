@@ -216,8 +216,9 @@ class Decoder:
 def _deserialized(
     function: Any, field: str, values: Sequence[Any], found: Columns, name: TopicPartition, nulls: bool
 ) -> tuple[Any, ...]:
-    """The deserialized values up to the first that ``function`` refuses; raises RecordDeserializationError if that is
-    the first of all."""
+    """The deserialized values up to the first value that ``function`` refuses. Raises RecordDeserializationError if
+    ``function`` refuses the first value of all.
+    """
     done: list[Any] = []
     with_context = takes_context(function)
     try:

@@ -81,7 +81,7 @@ class ConsumerMetrics:
             self._network.throttle(FETCH, throttle_ms)
 
     def received(self, partition: TopicPartition, size_bytes: int) -> None:
-        """One partition's part of a response arrived."""
+        """Called when a response contains records of a partition."""
         topic = self._topic(partition.topic)
         topic.bytes.value += size_bytes
         topic.sizes.add(size_bytes)

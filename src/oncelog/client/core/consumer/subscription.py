@@ -127,7 +127,7 @@ class PartitionState:
         self.version += 1
 
     def need_reset(self, reset: Reset) -> None:
-        """Drop the position, and have it looked up again as ``reset`` says."""
+        """Drop the position. The next lookup finds a new position by the rule ``reset``."""
         self.reset = reset
         self.stuck = None
         self.version += 1

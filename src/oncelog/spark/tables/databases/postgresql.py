@@ -81,8 +81,8 @@ _IS_HOME = (
     "(home = %s OR (left(home, 1) = '/' OR left(%s::text, 1) = '/') AND substr(home, strpos(home, '/')) = "
     "substr(%s::text, strpos(%s::text, '/')))"
 )
-"""Whether identities were written in this database cluster; also true if a role lacked the right to query the cluster's
-identifier.
+"""A condition for identities that were written in this database cluster. It is also true if the cluster's identifier is
+unknown, because a role lacked the right to query it.
 """
 _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -90,7 +90,7 @@ _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident
     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
     AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'home' AND NOT a.attisdropped)
     ORDER BY n.nspname <> %s, c.oid"""
-"""Every readable table of batch identities, that of the given schema first."""
+"""A query for all readable tables with batch identities; the table in the given schema comes first."""
 
 
 _IN_OTHER_LETTERS = """SELECT CASE WHEN %s::text IS NULL THEN '' ELSE quote_ident(n.nspname) || '.' END ||
@@ -376,8 +376,9 @@ class PostgresTable:
             _execute(connection, f"DROP TABLE {source}")
 
     def _one_key(self, by_tasks: bool) -> str:
-        """The error message for two rows with one key. Rows that tasks copied may have equal keys if no order has
-        chosen the latest; other rows were compared before."""
+        """The error message for two rows with one key. This concerns rows that tasks have copied and for which no order
+        has chosen the latest; all other rows were compared before.
+        """
         alike = keys_alike(self._options, "PostgreSQL")
         if self._options.latest_by or not by_tasks:
             return alike
@@ -476,7 +477,9 @@ def _layout(connection: psycopg.Connection, oid: int | None) -> TableLayout | No
 
 
 def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:
-    """Store the batch in the table of identities of the schema. Identities that came from a dump no longer count."""
+    """Store the identity of the batch in the schema's table of batch identities. From then on, identities that were
+    restored from a dump are ignored.
+    """
     home = f"{place.database}/{_oid(connection, place.batches)}"
     batches = _in_values(place.batches)
     changed = ", ".join(f"{name} = excluded.{name}" for name in ("table_name", *MARKER.split(", ")))

@@ -376,7 +376,7 @@ def _check_key(
     columns: Sequence[TableColumn],
     options: TableOptions,
 ) -> None:
-    """Raises ConfigError if no unique index identifies the row with a key."""
+    """Raises ConfigError if no unique index of the table has just the key's columns."""
     import psycopg
 
     names = ", ".join(options.key)
@@ -476,7 +476,7 @@ def refusal(table: str, error: psycopg.Error) -> str:
 
 
 def sentence(error: psycopg.Error) -> str:
-    """PostgreSQL's error in one line, with the column and the value if a COPY reported them."""
+    """PostgreSQL's error in one line, with the column and the value if PostgreSQL names them."""
     found = error.diag
     if found.message_primary is None:
         return str(error).strip().partition("\n")[0] or type(error).__name__

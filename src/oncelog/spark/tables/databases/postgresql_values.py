@@ -494,8 +494,9 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_text_digits(values: pa.Array, digits: int, stored: Callable[[Decimal], Decimal]) -> None:
-    """Raises _Lost for a text with more digits than a binary floating-point number stores; PostgreSQL itself refuses
-    texts that are no number."""
+    """Raises _Lost for a number as text that has more digits than a binary floating-point number stores; PostgreSQL
+    itself refuses texts that are no numbers.
+    """
     import pyarrow.compute as pc
 
     if not pc.any(pc.greater(pc.binary_length(values), digits)).as_py():

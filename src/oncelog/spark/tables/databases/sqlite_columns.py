@@ -46,7 +46,7 @@ _INT64 = range(-(2**63), 2**63)
 _WHOLE_DOUBLES = range(-(2**53), 2**53 + 1)
 """The limit of whole numbers that a REAL stores exactly."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\v\f\r]*")
-"""Matches a text that SQLite converts to a number in a column of numeric affinity."""
+"""Matches a text that SQLite stores as a number in a column of numeric affinity."""
 _MAX_DIGITS = 400
 _ZEROS = re.compile(r"\s*[+-]?0[0-9]")
 

@@ -77,13 +77,13 @@ _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400
 
 
 LastBatch: TypeAlias = tuple[int | None, dict[str, Any]]
-"""A batch's number, None if there is none, and the details that oncelog stored in its commit; no details if the log no
-longer has it.
+"""The number of the last batch, None if there is none, and the details that oncelog stored in the batch's commit; the
+details are empty if the log no longer has the commit.
 """
 
 
 class _Seen(NamedTuple):
-    """The last batch of a group when the table was last looked at, so that each commit of the log is read once.
+    """The last batch of a group when the table was last read; stored so that each commit of the log is read only once.
 
     :param state: the table's id, and the group's application transaction.
     """
@@ -357,12 +357,12 @@ class DeltaTableStore:
         return found
 
     def _same(self, table: DeltaTable, commit: Commit) -> bool:
-        """Whether the table's last batch of the group is still the one that was observed."""
+        """Whether the group's last batch in the table is unchanged since the table was read."""
         before = None if commit.seen.marker is None else commit.seen.marker.batch_id
         return (str(table.metadata().id), self._last_batch(table, commit.group)[0]) == (commit.seen.table_id, before)
 
     def _history(self, table: DeltaTable, after: int = -1) -> CommitHistory:
-        """:param after: the version up to which the history is known."""
+        """The batches in the table's history. :param after: the version up to which the history is known."""
         return CommitHistory(self._newest_commits(table.version(), after))
 
     def _newest_commits(self, newest: int, after: int) -> Iterator[str]:
@@ -450,7 +450,9 @@ def _layout(table: DeltaTable) -> TableLayout:
 
 
 def _newest_of(history: CommitHistory, group: str, otherwise: LastBatch) -> LastBatch:
-    """The group's last batch in a history; ``otherwise``, if it has none and nothing was restored."""
+    """The group's last batch in a history. If the history has no batch of the group and no RESTORE, returns
+    ``otherwise``.
+    """
     for info in history:
         if info.get("sink") == group:
             return int(info["batchId"]), info

@@ -1,7 +1,8 @@
 """Reads the newest commits of a Delta table's log: what oncelog's sinks stored in those that still count.
 
-Called by :mod:`oncelog.spark.tables.lake.delta`. RESTORE takes back files and leaves application transactions as they
-are (delta-io/delta#1813), so they alone would count batches whose rows are gone. Pure: the caller reads the files.
+Called by :mod:`oncelog.spark.tables.lake.delta`. RESTORE removes files and does not change application transactions
+(delta-io/delta#1813), so the transactions alone would count batches whose rows are gone. Pure: the caller reads the
+files.
 
 The files are read here, since the library's ``history`` fails as a whole at a commit that it does not understand:
 CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
@@ -18,7 +19,7 @@ INFO = "oncelog"
 
 
 class CommitHistory:
-    """Batches in the newest commits of a log, the newest first, without those that RESTORE took back.
+    """The batches in the newest commits of a log, the newest first, without batches that a RESTORE removed.
 
     :param commits: the texts of the newest commits, the newest first.
     """
@@ -26,10 +27,10 @@ class CommitHistory:
     def __init__(self, commits: Iterable[str]) -> None:
         self._commits = commits
         self.restored = False
-        """Whether a RESTORE has been passed."""
+        """Whether the commits that were read so far include a RESTORE."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """What sinks stored about their batches."""
+        """The data that sinks stored about their batches."""
         gone: dict[str, bool] = {}
         for text in self._commits:
             if gone:
@@ -49,10 +50,10 @@ def _commit_infos(text: str) -> list[dict[str, Any]]:
 
 
 def _undo(text: str, differs: dict[str, bool]) -> None:
-    """Go back over a commit.
+    """Undo a commit in ``differs``.
 
-    :param differs: the files by which the state after the commit differs from a later one, and whether they are in the
-        former; afterwards the same for the state before the commit.
+    :param differs: the files by which the state after the commit differs from a later state, and whether the earlier
+        state has them; afterwards the same for the state before the commit.
     """
     actions = [json.loads(line) for line in text.splitlines() if '"add"' in line or '"remove"' in line]
     for kind, before in (("add", False), ("remove", True)):

@@ -459,7 +459,7 @@ def _has_snapshot_of(table: Table, group: str, plans: Sequence[str]) -> bool:
 
 
 def _identities(snapshots: Iterable[Snapshot]) -> Iterator[tuple[str, Marker | None]]:
-    """Sink and batch of each of these snapshots that a sink has made."""
+    """The sink and the batch of each snapshot that a sink has created."""
     for snapshot in snapshots:
         properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
         if sink := properties.get(SINK, ""):

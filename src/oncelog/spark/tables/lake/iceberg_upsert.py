@@ -114,7 +114,9 @@ def _later(rows: pa.Table, source: pa.Table, found: pa.Table, by: Sequence[str])
 
 
 def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
-    """The source's rows that replace others, with the values of columns that only the replaced rows have."""
+    """The source's rows that replace rows of the table. Columns that the source lacks get the values of the replaced
+    rows.
+    """
     taken = source.take(found["source"])
     for name in rows.column_names:
         if name not in source.column_names:

@@ -1,5 +1,5 @@
-"""Makes Spark convert and check the rows of a batch for a table of files: wider types, and conditions that each row
-must fulfil.
+"""Makes Spark convert and check the rows of a batch for a table of files: it casts columns to wider types, and checks
+conditions that each row must fulfil.
 
 No other code checks the files that tasks have written. A row that breaks a condition ends the job with a sentence,
 before anything is committed.
@@ -43,8 +43,9 @@ class Condition(NamedTuple):
 
 
 def widens(given: DataType, found: DataType) -> bool:
-    """Whether a type is wider than the other one, so that it represents each of its values; or differs from it only in
-    the case of nested names."""
+    """Whether a type is wider than the other one, so that it represents each of its values; or whether the types differ
+    only in the case of nested names.
+    """
     whole = list(_DIGITS)
     if type(given) in whole:
         if isinstance(found, DecimalType):

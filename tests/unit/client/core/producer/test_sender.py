@@ -82,7 +82,7 @@ def test_acknowledging_a_batch_does_not_search_the_queue() -> None:
     assert not core.accumulator.incomplete
 
 
-def test_a_batch_that_expires_in_the_queue_leaves_it() -> None:
+def test_a_batch_that_expires_in_the_queue_is_removed_from_it() -> None:
     core = ProducerCore().start()
     core.send(b"never sent")
     (batch,) = core.accumulator.incomplete

@@ -19,7 +19,7 @@ from oncelog.errors import NONE, Error
 
 
 class JoinStep(Enum):
-    """What to do with a request."""
+    """The step that a rule chooses for a request."""
 
     REFUSE = "answer the error"
     ASSIGN_ID = "hand out a member id and ask to join with it"
@@ -270,7 +270,7 @@ def _commit_empty(group: ClassicGroup, event: CommitCase | TxnCommit) -> JoinVer
 
 
 def _commit(verdict: JoinVerdict) -> Callable[[ClassicGroup, CommitCase], JoinVerdict]:
-    """:param verdict: for a member of this generation."""
+    """Decide about a commit with a generation. :param verdict: the outcome for a member of this generation."""
 
     def decide(group: ClassicGroup, event: CommitCase) -> JoinVerdict:
         if event.generation < 0 and not event.member_id and event.instance_id is None:

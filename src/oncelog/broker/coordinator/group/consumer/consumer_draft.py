@@ -100,8 +100,9 @@ class GroupDraft(EpochDraft[ConsumerGroup]):
         return changed
 
     def _matching(self, regex: str) -> frozenset[str]:
-        """The topics that match an expression and that the caller may describe. None match if that takes too much work;
-        no error is raised, because the heartbeat may come from another member."""
+        """The topics that match an expression and that the caller may describe. No topic matches if matching takes too
+        much work; no error is raised, because the heartbeat may come from another member.
+        """
         matches = LinearRegex(regex).matches
         try:
             return frozenset(topic for topic in self._env.host.topics() if matches(topic) and self.may_describe(topic))

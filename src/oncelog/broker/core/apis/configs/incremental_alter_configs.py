@@ -124,7 +124,7 @@ def _not_a_list(kind: ResourceType, operation: AlterOperation, name: str) -> str
 
 
 def _default(ports: ConfigPorts, kind: ResourceType, name: str) -> str:
-    """The value in force, which is the list to append to or subtract from while the setting is not set."""
+    """The value in force of a list setting that is not set: operations append to this list or subtract from it."""
     if kind is ResourceType.TOPIC:
         return render(getattr(ports.metadata.topic_defaults, properties(TopicConfig)[name].name))
     return ports.config.text(name) or ""

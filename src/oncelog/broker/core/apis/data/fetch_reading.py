@@ -23,8 +23,9 @@ ShareAcknowledge always."""
 
 
 PartitionAnswer = tuple[FetchedPartition, bool, Partition | None]
-"""The answer for one partition, whether the fetch is answered without waiting because of it, and the partition, None if
-no partition was read."""
+"""The result for one partition: the answer, whether the fetch must be answered at once because of it, and the partition
+(None if no partition was read).
+"""
 
 
 def _may_read(ports: FetchPorts, context: RequestContext, request: FetchAsked, key: PartitionKey) -> bool:

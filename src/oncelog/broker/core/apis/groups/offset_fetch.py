@@ -110,8 +110,9 @@ def _fetch(
 def _fetch_by_id(
     ports: GroupPorts, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> FetchedOffsets:
-    """Fetch by topic ids: convert ids to names and back, as offsets are stored by name. All topics means those that
-    still have an id."""
+    """Fetch by topic ids: convert ids to names and back, as offsets are stored by name. A request for all topics
+    returns those that still have an id.
+    """
     unknown: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         known: list[OffsetFetchRequestTopics] = []

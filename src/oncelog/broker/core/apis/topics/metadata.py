@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from oncelog.broker.core.security.access import AccessPorts
 
 NEVER_THROTTLED = MAX_SHORT
-"""The version from which requests are refused beyond the quota: none. A topic beyond the quota is created, and the
-client is throttled."""
+"""No version of Metadata is refused beyond the quota: a topic beyond the quota is created, and the client is
+throttled.
+"""
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12

@@ -19,7 +19,7 @@ from oncelog.records.big_endian cimport (
 )
 
 from oncelog.protocol import _pure_layout
-from oncelog.protocol._pure_layout import too_long, unencodable
+from oncelog.protocol._pure_layout import is_binary, too_long, unencodable
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnsupportedField
 
 cdef extern from "Python.h":
@@ -36,6 +36,7 @@ cdef extern from "Python.h":
     int PyList_SetItem(object items, Py_ssize_t index, PyObject* item) except -1
     object PyList_New(Py_ssize_t size)
     object PySequence_GetSlice(object items, Py_ssize_t start, Py_ssize_t end)
+    object PyNumber_Index(object number)
 
 # The numbers of ``_pure_layout.KINDS``.
 cdef enum:
@@ -449,9 +450,9 @@ cdef class StructLayout:
                 raise UnencodableValue(self.name, reason)
             writing.add_null(slot)
         elif slot.is_array:
+            writing.add_length(len(value), slot.is_compact, INT32)
             if type(value) is not list:
                 value = list(value)
-            writing.add_length(len(<list> value), slot.is_compact, INT32)
             for at in range(len(<list> value)):
                 self.write_value(writing, slot, <object> PyList_GetItem(value, at))
         else:
@@ -484,21 +485,27 @@ cdef class StructLayout:
         elif kind == FLOAT64:
             writing.add_int(self.bits_of(slot, value), INT64)
         elif kind == UUID:
-            if len(value) != UUID_BYTES:
-                raise UnencodableValue(self.name, f"{slot.name} has {len(value)} bytes, a UUID has 16")
-            writing.add_content(value, UUID_BYTES)
+            length = self.size_of(slot, value)
+            if length != UUID_BYTES:
+                raise UnencodableValue(self.name, f"{slot.name} has {length} bytes, a UUID has 16")
+            writing.add_content(value, length)
         else:
-            if type(value) not in (bytes, bytearray, memoryview):
-                raise unencodable(self.name, slot.name, kind, value)
-            length = len(value)
+            length = self.size_of(slot, value)
             writing.add_length(length, slot.is_compact, INT32)
             writing.add_content(value, length)
         return 0
 
+    cdef Py_ssize_t size_of(self, Slot slot, value) except -1:
+        if type(value) is bytes:
+            return len(<bytes> value)
+        if not is_binary(value):
+            raise unencodable(self.name, slot.name, slot.kind, value)
+        return len(value)
+
     cdef int64_t int_of(self, Slot slot, value) except? -1:
         cdef int64_t number
         try:
-            number = value
+            number = value if type(value) is int else PyNumber_Index(value)
         except (OverflowError, TypeError):
             raise unencodable(self.name, slot.name, slot.kind, value) from None
         if (

@@ -36,7 +36,6 @@ KINDS: Final = {
 _BOOL, _FLOAT, _UUID, _STRING, _BYTES, _RECORDS, _STRUCT = 0, 7, 8, 9, 10, 11, 12
 _NAMES: Final = {number: name for name, number in KINDS.items()}
 _NUMBERS: Final = {KINDS[name]: BinaryStruct(f">{code}") for name, code in zip(KINDS, "?bhHiIqd", strict=False)}
-_BUFFERS: Final = (bytes, bytearray, memoryview)
 _RANGES: Final = {
     KINDS["int8"]: (-(2**7), 2**7 - 1),
     KINDS["int16"]: (-(2**15), 2**15 - 1),
@@ -258,6 +257,8 @@ class StructLayout:
         elif kind in _NUMBERS:
             writing.number(kind, value, self._name, slot.name)
         elif kind == _UUID:
+            if not is_binary(value):
+                raise unencodable(self._name, slot.name, kind, value)
             if len(value) != 16:
                 raise UnencodableValue(self._name, f"{slot.name} has {len(value)} bytes, a UUID has 16")
             writing.content(value)
@@ -266,10 +267,17 @@ class StructLayout:
             writing.length(len(content), slot.is_compact, 2)
             writing.content(content)
         else:
-            if type(value) not in _BUFFERS:
+            if not is_binary(value):
                 raise unencodable(self._name, slot.name, kind, value)
             writing.length(len(value), slot.is_compact, 4)
             writing.content(value)
+
+
+def is_binary(value: Any) -> bool:
+    """Whether the value is bytes in one piece, so that its length is their number."""
+    if type(value) is memoryview:
+        return value.c_contiguous and value.nbytes == len(value)
+    return type(value) in (bytes, bytearray)
 
 
 def unencodable(name: str, field: str, kind: int, value: Any) -> UnencodableValue:
@@ -302,6 +310,8 @@ def _differs(slot: Slot, value: Any) -> bool:
         return value is not slot.default
     if slot.is_array or slot.kind in (_BYTES, _RECORDS):
         return len(value) > 0
+    if slot.kind == _STRUCT and slot.child is not None:
+        return any(_differs(inner, getattr(value, inner.name)) for inner in slot.child._slots)
     return bool(value != slot.default)
 
 

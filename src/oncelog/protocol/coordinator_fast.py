@@ -2,7 +2,7 @@
 object for each.
 
 Called by ``broker.coordinator.transaction.records`` and ``broker.coordinator.group.records`` for each transaction's
-steps and each committed offset. A test compares every function with the generated codec.
+steps and each committed offset. A test compares every function with the codec of messages.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Reads Fetch requests and writes Fetch responses without making an object for each of their parts. Called by the
 broker for every Fetch.
 
-A request becomes a :class:`FetchAsked`. This module reads requests in the common form; the generated reader reads all
+A request becomes a :class:`FetchAsked`. This module reads requests in the common form; the codec of messages reads all
 others (with tagged fields, forgotten topics, more than 126 topics or partitions, or malformed bytes). An answer is
 written as a list of buffers and file slices in wire order: its records are ranges of files, which the server sends with
-``sendfile``, without copying them. A property test compares both directions with the generated codec.
+``sendfile``, without copying them. A property test compares both directions with the codec of messages.
 
 From version 12 on the compiled module reads and writes them if it exists; otherwise the functions here do.
 """

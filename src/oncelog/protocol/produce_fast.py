@@ -1,7 +1,7 @@
 """A hand-written reader of Produce requests in the common case. Called by the server for every produced batch.
 
 The common case is one partition of one topic, without tagged fields. Any other request, including malformed ones,
-is left to the generated reader.
+is left to the codec of messages.
 Versions 3 to 13; from 9 on flexible, from 13 on with topic ids instead of names.
 """
 

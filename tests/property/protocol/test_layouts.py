@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -10,8 +12,13 @@ import pytest
 from oncelog.protocol import _pure_layout
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.consumer_group_member_metadata_value import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+)
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.layouts import StructLayout, build_layout, compiled
 from oncelog.protocol.struct_fields import ElementLimit
 from oncelog.protocol.wire import Message
@@ -80,6 +87,20 @@ def records(size: int) -> ProduceRequest:
     return ProduceRequest(topic_data=[TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(size))])])
 
 
+class Text(str):
+    __slots__ = ()
+
+
+class Index:
+    """A whole number of a class of its own, as NumPy has them."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __index__(self) -> int:
+        return self._number
+
+
 WRONG: dict[str, tuple[Message, int]] = {
     "an int16 that is too large": (ProduceRequest(acks=40_000), 9),
     "an int32 that is too small": (ProduceRequest(timeout_ms=-(2**31) - 1), 9),
@@ -89,12 +110,20 @@ WRONG: dict[str, tuple[Message, int]] = {
     "a lone surrogate": (ApiVersionsRequest("\ud800"), 3),
     "a string that is too long": (ApiVersionsRequest("x" * 32_768), 3),
     "a long string in two bytes a letter": (ApiVersionsRequest("ö" * 16_384), 3),
+    "a fraction for a number": (ProduceRequest(timeout_ms=1.5), 9),  # type: ignore[arg-type]
+    "a whole float for a number": (ProduceRequest(timeout_ms=30_000.0), 9),  # type: ignore[arg-type]
+    "a Decimal for a number": (ProduceRequest(timeout_ms=Decimal(30)), 9),  # type: ignore[arg-type]
+    "a str of another class for a number": (ProduceRequest(timeout_ms=Text("30")), 9),  # type: ignore[arg-type]
     "a UUID of 15 bytes": (MetadataRequest([MetadataRequestTopic(bytes(15))]), 12),
+    "text for a UUID": (MetadataRequest([MetadataRequestTopic("x" * 16)]), 12),  # type: ignore[arg-type]
+    "16 integers for a UUID": (MetadataRequest([MetadataRequestTopic(memoryview(array("i", range(16))))]), 12),  # type: ignore[arg-type]
     "null where the version has none": (MetadataRequest(None), 0),
     "text for records": (
         ProduceRequest(topic_data=[TopicProduceData("t", partition_data=[PartitionProduceData(0, "r")])]),  # type: ignore[arg-type]
         9,
     ),
+    "integers for bytes": (SaslAuthenticateRequest(memoryview(array("i", range(4)))), 2),  # type: ignore[arg-type]
+    "every second byte of a buffer": (SaslAuthenticateRequest(memoryview(bytes(8))[::2]), 2),  # type: ignore[arg-type]
 }
 
 
@@ -105,6 +134,16 @@ def test_both_codecs_refuse_a_wrong_value_with_the_same_words(wrong: str) -> Non
     refused = outcome(pure.write, message)
     assert isinstance(refused[0], type) and issubclass(refused[0], ProtocolError)
     assert outcome(compiled_one.write, message) == refused
+
+
+def test_both_codecs_write_any_whole_number_and_no_tag_for_empty_sequences() -> None:
+    member = ConsumerGroupMemberMetadataValue(
+        rebalance_timeout_ms=Index(7),  # type: ignore[arg-type]
+        classic_member_metadata=ClassicMemberMetadata(0, ()),  # type: ignore[arg-type]
+    )
+    plain = ConsumerGroupMemberMetadataValue(rebalance_timeout_ms=7)
+    for layout in twins(ConsumerGroupMemberMetadataValue, 0):
+        assert layout.write(member) == layout.write(plain)
 
 
 @pytest.mark.parametrize("size", [0, 1023, 1024, 1025, 100_000])

@@ -1,4 +1,4 @@
-"""The hand-written paths give exactly what the generated codec gives."""
+"""The hand-written paths give exactly what the codec of messages gives."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_compiled_and_pure_code_parse_changed_requests_alike(version: int, data: st.DataObject) -> None:
-    """Also whether they leave a request to the generated codec."""
+    """Also whether they leave a request to the codec of messages."""
     if data.draw(st.booleans()):
         request = common_fetch(version)
     else:

@@ -78,7 +78,7 @@ class Deferred(Generic[T]):
         raise InvariantError("the value of a Deferred was read before it was resolved")
 
     def has_value(self, value: T) -> bool:
-        """Whether it is resolved with this object."""
+        """Whether the deferred is resolved with exactly this object."""
         return self.succeeded and self._value is value
 
     def resolve(self, value: T) -> None:

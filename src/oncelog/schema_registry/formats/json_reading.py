@@ -585,7 +585,7 @@ def _is_same(reader: Any, writer: Any) -> bool:
 
 
 def _matching(node: JsonSchemaNode, name: str) -> tuple[list[JsonSchemaNode], list[JsonSchemaNode]]:
-    """Two lists: the schemas of the patterns that match a property's name, and of those of which this is not known."""
+    """Two lists of schemas: of patterns that match a property's name, and of patterns for which this is unknown."""
     verdicts = [(_matches(pattern, name), one) for pattern, one in _patterns_of(node).items()]
     return [one for found, one in verdicts if found], [one for found, one in verdicts if found is None]
 

@@ -611,8 +611,23 @@ def per_ip_overrides(text: str) -> dict[str, int]:
             raise ConfigError(
                 f"max.connections.per.ip.overrides has {part!r}; write ADDRESS:COUNT, several with commas"
             )
+        if not is_address(host.strip()):
+            raise ConfigError(
+                f"max.connections.per.ip.overrides has {host.strip()!r}: write the address, names are not looked up"
+            )
         limits[host.strip()] = int(count)
     return limits
+
+
+def is_address(text: str) -> bool:
+    """Whether the text is an IPv4 or IPv6 address, and not the name of a host."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_together(config: BrokerConfig) -> None:

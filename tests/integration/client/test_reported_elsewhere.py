@@ -235,6 +235,21 @@ with oncelog.Broker() as broker:
         assert len({topic.topic_id for topic in admin.describe_topics(["t", "u"])}) == 2
 """,
     ),
+    "os.urandom is mocked": Course(
+        "codeflash-ai/codeflash#1821: a tool that makes tests repeatable patches os.urandom by a constant",
+        """
+from unittest import mock
+with mock.patch("os.urandom", side_effect=lambda size: bytes(size)):
+    clusters, topics = set(), set()
+    for _ in range(2):
+        with oncelog.Broker() as broker, oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            tried(broker.bootstrap_servers, "t")
+            tried(broker.bootstrap_servers, "u")
+            topics |= {topic.topic_id for topic in admin.describe_topics(["t", "u"])}
+            clusters.add(admin.describe_cluster().cluster_id)
+assert (len(clusters), len(topics)) == (2, 4), (clusters, topics)
+""",
+    ),
     "made before the fork and used first after it": Course(
         "confluentinc/confluent-kafka-python#1122 and #351, dpkp/kafka-python#1098, getsentry/snuba#111: gunicorn and "
         "Celery import the program before they fork",

@@ -309,7 +309,7 @@ def test_settings_that_contradict_each_other_are_refused(given: dict[str, str]) 
         parse(BrokerConfig, given)
 
 
-@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:many", "10.0.0.1:5,:", "10.0.0.1:-1"])
+@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:many", "10.0.0.1:5,:", "10.0.0.1:-1", "host:5"])
 def test_malformed_connection_limits_per_address_are_refused_when_they_are_set(text: str) -> None:
     name = "max.connections.per.ip.overrides"
     with pytest.raises(ConfigError, match=name):

@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,11 @@ from oncelog.broker.server.server import Server
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.runtime.ports import Disk
 from oncelog.settings.config import BrokerConfig, parse_broker
+
+if sys.platform == "win32":
+    from nt import urandom
+else:
+    from posix import urandom
 
 if TYPE_CHECKING:
     from oncelog.broker.metadata.first_users import FirstUser
@@ -112,10 +118,13 @@ class ListenError(OncelogError):
 
 
 class SystemRandom:
-    """Unpredictable bytes from the operating system; implements ``ports.Random``."""
+    """Unpredictable bytes from the operating system, also where a test has replaced ``os.urandom`` by a constant.
+
+    Implements ``ports.Random``.
+    """
 
     def token(self, size: int) -> bytes:
-        return os.urandom(size)
+        return urandom(size)
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> None:
@@ -241,7 +250,7 @@ def _parse_first_users(texts: Sequence[str]) -> list[FirstUser]:
         return []
     from oncelog.broker.metadata.first_users import parse_first_user
 
-    return [parse_first_user(text, os.urandom) for text in texts]
+    return [parse_first_user(text, SystemRandom().token) for text in texts]
 
 
 def _follow_settings(server: Server, bound: Sequence[Listener], acceptors: Sequence[Acceptor]) -> None:

@@ -6,15 +6,13 @@ Refusals have Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from oncelog.broker.metadata.store import QuotaEntity
+from oncelog.settings.config import is_address
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
-_ADDRESS = re.compile(r"[0-9a-fA-F:.]+|[a-zA-Z0-9._-]+")
-"""Addresses and host names, whose syntax alone is checked: names are not resolved."""
 _OF_USERS = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -57,7 +55,7 @@ def entity_refusal(entity: QuotaEntity) -> str | None:
     if IP in kinds and len(kinds) > 1:
         return "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
     address = dict(entity).get(IP)
-    if address is not None and not _ADDRESS.fullmatch(address):
+    if address is not None and not is_address(address):
         return f"{address} is not a valid IP or resolvable host."
     return None
 

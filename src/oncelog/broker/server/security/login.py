@@ -6,7 +6,6 @@ and the JAAS text of a mechanism is ``listener.name.NAME.MECHANISM.sasl.jaas.con
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from oncelog.broker.core.login.sasl_mechanisms import (
     Scram,
 )
 from oncelog.errors import ConfigError
+from oncelog.runtime.chance import random
 
 if TYPE_CHECKING:
     from oncelog.broker.metadata.store import MetadataStore
@@ -85,7 +85,7 @@ def _maker(
     closers: list[Callable[[], None]],
 ) -> Callable[[], Mechanism]:
     if name in SCRAM_MECHANISMS:
-        return lambda: Scram(name, metadata.scram_credentials(), os.urandom(NONCE_BYTES))
+        return lambda: Scram(name, metadata.scram_credentials(), random.randbytes(NONCE_BYTES))
     if name == PLAIN:
         property_name = f"listener.name.{listener.lower()}.plain.sasl.jaas.config"
         text = settings.get("plain.sasl.jaas.config")

@@ -18,7 +18,10 @@ from oncelog.broker.core.limits.quotas import QuotaChange, change_refusal, entit
         ([], "Invalid empty client quota entity"),
         ([("group", "g")], "Unhandled client quota entity type: group"),
         ([("user", "")], "Empty user not supported"),
+        ([("ip", "2001:db8::1")], None),
         ([("ip", "no address")], "no address is not a valid IP or resolvable host."),
+        ([("ip", "a.invalid")], "a.invalid is not a valid IP or resolvable host."),
+        ([("ip", "192.0.2.300")], "192.0.2.300 is not a valid IP or resolvable host."),
         (
             [("ip", "192.0.2.1"), ("user", "a")],
             "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId",

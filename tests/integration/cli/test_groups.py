@@ -45,6 +45,8 @@ def test_offsets_can_be_reset_in_every_way(served: Served, group: str) -> None:
     assert reset("--to-latest") == [10]
     assert reset("--shift-by", -2) == [8]
     assert reset("--to-offset", 99) == [10]
+    assert reset("--to-datetime", "2h") == [0]  # kafka-consumer-groups --by-duration PT2H
+    assert reset("--to-offset", 7) == [7]
     assert reset("--to-datetime", "2001-01-01") == [0]
     assert _committed(served, group) == [0]
 

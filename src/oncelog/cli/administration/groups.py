@@ -216,7 +216,9 @@ def _show_group(group: Row) -> None:
 @click.option("--to-offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
 @click.option("--shift-by", type=int, metavar="N", help="Move this many records forward, or back if negative.")
 @click.option(
-    "--to-datetime", metavar="TIME", help="To the first record at or after this time, such as 2026-01-31T12:00 (UTC)."
+    "--to-datetime",
+    metavar="TIME",
+    help="To the first record at or after this time: 2026-01-31T12:00 (UTC), or 2h for two hours ago.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @cluster_options

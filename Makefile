@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check lint units coverage test test-all demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions kafka-new fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help java setup hooks lock check lint units coverage test test-all demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions kafka-new fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -21,8 +21,10 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(shell find src -
 	@tools/setup.sh install
 	@touch $@
 
-setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Spark, and PostgreSQL, PgBouncer and Chromium for tests
+java: $(STAMP)
 	@tools/setup.sh java
+
+setup: java ## set up .venv with the package and all extras, Java 17+ for Spark, and PostgreSQL, PgBouncer and Chromium for tests
 	@tools/setup.sh databases
 	@tools/setup.sh browser
 	@$(if $(filter setup,$(MAKECMDGOALS)),tools/setup.sh next,:)
@@ -72,7 +74,7 @@ test: setup ## run tests of every area, with real Apache Kafka and Spark, in eig
 test-all: ## run all tests except the long forms
 	@$(MAKE) --no-print-directory test TESTS=tests
 
-demo: setup ## run the main job on real data, with crashes, and prove the result; two minutes, or FLIGHTS=all for a year's flights
+demo: java ## run the main job on real data, with crashes, and prove the result; two minutes, or FLIGHTS=all for a year's flights
 	.venv/bin/oncelog demo $(FLIGHTS:%=--flights %)
 
 bench: setup ## measure throughput, latency and memory against Apache Kafka, Tansu and Spark's own connector; ONLY=requests for one part, ROUNDS=1 for one round, JSON=FILE to keep the figures

@@ -229,7 +229,7 @@ def test_the_faults_command_proxies_a_broker(oncelog_broker: oncelog.Broker, uni
         process.send_signal(signal.SIGINT)
         reported = json.loads(process.stdout.read())
         assert process.wait(120) == 130
-    assert reported == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 times"]}
+    assert reported == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 time"]}
 
 
 def test_the_terminated_command_reports_the_faults_that_struck(oncelog_broker: oncelog.Broker) -> None:

@@ -290,7 +290,7 @@ def test_faults_outlive_a_restart_and_are_reported(tmp_path: Path) -> None:
         with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
             producer.send_and_wait("t", b"once")
         assert fault.hits == 1
-        assert broker.faults.report() == ["lose_answer (Produce, topic t) struck 1 times"]
+        assert broker.faults.report() == ["lose_answer (Produce, topic t) struck 1 time"]
         with Consumer("t", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             assert consumer.getone().value == b"once"
             assert consumer.end_offsets([TopicPartition("t", 0)]) == {TopicPartition("t", 0): 1}

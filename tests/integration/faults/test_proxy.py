@@ -252,7 +252,7 @@ def test_faults_are_counted_and_reported(proxy: FaultProxy, topic: str) -> None:
     with proxy.faults.lose_answer("EndTxn") as never, pytest.raises(TimeoutError):
         never.wait(0.01)
     assert proxy.faults.report() == [
-        f"lose_answer (Produce, topic {topic}) struck 1 times",
+        f"lose_answer (Produce, topic {topic}) struck 1 time",
         "lose_answer (EndTxn) struck 0 times",
     ]
     assert proxy.faults.in_force == ()

@@ -52,6 +52,13 @@ class Action(Enum):
 
 
 MARKER_ACTIONS = frozenset({Action.HOLD_MARKER, Action.LOSE_MARKER, Action.REPEAT_MARKER, Action.CRASH_COORDINATOR})
+_METHODS = {
+    Action.DELAY_REQUEST: "delay",
+    Action.DELAY_ANSWER: "delay(answer=True)",
+    Action.CRASH_AFTER_ANSWER: "crash_coordinator",
+    Action.HOLD_MARKER: "hold_markers",
+}
+"""The call that sets the fault, for actions with another name than their call."""
 DISK_ACTIONS = frozenset({Action.FULL_DISK, Action.SLOW_DISK, Action.FAILING_SYNC})
 _ELSEWHERE = MARKER_ACTIONS | DISK_ACTIONS
 """Actions that do not apply to a client's request."""
@@ -162,10 +169,10 @@ class Fault:
         self.remove()
 
     def __str__(self) -> str:
-        what = self.action.name.lower()
+        what = _METHODS.get(self.action, self.action.name.lower())
         detail = f" {self.error.name}" if self.error else f" {self.delay_ms} ms" if self.delay_ms else ""
         detail += f" after {self.phase}" if self.phase else ""
-        return f"{what}{detail} ({self.match}) struck {self.hits} times"
+        return f"{what}{detail} ({self.match}) struck {self.hits} time{'' if self.hits == 1 else 's'}"
 
 
 class Faults:

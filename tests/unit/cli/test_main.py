@@ -8,10 +8,12 @@ import subprocess
 import sys
 from importlib import import_module
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from oncelog.cli import loading
-from oncelog.cli.main import _logs_json, _say_bug, _without_debug, main
+from oncelog.cli.main import COMMANDS, _logs_json, _say_bug, _without_debug, command, main
 
 
 @pytest.mark.parametrize(
@@ -90,3 +92,18 @@ def test_the_version_is_shown_without_loading_the_broker() -> None:
     assert shown.stdout.startswith("oncelog ")
     assert "oncelog.records.native" in loaded
     assert not {name for name in loaded if name.startswith(("asyncio", "oncelog.broker", "oncelog.client"))}
+
+
+GROUPS = [name for name in COMMANDS if isinstance(command.get_command(click.Context(command), name), click.Group)]
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_help_of_a_group_shows_the_first_sentence_of_each_subcommand_in_full(name: str) -> None:
+    group = command.get_command(click.Context(command), name)
+    assert isinstance(group, click.Group)
+    shown = CliRunner().invoke(group, ["--help"], terminal_width=60).output
+    without_line_breaks = " ".join(shown.replace("-\n", "-").split())
+    for inner in group.commands.values():
+        first_paragraph = str(inner.help).split("\n\n")[0]
+        sentence = " ".join(first_paragraph.split()).split(". ")[0].removesuffix(".")
+        assert f"{inner.name} {sentence}" in without_line_breaks.replace("- ", "-"), sentence

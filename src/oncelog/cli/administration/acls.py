@@ -10,6 +10,7 @@ import click
 from oncelog.cli.shared.completers import complete_groups, complete_topics, complete_transactional_ids
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_rows
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.errors import ConfigError
 from oncelog.protocol.acls import (
     CLUSTER_NAME,
@@ -30,7 +31,7 @@ _OPERATIONS = [operation.name.lower().replace("_", "-") for operation in Operati
 HEADINGS = ("resource", "name", "pattern", "principal", "host", "operation", "permission")
 
 
-@click.group("acls")
+@click.group("acls", cls=CommandGroup)
 def command() -> None:
     """List, add and remove access control lists (ACLs).
 

@@ -9,6 +9,7 @@ import click
 from oncelog.cli.shared.completers import complete_resources
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.properties import named_values
 from oncelog.errors import ConfigError
 
@@ -22,7 +23,7 @@ KINDS = ("topic", "broker", "group")
 DEFAULT_BROKER = "default"
 
 
-@click.group("configs")
+@click.group("configs", cls=CommandGroup)
 def command() -> None:
     """Settings of topics, brokers and groups: show and change them while the cluster runs.
 

@@ -11,6 +11,7 @@ import click
 from oncelog.cli.shared.completers import complete_groups, complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, partition_numbers, text
 from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
 from oncelog.runtime.shown import show_text
@@ -29,7 +30,7 @@ DELIVERED = ("topic", "partition", "first", "last", "state", "deliveries")
 TYPES = ("classic", "consumer", "share", "streams")
 
 
-@click.group("groups")
+@click.group("groups", cls=CommandGroup)
 def command() -> None:
     """Consumer groups and share groups: list, describe with lag, move and delete offsets, delete.
 

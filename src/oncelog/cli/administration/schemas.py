@@ -10,6 +10,7 @@ import click
 
 from oncelog.cli.shared.options import text
 from oncelog.cli.shared.output import counted, remark, show_json, show_rows
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError
 
@@ -42,7 +43,7 @@ def _file_options(function: Function) -> Function:
     return click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))(referring)
 
 
-@click.group("schemas")
+@click.group("schemas", cls=CommandGroup)
 def command() -> None:
     """Schemas of a registry with Confluent's API: list, show, register, check, compare and delete.
 

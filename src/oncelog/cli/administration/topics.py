@@ -11,6 +11,7 @@ import click
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import remark, show_json, show_rows, show_table
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.properties import named_values
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import encode_uuid
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
 
 
-@click.group("topics")
+@click.group("topics", cls=CommandGroup)
 def command() -> None:
     """Topics: list, create, describe, change, delete.
 

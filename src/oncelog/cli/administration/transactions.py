@@ -13,6 +13,7 @@ from oncelog.cli.shared.completers import complete_topics, complete_transactiona
 from oncelog.cli.shared.held_back import long_open, open_since
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import show_text, show_time
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Row = dict[str, object]
 
 
-@click.group("transactions")
+@click.group("transactions", cls=CommandGroup)
 def command() -> None:
     """Transactions: list, describe, history, producers of a partition; end hanging, open and prepared ones.
 

@@ -9,6 +9,7 @@ import click
 
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.protocol.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
 MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
@@ -17,7 +18,7 @@ _MECHANISM = click.option(
 )
 
 
-@click.group("users")
+@click.group("users", cls=CommandGroup)
 def command() -> None:
     """Users that log in with SCRAM: list, set a password, remove.
 

@@ -20,6 +20,7 @@ from oncelog.cli.doctor.pipeline_doctor import doctor
 from oncelog.cli.doctor.pipeline_tables import clean
 from oncelog.cli.shared.options import ENVIRONMENT
 from oncelog.cli.shared.output import draws_progress, remark
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.errors import ConfigError, OncelogError
 
@@ -39,7 +40,7 @@ JVM_ENDS_SECONDS = 10
 """How long a JVM that has stopped answering may take to end, in seconds."""
 
 
-@click.group("pipeline")
+@click.group("pipeline", cls=CommandGroup)
 def command() -> None:
     """Run data pipelines on Spark, exactly once from topic to topic.
 

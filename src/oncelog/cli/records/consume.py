@@ -132,7 +132,7 @@ def command(
       oncelog consume -t orders --from-beginning --max-messages 10
       oncelog consume -t orders -o -10 -e -f '%t-%p:%o %k=%s\\n'
       oncelog consume -t orders --since 15m --show timestamp --show headers
-      oncelog consume -t orders --group billing --json
+      oncelog consume -t orders --group billing --from-beginning --json
       oncelog consume -t orders --show-transactions --to-end
       oncelog consume -t orders --from-beginning --schema-registry http://127.0.0.1:8081
     """

@@ -14,6 +14,7 @@ from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.functions import transform_named
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, progress
+from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_time
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from oncelog.apps.verify.log_topics import LogSelection
 
 
-@click.group("verify")
+@click.group("verify", cls=CommandGroup)
 def command() -> None:
     """Check logs, copies and pipelines on your cluster for everything that contradicts exactly-once.
 

@@ -50,6 +50,17 @@ def in_utf8(command: click.Command) -> click.Command:
     return command
 
 
+class CommandGroup(click.Group):
+    """A group whose help shows each subcommand's first sentence in full; click's cuts a sentence off at the edge of the
+    terminal."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, self.commands[name].get_short_help_str(limit=500)) for name in self.list_commands(context)]
+            )
+
+
 class PropertiesFile(click.Path):
     """The type of an option that takes a properties file, as a ``Path``.
 

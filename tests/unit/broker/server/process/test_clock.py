@@ -17,7 +17,8 @@ from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.broker.server.nodes import Nodes
-from oncelog.broker.server.process.clock import MIN_STEP_NS, WallClock
+from oncelog.broker.server.process import clock
+from oncelog.broker.server.process.clock import COMPARED_EVERY_NS, MIN_STEP_NS, WallClock
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -47,6 +48,7 @@ class Clocks:
     """Both clocks of this process; the wall clock can be set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(clock, "COMPARED_EVERY_NS", 0)  # that the clock was set is noticed at once
         self._real, self._ahead_ns = real_time.time_ns, 0
         monkeypatch.setattr(real_time, "time_ns", lambda: self._real() + self._ahead_ns)
 
@@ -102,9 +104,13 @@ def test_setting_the_clock_is_detected_once_and_a_drifting_clock_never(monkeypat
         monotonic += 10**9
         assert clock.now_ms() == wall // 10**6
     assert steps == []
+    set_at = wall // 10**6
     wall -= HOUR_MS * 10**6
+    assert clock.now_ms() == set_at  # not compared yet
+    monotonic += COMPARED_EVERY_NS
     assert clock.now_ms() == clock.now_ms() == wall // 10**6
     wall += HOUR_MS * 10**6
+    monotonic += COMPARED_EVERY_NS
     assert clock.now_ms() == wall // 10**6
     assert [round(step / 1000) for step in steps] == [-3600, 3600]
 
@@ -122,7 +128,7 @@ def test_a_delay_between_reading_both_clocks_is_not_a_clock_step(monkeypatch: py
     monkeypatch.setattr(real_time, "monotonic_ns", read)
     clock, steps = WallClock(), list[int]()
     clock.was_set.append(steps.append)
-    waits += [0, 0, 0, 3 * MIN_STEP_NS, 2 * MIN_STEP_NS, 2 * MIN_STEP_NS, 0]
+    waits += [0, 0, 0, 3 * MIN_STEP_NS, 2 * MIN_STEP_NS, 2 * MIN_STEP_NS, COMPARED_EVERY_NS]
     assert clock.now_ms() == now // 10**6
     assert steps == []
 

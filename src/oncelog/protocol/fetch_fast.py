@@ -258,14 +258,13 @@ class FetchAnswered(Message):
         self.session_id = session_id
         self.partitions = partitions
 
-
-def encode_fetch(answer: FetchAnswered, version: int, correlation_id: int) -> list[Any]:
-    """The encoded header and body as a list of parts, with the slices at their places. The first part is bytes."""
-    if version >= _FLEXIBLE_FROM:
-        return _encode_flexible(answer, correlation_id)
-    parts, size_bytes = _encode_fixed(answer, _by_topic(answer), version)
-    parts[0] = encode_response_header(ApiKey.FETCH, version, correlation_id, size_bytes) + parts[0]
-    return parts
+    def encode_with_slices(self, version: int, correlation_id: int) -> list[Any]:
+        """The encoded header and body as a list of parts, with the slices at their places. The first part is bytes."""
+        if version >= _FLEXIBLE_FROM:
+            return _encode_flexible(self, correlation_id)
+        parts, size_bytes = _encode_fixed(self, _by_topic(self), version)
+        parts[0] = encode_response_header(ApiKey.FETCH, version, correlation_id, size_bytes) + parts[0]
+        return parts
 
 
 def _by_topic(answer: FetchAnswered) -> Sequence[_AnsweredTopic]:

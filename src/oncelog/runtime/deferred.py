@@ -32,7 +32,7 @@ class Deferred(Generic[T]):
     __slots__ = ("_callbacks", "_failure", "_value", "done", "succeeded")
 
     def __init__(self) -> None:
-        self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
+        self._callbacks: list[tuple[Callable[[T], None], Failed]] = []  # only until it is done
         self.done = False
         """Whether the deferred is resolved or has failed. Other classes only read this attribute."""
         self.succeeded = False
@@ -86,7 +86,8 @@ class Deferred(Generic[T]):
             raise InvariantError(TWICE)
         self.done = self.succeeded = True
         self._value = value
-        callbacks, self._callbacks = self._callbacks, []
+        callbacks = self._callbacks
+        del self._callbacks
         for callback, _ in callbacks:
             try:
                 callback(value)
@@ -99,7 +100,8 @@ class Deferred(Generic[T]):
             raise InvariantError(TWICE)
         self.done = True
         self._failure = failure
-        callbacks, self._callbacks = self._callbacks, []
+        callbacks = self._callbacks
+        del self._callbacks
         for _, failed in callbacks:
             failed(failure)
 

@@ -51,9 +51,9 @@ class Timers:
     def schedule(self, at_ms: int, callback: TimerCallback) -> Timer:
         """Call ``callback(now_ms)`` once the time is ``at_ms``."""
         timer = Timer(at_ms, callback)
-        self._sequence += 1
-        heapq.heappush(self._heap, (at_ms, self._sequence, timer))
-        if self._sequence % 1024 == 0:
+        self._sequence = sequence = self._sequence + 1
+        heapq.heappush(self._heap, (at_ms, sequence, timer))
+        if sequence % 1024 == 0:
             self._drop_cancelled()
         return timer
 
@@ -75,8 +75,8 @@ class Timers:
         :param is_enough: called after each timer: whether the others should wait for the next call.
         """
         shifts = self._shifts
-        while self._heap and self._heap[0][0] <= now_ms:
-            timer = heapq.heappop(self._heap)[2]
+        while (heap := self._heap) and heap[0][0] <= now_ms:
+            timer = heapq.heappop(heap)[2]
             callback, timer.callback = timer.callback, None
             if callback is None:
                 continue

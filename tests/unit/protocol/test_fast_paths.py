@@ -17,7 +17,6 @@ from oncelog.protocol.fetch_fast import (
     FetchAnswered,
     FetchAsked,
     FetchedPartition,
-    encode_fetch,
     encode_flexible_in_python,
     of_request,
     parse_in_python,
@@ -259,7 +258,7 @@ def test_the_parts_of_a_fetch_answer_join_to_the_bytes_of_the_generated_codec(
     answer.throttle_time_ms = data.draw(st.integers(0, 2**31 - 1))
     correlation_id = data.draw(st.integers(-(2**31), 2**31 - 1))
     body = in_general(answer, version).encode(version)
-    parts = encode_fetch(answer, version, correlation_id)
+    parts = answer.encode_with_slices(version, correlation_id)
     assert joined(parts) == encode_response_header(FetchResponse.API_KEY, version, correlation_id, len(body)) + body
     assert isinstance(parts[0], bytes)
 
@@ -273,7 +272,7 @@ def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
         FetchedPartition((*key, index), 0, 1, 1, 0, None, found, sum(each.size_bytes for each in found), None, None)
         for index, found in enumerate(([big], [], [small]))
     ]
-    parts = encode_fetch(FetchAnswered(0, 0, partitions), version, 1)
+    parts = FetchAnswered(0, 0, partitions).encode_with_slices(version, 1)
     assert parts[1] is big
     assert parts[3] is small
     assert all(isinstance(part, bytes) for part in (parts[0], parts[2]))

@@ -305,9 +305,10 @@ class Broker:
 
                 refuse_version(channel, slot, api_key, version, correlation_id)
                 return
-            if len(frame) > served.max_bytes:
+            size_bytes = len(frame)
+            if size_bytes > served.max_bytes:
                 name, most = ApiKey(api_key).name, served.max_bytes
-                reason = f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
+                reason = f"a {name} request of {size_bytes} bytes; at most {most} are accepted: request less at once"
                 self.security_log.refuse_request(channel, reason, now_ms)
                 return
             context = RequestContext(channel, slot, api_key, version, correlation_id, client_id or "", now_ms)
@@ -315,15 +316,15 @@ class Broker:
             request: Message | None = None
             if api_key == PRODUCE:
                 request = self._parse_produce(memoryview(frame), body, version)
-            if request is None and len(frame) > LONG_BYTES:
-                self._request_life.begin_long(context, frame, body, begun_ns)
-                return
             if request is None:
+                if size_bytes > LONG_BYTES:
+                    self._request_life.begin_long(context, frame, body, begun_ns)
+                    return
                 request, _ = read_type(api_key).decode_prefix(frame, version, body)
         except MalformedMessage as error:
             self.security_log.refuse_request(channel, f"a request could not be read: {error}", now_ms)
             return
-        self._request_life.begin(context, request, len(frame), begun_ns)
+        self._request_life.begin(context, request, size_bytes, begun_ns)
         if not context.may_be_repeated or self.throttle is not None:
             return
         if self.cluster is not None or self.interceptor is not None:

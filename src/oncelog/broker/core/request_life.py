@@ -133,8 +133,10 @@ class RequestLife:
                 self._wait(context, size_bytes, begun_ns, result)
                 return
             result = result.value
-        reply = self._reply if ports.metadata_sync.is_settled else self._reply_once_durable
-        reply(context, size_bytes, begun_ns, 0, result)
+        if ports.metadata_sync.is_settled:
+            self._reply(context, size_bytes, begun_ns, 0, result)
+        else:
+            self._reply_once_durable(context, size_bytes, begun_ns, 0, result)
 
     def _wait(self, context: RequestContext, size_bytes: int, begun_ns: int, result: Deferred[Answer]) -> None:
         ports, local_ns = self._ports, 0
@@ -154,8 +156,10 @@ class RequestLife:
         :param local_ns: the time in ns that the handler took.
         """
         try:
-            reply = self._reply if self._ports.metadata_sync.is_settled else self._reply_once_durable
-            reply(context, size_bytes, begun_ns, local_ns, answer)
+            if self._ports.metadata_sync.is_settled:
+                self._reply(context, size_bytes, begun_ns, local_ns, answer)
+            else:
+                self._reply_once_durable(context, size_bytes, begun_ns, local_ns, answer)
         except Exception as error:  # noqa: BLE001 - it ends this request and nothing else
             self._drop(context, error)
 
@@ -177,11 +181,12 @@ class RequestLife:
             self._count(context, size_bytes)
             return
         requests = ports.request_metrics
-        if requests is not None and local_ns:
-            requests.answered(context.api_key, local_ns, requests.clock() - begun_ns, answer)
-        elif requests is not None:
+        if requests is not None:
             total_ns = requests.clock() - begun_ns
-            requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
+            if local_ns:
+                requests.answered(context.api_key, local_ns, total_ns, answer)
+            else:
+                requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
         listed = LISTS.get(context.api_key)
         if listed is not None and answer is not None and len(getattr(answer, listed) or ()) > LISTED_IN_A_CHUNK:
             self._carry_out(context, self._reply_in_chunks(context, answer, listed, size_bytes))

@@ -384,8 +384,8 @@ class Server:
             self._syncing.iteration_ends()
         if self.broker.tasks:
             self._run_tasks_soon()
-        wakeup = self.broker.next_wakeup_ms()
-        if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
+        timer_ms = self._timer_ms
+        if timer_ms is None or ((wakeup := self.broker.next_wakeup_ms()) is not None and wakeup < timer_ms):
             self._wake_up_later()
 
     def _wake_up_later(self) -> None:

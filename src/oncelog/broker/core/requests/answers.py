@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any
+from collections.abc import Iterable
 
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.session import Part
@@ -40,21 +38,16 @@ LISTED_IN_A_CHUNK = 20
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """The header and the body of an answer, encoded."""
     if context.api_key == FETCH:
-        return _fetch_encoder()(response, context.api_version, context.correlation_id)
+        parts: list[Part] = response.encode_with_slices(  # type: ignore[attr-defined]
+            context.api_version, context.correlation_id
+        )
+        return parts
     try:
         written = response.encode(context.api_version)
     except UnencodableValue:
         _shorten(response)
         written = response.encode(context.api_version)
     return [_header(context, len(written)) + written]
-
-
-@cache
-def _fetch_encoder() -> Callable[[Any, int, int], list[Any]]:
-    """The encoder of Fetch answers, imported with the first such answer because no other API needs it."""
-    from oncelog.protocol.fetch_fast import encode_fetch
-
-    return encode_fetch
 
 
 def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -> Work[list[Part]]:

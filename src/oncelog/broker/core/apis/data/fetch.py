@@ -57,7 +57,10 @@ def handle(ports: FetchPorts, context: RequestContext, request: FetchAsked) -> F
     answers, is_enough = read_all(ports, context, request, positions, isolation)
     if is_enough or request.max_wait_ms <= 0:
         return _respond(session, answers)
-    watched = [partition.topic_partition for _, _, partition in answers if partition is not None]
+    watched = []
+    for _, _, partition in answers:
+        if partition is not None:
+            watched.append(partition.topic_partition)
     if not watched:
         return _respond(session, answers)
     request.topics = request.forgotten = ()  # free the request's memory: the fetch may wait for long
@@ -101,16 +104,20 @@ class _WaitingFetch(ParkedFetch[FetchAnswered]):
         self._session = session
         self._positions = positions
         self._isolation = isolation
-        self._read: dict[TopicPartition, tuple[PartitionKey, int]] = {}
-        total = 0
+        self._answers: list[PartitionAnswer] | None = answers
+        self._total = 0
+        if len(answers) == 1 and not answers[0][0].size_bytes:
+            return
+        # an answer is kept only if it is small and has no slices, whose segment could be removed meanwhile
+        self._note_read(answers)
+
+    def _note_read(self, answers: list[PartitionAnswer]) -> None:
+        self._answers = None
+        read = self._read = dict[TopicPartition, tuple[PartitionKey, int]]()
         for data, _, partition in answers:
             if partition is not None:
-                size_bytes = data.size_bytes
-                self._read[partition.topic_partition] = data.key, size_bytes
-                total += size_bytes
-        self._total = total
-        # the answer is kept only if it is small and has no slices, whose segment could be removed meanwhile
-        self._answers = answers if not total and len(answers) == 1 else None
+                read[partition.topic_partition] = data.key, data.size_bytes
+                self._total += data.size_bytes
 
     def attempt(self, woken: TopicPartition | None) -> bool:
         try:
@@ -128,8 +135,9 @@ class _WaitingFetch(ParkedFetch[FetchAnswered]):
     def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
         """Read the partition ``woken`` again; returns the answers for all partitions if there is enough data now, else
         None."""
+        if self._answers is not None:
+            self._note_read(self._answers)
         (key, before), request = self._read[woken], self._request
-        self._answers = None
         answer = read_partition(
             self._ports,
             self._context,

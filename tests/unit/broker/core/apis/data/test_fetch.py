@@ -15,7 +15,7 @@ from oncelog.broker.log.results import FileSlice
 from oncelog.broker.server.disk.memory_disk import MemoryDisk
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.acls import AclResourceType
-from oncelog.protocol.fetch_fast import FetchAnswered, encode_fetch
+from oncelog.protocol.fetch_fast import FetchAnswered
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
@@ -85,7 +85,7 @@ class FetchFakes(HandlerPorts):
 
 def received(answer: FetchAnswered, version: int) -> FetchResponse:
     """The answer as its client reads it."""
-    parts = encode_fetch(answer, version, 7)
+    parts = answer.encode_with_slices(version, 7)
     sent = b"".join(part.read_bytes() if isinstance(part, FileSlice) else part for part in parts)
     assert int.from_bytes(sent[:4], "big") == len(sent) - 4
     correlation_id, body = decode_response_header(memoryview(sent)[4:], FetchResponse.API_KEY, version)

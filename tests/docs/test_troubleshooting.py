@@ -26,6 +26,10 @@ SPARKS_OWN = {
     "CONCURRENT_STREAM_LOG_UPDATE",
     "Incomplete log file in the offset commit log",
     "Checksum error: file:...",
+    "Unexpected end-of-input",
+    "There are [0] sources in the checkpoint offsets",
+    "Previous batch ... not found in offset log",
+    "batch ... doesn't exist",
 }
 """Errors of Spark's JVM that have names; those of PySpark are in a file of its own."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"

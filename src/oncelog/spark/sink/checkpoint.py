@@ -112,21 +112,36 @@ class Checkpoint:
         )
 
     def planned(self, batch_id: int) -> OffsetLogEntry | None:
-        """The plan of a batch; None if its file does not exist."""
-        name = f"offsets/{batch_id}"
-        data = self._read_of_batch("offsets", batch_id)
+        """The plan of a batch; None if its file does not exist. Raises CheckpointError if the file is not complete."""
+        data = self._read(f"offsets/{batch_id}")
         if data is None:
             return None
         try:
             lines = data.decode().split("\n")
             planned_at_ms = int(json.loads(lines[1])["batchTimestampMs"])
+            offsets = "\n".join(lines[2:]).strip()
+            for line in offsets_by_source(offsets).values():
+                if not line or line.startswith("{"):
+                    json.loads(line)
         except _STRANGE:
-            raise self._strange(name) from None
-        return OffsetLogEntry(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
+            raise self._incomplete("offsets", batch_id) from None
+        return OffsetLogEntry(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, offsets)
 
     def ended(self, batch_id: int) -> bool:
-        """Whether Spark's commit log says that the batch was completed."""
-        return self._read_of_batch("commits", batch_id) is not None
+        """Whether Spark's commit log says that the batch was completed. Raises CheckpointError if its file is not
+        complete."""
+        data = self._read(f"commits/{batch_id}")
+        if data is None:
+            return False
+        try:
+            version, _, metadata = data.decode().partition("\n")
+            if not re.fullmatch(r"v\d+\s*", version):
+                raise ValueError(version)
+            if metadata.strip():
+                json.loads(metadata)
+        except _STRANGE:
+            raise self._incomplete("commits", batch_id) from None
+        return True
 
     def is_under_way(self, batch_id: int) -> bool:
         """Whether the batch is the last planned one and has not completed."""
@@ -215,19 +230,6 @@ class Checkpoint:
         except OSError as error:
             raise self._unreadable(name, error) from error
 
-    def _read_of_batch(self, log: str, batch_id: int) -> bytes | None:
-        """The content of a batch's file in ``offsets`` or ``commits``; None if it does not exist. Raises
-        CheckpointError for an empty file: Spark does not sync its writes, so a power failure may leave the newest files
-        empty."""
-        data = self._read(f"{log}/{batch_id}")
-        if data is not None and not data.strip(b"\0"):
-            raise CheckpointError(
-                f"Checkpoint {self.location} holds an empty file {log}/{batch_id}, as a power failure leaves it: "
-                f"remove it, and on a disk the file {log}/.{batch_id}.crc, and start again. The sink writes no batch "
-                "twice: one that it has written is skipped, or refused if Spark plans it differently"
-            )
-        return data
-
     def _names(self, folder: str, kind: FileType | None = None) -> list[str]:
         """The names in a folder.
 
@@ -267,9 +269,23 @@ class Checkpoint:
             f"not be distinguished from the query's own: give the driver's Python the rights that Spark has"
         )
 
+    def _incomplete(self, log: str, batch_id: int) -> CheckpointError:
+        """The error for a file of a batch that is empty or cut off: Spark does not sync its writes, so a power failure
+        may leave the newest files incomplete."""
+        name = f"{log}/{batch_id}"
+        if batch_id < max(self.batches(log), default=batch_id):
+            return self._strange(name)
+        return CheckpointError(
+            f"Checkpoint {self.location} holds a file {name} that is empty or cut off, as a power failure leaves it: "
+            f"remove it, and on a disk the file {log}/.{batch_id}.crc, and start again. The sink writes no batch "
+            "twice: one that it has written is skipped, or refused if Spark plans it differently"
+        )
+
     def _strange(self, name: str, advice: str = "") -> CheckpointError:
         advice = advice or f"restore it, or {NEW_CHECKPOINT.format('the destination')}"
-        return CheckpointError(f"Checkpoint {self.location} holds a file {name} that Spark did not write: {advice}")
+        return CheckpointError(
+            f"Checkpoint {self.location} holds a file {name} that Spark did not write, or not in full: {advice}"
+        )
 
 
 def plan_of(

@@ -188,14 +188,15 @@ def next_plan(
     table: str = "",
     others: Mapping[str, Marker] | None = None,
 ) -> ComingBatch:
-    """The plan that the next start will run for this destination.
+    """The plan that the next start will run for this destination. Raises CheckpointError for a file that Spark could
+    not read.
 
     :param table: the table's name, if the destination is a table.
     :param others: markers of the query's other groups in the destination.
     """
     offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
     last = checkpoint.planned(offsets[-1]) if offsets else None
-    ended = commits[-1] if commits else None
+    ended = commits[-1] if commits and checkpoint.ended(commits[-1]) else None
     repeats = last is not None and (ended is None or ended < last.batch_id)
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1

@@ -173,8 +173,8 @@ def test_a_relative_location_is_resolved_in_the_working_folder(tmp_path: Path, m
     ("damage", "says"),
     [
         ("metadata missing", "holds no file metadata that this driver's Python can see: name the folder of the query"),
-        ("metadata", "holds a file metadata that Spark did not write: restore it"),
-        ("offsets/0", "holds a file offsets/0 that Spark did not write"),
+        ("metadata", "holds a file metadata that Spark did not write, or not in full: restore it"),
+        ("offsets/0", "holds a file offsets/0 that is empty or cut off, .* remove it"),
         ("offsets missing", "holds no offsets/1, the plan of the batch to be written"),
         ("oncelog/g.json", "holds a file oncelog/g.json that the sink did not write, .* remove it and start again"),
         ("folder", "cannot be read .offsets/0: "),
@@ -218,16 +218,43 @@ def test_advice_on_a_lost_query_id_names_the_id_that_the_sinks_have_stored(
     assert checkpoint.query_id() == query_id
 
 
-@pytest.mark.parametrize("left", [b"", bytes(40)])
-def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(tmp_path: Path, left: bytes) -> None:
+@pytest.mark.parametrize("log", ["offsets", "commits"])
+@pytest.mark.parametrize("newer", [False, True])
+def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(
+    tmp_path: Path, log: str, newer: bool
+) -> None:
+    """The newest file may be removed. Spark needs an older one, which is therefore to be restored."""
     checkpoint = Checkpoint.open(str(tmp_path))
-    spark_writes(tmp_path, 0)
-    (tmp_path / "commits" / "0").parent.mkdir(exist_ok=True)
-    (tmp_path / "commits" / "0").write_bytes(left)
-    with pytest.raises(CheckpointError, match=r"an empty file commits/0, .* the file commits/\.0\.crc"):
-        checkpoint.ended(0)
-    (tmp_path / "offsets" / "0").write_bytes(left)
-    with pytest.raises(CheckpointError, match=r"an empty file offsets/0, .* the file offsets/\.0\.crc"):
+    (tmp_path / log).mkdir()
+    source = '{"orders":{"0":12,"1":7}}'
+    whole = (
+        f'v1\n{{"batchTimestampMs":1,"conf":{{}}}}\n{source}' if log == "offsets" else 'v1\n{"nextBatchWatermarkMs":0}'
+    )
+    read = checkpoint.planned if log == "offsets" else checkpoint.ended
+    file = tmp_path / log / "0"
+    file.write_text(whole)
+    assert read(0)
+    if newer:
+        (tmp_path / log / "1").write_text(whole)
+    says = (
+        rf"a file {log}/0 .* restore it" if newer else rf"a file {log}/0 that is .* remove it, .* file {log}/\.0\.crc"
+    )
+    for left in [b"", bytes(40), *(whole[:length].encode() for length in range(1, len(whole)))]:
+        if left in (b"v1", b"v1\n") and log == "commits":
+            continue  # Spark takes this file for a complete one
+        file.write_bytes(left)
+        with pytest.raises(CheckpointError, match=says):
+            read(0)
+
+
+def test_a_plan_of_named_sources_is_refused_if_the_last_source_is_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    whole = 'v2\n{"batchTimestampMs":1}\nlate:-\norders:{"orders":{"0":12}}'
+    (tmp_path / "offsets" / "0").write_text(whole)
+    checkpoint = Checkpoint.open(str(tmp_path))
+    assert checkpoint.planned(0)
+    (tmp_path / "offsets" / "0").write_text(whole[:-1])
+    with pytest.raises(CheckpointError, match="a file offsets/0 that is empty or cut off"):
         checkpoint.planned(0)
 
 
@@ -235,7 +262,7 @@ def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(tmp_
 def test_a_plan_with_an_invalid_time_is_refused_and_the_error_names_the_file(tmp_path: Path, planned_at: str) -> None:
     spark_writes(tmp_path, 0)
     (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
-    with pytest.raises(CheckpointError, match="holds a file offsets/0 that Spark did not write"):
+    with pytest.raises(CheckpointError, match="holds a file offsets/0 that is empty or cut off"):
         Checkpoint.open(str(tmp_path)).planned(0)
 
 

@@ -55,6 +55,12 @@ def test_the_doctor_uses_the_marker_to_say_whether_an_unfinished_batch_is_skippe
     assert "batch 1 is not in this log" in lost.reason
 
 
+def test_the_doctor_names_a_commit_log_file_that_spark_could_not_read(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "commits" / "1").write_text('v1\n{"nextBatchWater')
+    with pytest.raises(CheckpointError, match="a file commits/1 that is empty or cut off"):
+        diagnose(checkpoint, GROUP, log_of(written(checkpoint, 1)), NOW)
+
+
 def test_the_doctor_reports_a_deleted_topic_of_the_last_marker(checkpoint: Checkpoint) -> None:
     checkpoint.remember(LastWrite("cluster", GROUP, 0, MarkerTopic("markers", "1")))
     before = log_of(written(checkpoint, 1))

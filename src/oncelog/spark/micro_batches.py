@@ -54,7 +54,9 @@ class QuerySinks:
             if sink in self._being_written or self._last_written.get(sink) == batch_id:
                 raise ConfigError(
                     f"A sink was called twice for batch {batch_id}: the second call would be taken for a repeat of "
-                    "the first and write nothing; make a sink for each write, each with a name of its own"
+                    "the first and write nothing; make a sink for each write, each with a name of its own. If the "
+                    "second call is another attempt, because something else failed in the batch, let that error end "
+                    "the query, and start the query again: sinks that have the batch skip it"
                 )
             self._being_written.add(sink)
         try:

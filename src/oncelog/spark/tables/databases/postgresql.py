@@ -37,6 +37,7 @@ from oncelog.spark.tables.databases.postgresql_copy import (
     copy_rows,
     definitions,
 )
+from oncelog.spark.tables.databases.postgresql_lock import lock, lock_to_read
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import UNKNOWN, KeyRefused, check_keys, keys_alike, null_key
@@ -148,7 +149,7 @@ class PostgresTable:
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
-            _lock(connection, group)
+            lock_to_read(connection, group)
             return _look(connection, self._place(connection), group, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
@@ -157,7 +158,7 @@ class PostgresTable:
         with self._connected() as connection:
             check_names(connection, self._options, schema.names)
             # a lock, because CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
-            _lock(connection, BATCHES)
+            lock(connection, BATCHES, str(self._options))
             place = self._place(connection)
             oid = place.oid
             if oid is None:
@@ -289,7 +290,7 @@ class PostgresTable:
 
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
-            _lock(connection, commit.group)
+            lock(connection, commit.group, str(self._options))
             place = self._place(connection)
             if not _look(connection, place, commit.group).is_as(commit.seen):
                 raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
@@ -495,12 +496,6 @@ def _identify(connection: psycopg.Connection, place: TablePlace, group: str, mar
         f"UPDATE {batches} SET table_name = '' WHERE sink = %s AND home <> %s AND table_name = %s",
         (group, home, place.name),
     )
-
-
-def _lock(connection: psycopg.Connection, group: str) -> None:
-    """Take the lock on a sink's name; PostgreSQL holds it until the transaction has ended, even if the connection
-    dies."""
-    _execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (group,))
 
 
 def _why_read_only(connection: psycopg.Connection) -> str:

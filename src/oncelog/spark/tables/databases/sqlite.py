@@ -171,7 +171,8 @@ class SqliteTable:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise Conflict(
-                    f"{self._options} has been locked by another writer for {LOCK_S:.0f} s ({error})"
+                    f"{self._options} has been locked by another writer for {LOCK_S:.0f} s ({error}): end that process "
+                    f"(fuser {self._options.url} lists the processes), and start the query again"
                 ) from error
             if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
                 raise TableRefused(

@@ -593,7 +593,9 @@ def _lost(plan: BatchPlan, marker: Marker) -> str:
         f"batch {marker.batch_id} ({marker}): {_log(plan)} lost them ({_losses(plan)}), is another "
         "one, or a function in foreachBatch did not call the sink for them (it must do so for empty batches too): "
         f"restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside them, "
-        f"from offsets and commits of {plan.checkpoint}, so that Spark plans them again"
+        f"from offsets and commits of {plan.checkpoint}, so that Spark plans them again "
+        "(if the checkpoint has a folder state, start with a new checkpoint instead, because Spark would keep the "
+        "state of the removed batches, and lose and repeat results)"
     )
 
 

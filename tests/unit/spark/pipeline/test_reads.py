@@ -107,7 +107,7 @@ def wrote(folder: Path, batch: int, **ends: str) -> None:
 @pytest.mark.parametrize("left", [b"", bytes(45)])
 def test_a_query_id_lost_in_a_power_failure_is_refused_before_the_start(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "metadata").write_bytes(left)
-    with pytest.raises(CheckpointError, match="holds a file metadata that Spark did not write, or not in full: restore it"):
+    with pytest.raises(CheckpointError, match=r"holds a file metadata that Spark did not write, .*: restore it"):
         known_reads(Checkpoint.open(str(tmp_path)))
 
 

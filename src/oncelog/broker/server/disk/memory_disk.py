@@ -58,19 +58,23 @@ class MemoryFile:
 
 
 class MemoryDisk:
-    """Implements ``ports.Disk`` in memory."""
+    """Implements ``ports.Disk`` in memory.
+
+    A broker with thousands of topics has ten thousands of files, so each folder knows its own entries. Another thread
+    removes the folders of deleted topics while the event loop adds files; it iterates over copies only.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, bytearray] = {}
-        self._folders: set[str] = {""}
+        self._folders: dict[str, set[str]] = {"": set()}
+        """The names of the files and folders in each folder."""
 
     def open(self, path: str, *, create: bool = False) -> MemoryFile:
         data = self._files.get(path)
         if data is None:
             if not create:
                 raise StorageError(f"cannot open {path}: no such file")
-            if self._parent(path) not in self._folders:
-                raise StorageError(f"cannot open {path}: no such folder")
+            self._enter(path, f"cannot open {path}")
             data = self._files[path] = bytearray()
         return MemoryFile(path, data)
 
@@ -78,23 +82,29 @@ class MemoryDisk:
     def _parent(path: str) -> str:
         return path.rpartition("/")[0]
 
+    def _enter(self, path: str, failure: str) -> None:
+        """Add a file or folder to the entries of its folder."""
+        folder, _, name = path.rpartition("/")
+        entries = self._folders.get(folder)
+        if entries is None:
+            raise StorageError(f"{failure}: no such folder")
+        entries.add(name)
+
+    def _leave(self, path: str) -> None:
+        folder, _, name = path.rpartition("/")
+        self._folders.get(folder, set()).discard(name)
+
     def exists(self, path: str) -> bool:
         return path in self._files or path in self._folders
 
     def list(self, path: str) -> Sequence[str]:
-        prefix = f"{path}/" if path else ""
-        names = {
-            name[len(prefix) :].partition("/")[0]
-            for group in (tuple(self._files), tuple(self._folders))
-            for name in group
-            if name.startswith(prefix) and name != path
-        }
-        return sorted(names - {""})
+        return sorted(self._folders.get(path, set()).copy())
 
     def make_folder(self, path: str) -> None:
-        while path not in self._folders:
-            self._folders.add(path)
-            path = self._parent(path)
+        if path not in self._folders:
+            self.make_folder(self._parent(path))
+            self._folders[path] = set()
+            self._enter(path, f"cannot make {path}")
 
     def size(self, path: str) -> int:
         return len(self._content(path))
@@ -109,34 +119,35 @@ class MemoryDisk:
             raise StorageError(f"cannot read {path}: no such file") from None
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
-        if self._parent(path) not in self._folders:
-            raise StorageError(f"cannot write {path}: no such folder")
+        self._enter(path, f"cannot write {path}")
         self._files[path] = bytearray(data)
 
     def rename(self, old: str, new: str) -> None:
+        failure = f"cannot rename {old} to {new}"
+        if not self.exists(old):
+            raise StorageError(f"{failure}: no such file")
+        self._enter(new, failure)
+        self._move(old, new)
+        if old != new:
+            self._leave(old)
+
+    def _move(self, old: str, new: str) -> None:
         if old in self._files:
             self._files[new] = self._files.pop(old)
-        elif old in self._folders:
-            for name in self._below(old):
-                self._files[new + name[len(old) :]] = self._files.pop(name)
-            for name in [f for f in tuple(self._folders) if f == old or f.startswith(f"{old}/")]:
-                self._folders.discard(name)
-                self._folders.add(new + name[len(old) :])
-        else:
-            raise StorageError(f"cannot rename {old} to {new}: no such file")
+            return
+        entries = self._folders[new] = self._folders.pop(old)
+        for name in entries.copy():
+            self._move(f"{old}/{name}", f"{new}/{name}")
 
     def remove(self, path: str) -> None:
-        if self._files.pop(path, None) is not None or path not in self._folders:
-            return
-        for name in self._below(path):
-            self._files.pop(name, None)
-        # Iterates over a copy: this thread removes folders of deleted topics while the event loop adds new ones.
-        for name in tuple(self._folders):
-            if name and (name == path or name.startswith(f"{path}/")):
-                self._folders.discard(name)
+        if self.exists(path):
+            self._leave(path)
+            self._drop(path)
 
-    def _below(self, folder: str) -> Sequence[str]:
-        return [name for name in tuple(self._files) if name.startswith(f"{folder}/")]
+    def _drop(self, path: str) -> None:
+        self._files.pop(path, None)
+        for name in self._folders.pop(path, set()).copy():
+            self._drop(f"{path}/{name}")
 
     def sync_folder(self, path: str) -> None:
         """Do nothing: files in memory have no stable storage."""

@@ -507,3 +507,19 @@ def test_a_failed_atomic_write_leaves_no_temporary_file(
             os_disk.write_atomic("f", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
     assert os_disk.read("f") == b"old"
+
+
+def test_a_folder_lists_its_own_entries_after_renames_and_removals(disk: Disk) -> None:
+    disk.make_folder("topics/a-0")
+    disk.make_folder("topics/b-0")
+    for path in ("topics/a-0/f", "topics/b-0/g", "meta"):
+        disk.open(path, create=True)
+    disk.write_atomic("topics/a-0/h", b"x")
+    disk.rename("topics/a-0", "topics/c-0")
+    disk.rename("topics/c-0/h", "topics/c-0/h")
+    disk.rename("topics/c-0/f", "topics/c-0/i")
+    assert (disk.list("topics"), disk.list("topics/c-0")) == (["b-0", "c-0"], ["h", "i"])
+    disk.remove("topics/b-0")
+    disk.remove("topics/c-0/h")
+    assert (disk.list("topics"), disk.list("topics/c-0"), "meta" in disk.list("")) == (["c-0"], ["i"], True)
+    assert not disk.exists("topics/b-0/g")

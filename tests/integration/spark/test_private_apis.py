@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 from oncelog.spark.executors import Written
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
@@ -140,10 +140,30 @@ def test_rows_are_the_same_with_and_without_private_apis(spark: SparkSession) ->
         assert found == plans.collect(rows).cast(found.schema) == plans.collect.instead(rows).cast(found.schema)
 
 
+def test_only_queries_without_state_write_plain_checkpoint_files(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    table = spark.range(3).groupBy("id").count()
+    stateless = [
+        stream,
+        stream.filter("value > 1").selectExpr("explode(array(value, 1)) as value").repartition(2),
+        stream.union(stream).join(table.hint("broadcast"), stream["value"] == table["id"], "left"),
+        stream.mapInPandas(lambda batches: batches, stream.schema),
+    ]
+    stateful = [
+        stream.groupBy("value").count(),
+        stream.dropDuplicates(["value"]),
+        stream.select("value").distinct(),
+        stream.alias("a").join(stream.alias("b"), functions.expr("a.value = b.value and a.timestamp = b.timestamp")),
+        stream.limit(3),
+    ]
+    assert all(streams.plain_checkpoint_files(rows) for rows in stateless)
+    assert [streams.plain_checkpoint_files(rows) for rows in stateful] == [None] * len(stateful)
+
+
 @pytest.mark.usefixtures("bare")
 def test_reports_without_private_apis_are_empty_and_do_not_fail(spark: SparkSession) -> None:
     assert (driver.gauges(spark), driver.java_process(), driver.has_java()) == (None, None, True)
-    assert (driver.submitted_master(), streams.plain_checkpoint_files(spark)) == ("", None)
+    assert (driver.submitted_master(), streams.plain_checkpoint_files(spark.range(1))) == ("", None)
 
 
 @pytest.mark.usefixtures("without")

@@ -209,8 +209,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     if settings.once and not HAS_DATA_SOURCES:
         _await_ends(one, settings)
     try:
-        with _checkpoint_files(spark, checkpoint):
-            return _start(spark, one, settings, starts, known is not None)
+        return _start(spark, one, settings, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
 
@@ -251,7 +250,9 @@ def _start(
     """
     try:
         with _source_names(spark, needed=starts is not None):
-            return _writer(spark, one, settings, starts).start()
+            records, writer = _writer(spark, one, settings, starts)
+            with _checkpoint_files(records, Checkpoint.open(checkpoint_of(one, settings))):
+                return writer.start()
     except PySparkException as error:
         if starts is None or not condition_of(error).endswith(_NOT_NAMED):
             raise
@@ -280,25 +281,24 @@ def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[None]:
-    """Make queries that start in the block write a checkpoint on this machine's disk through Hadoop's older
-    ``FileSystem``, which starts 4 processes (``chmod``) per batch instead of 20.
+def _checkpoint_files(records: DataFrame, checkpoint: Checkpoint) -> Iterator[None]:
+    """Make a query without state that starts in the block write a checkpoint on this machine's disk through Hadoop's
+    older ``FileSystem``, which starts 4 processes (``chmod``) per batch instead of 20.
 
-    On a local disk it gives the same guarantees: a file is renamed once it is complete, and an existing file is
-    refused. On HDFS it does not: an existing file of a state store would stay. The session's own setting is restored
-    afterwards.
+    It gives such a query the same guarantees: a file is renamed once it is complete, and an existing file is refused.
+    The session's own setting is restored afterwards.
     """
-    setting = streams.CHECKPOINT_FILES
-    is_free = checkpoint.is_local and spark.conf.get(setting, None) is None
-    files = streams.plain_checkpoint_files(spark) if is_free else None
+    setting, conf = streams.CHECKPOINT_FILES, records.sparkSession.conf
+    is_free = checkpoint.is_local and conf.get(setting, None) is None
+    files = streams.plain_checkpoint_files(records) if is_free else None
     if files is None:
         yield
         return
-    spark.conf.set(setting, files)
+    conf.set(setting, files)
     try:
         yield
     finally:
-        spark.conf.unset(setting)
+        conf.unset(setting)
 
 
 def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
@@ -324,7 +324,8 @@ def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSe
 
 def _writer(
     spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None
-) -> DataStreamWriter:
+) -> tuple[DataFrame, DataStreamWriter]:
+    """A pipeline's rows, and what starts their query."""
     schemas = find_schemas(one, settings.registry, spark.sparkContext)
     records = rows_of(spark, one, settings.bootstrap_servers, schemas, starts)
     keep(schemas, Checkpoint.open(checkpoint_of(one, settings)), settings.report)
@@ -352,7 +353,7 @@ def _writer(
         writer = writer.trigger(availableNow=True)
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
-    return writer.option("checkpointLocation", checkpoint_of(one, settings))
+    return records, writer.option("checkpointLocation", checkpoint_of(one, settings))
 
 
 def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:

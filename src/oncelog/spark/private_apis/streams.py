@@ -146,21 +146,53 @@ _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PLAIN_FILES = ("checkpointing.FileSystemBasedCheckpointFileManager", "FileSystemBasedCheckpointFileManager")
 
 
-def _as_spark_chooses(spark: Any) -> str | None:
+_STATELESS = frozenset(
+    {
+        *("Project", "Filter", "SubqueryAlias", "View", "Generate", "Union", "EventTimeWatermark"),
+        *("MapInPandas", "MapInArrow", "PythonMapInArrow", "MapPartitions", "MapElements", "TypedFilter"),
+        *("SerializeFromObject", "DeserializeToObject", "Repartition", "RepartitionByExpression", "ResolvedHint"),
+    }
+)
+"""The names of Spark's plan nodes that are known to keep no state in a streaming query."""
+
+
+def _keeps_no_state(plan: Any) -> bool:
+    """Whether all nodes of a streaming plan are known to keep no state."""
+    children = plan.children()
+    below = [children.apply(index) for index in range(children.size())]
+    if not below or not plan.isStreaming():
+        return True
+    name = plan.getClass().getSimpleName()
+    is_lookup = name == "Join" and sum(child.isStreaming() for child in below) == 1
+    return (name in _STATELESS or is_lookup) and all(map(_keeps_no_state, below))
+
+
+def _as_spark_chooses(rows: Any) -> str | None:
     return None
 
 
 @private_api(
     f"java.{_STREAMING}.{_PLAIN_FILES[0]} from 4.1",
     f"java.{_STREAMING}.{_PLAIN_FILES[1]} below 4.1",
+    "DataFrame._jdf",
+    "Dataset.queryExecution",
+    "QueryExecution.analyzed",
+    "LogicalPlan.children",
+    "LogicalPlan.isStreaming",
     buys="a checkpoint on a local disk takes 4 processes (chmod) a batch instead of 20, half of a small batch",
     instead=_as_spark_chooses,
     loses="checkpoints on a local disk are written as Spark chooses",
 )
-def plain_checkpoint_files(spark: Any) -> str | None:
+def plain_checkpoint_files(rows: Any) -> str | None:
     """The class for :data:`CHECKPOINT_FILES` that Spark uses for file systems without support in Hadoop's newer
-    ``FileContext``."""
+    ``FileContext``; None for a query that may keep state.
+
+    The class does not replace an existing file, which Spark relies on for state: a task or a batch that runs again
+    would write rows that its state does not match.
+    """
+    if not _keeps_no_state(rows._jdf.queryExecution().analyzed()):
+        return None
     for name in _PLAIN_FILES:
-        if has_class(spark, f"{_STREAMING}.{name}"):
+        if has_class(rows.sparkSession, f"{_STREAMING}.{name}"):
             return f"{_STREAMING}.{name}"
     raise ApiMissing(f"no class {_STREAMING}.{_PLAIN_FILES[0]}")

@@ -16,12 +16,48 @@ from oncelog.spark.sink.checkpoint import Checkpoint
 pytest.importorskip("pyspark")
 
 
-class _Session:
-    """A session that has only settings."""
+class _Plan:
+    """A node of a plan, as py4j shows it."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, name: str, *children: _Plan, streaming: bool = True) -> None:
+        self.name, self.below, self.streaming = name, children, streaming
+
+    def children(self) -> _Plan:
+        return self
+
+    def size(self) -> int:
+        return len(self.below)
+
+    def apply(self, index: int) -> _Plan:
+        return self.below[index]
+
+    def isStreaming(self) -> bool:
+        return self.streaming
+
+    def getClass(self) -> _Plan:
+        return self
+
+    def getSimpleName(self) -> str:
+        return self.name
+
+    def queryExecution(self) -> _Plan:
+        return self
+
+    def analyzed(self) -> _Plan:
+        return self
+
+
+SOURCE, TABLE = _Plan("StreamingRelationV2"), _Plan("LogicalRelation", streaming=False)
+STATELESS = _Plan("Project", _Plan("Filter", SOURCE))
+
+
+class _Rows:
+    """A DataFrame with a plan, whose session has only settings."""
+
+    def __init__(self, plan: _Plan = STATELESS, **settings: str) -> None:
         self.settings = settings
-        self.conf = self
+        self.sparkSession = self.conf = self
+        self._jdf = plan
 
     def get(self, name: str, default: str | None) -> str | None:
         return self.settings.get(name, default)
@@ -33,11 +69,11 @@ class _Session:
         del self.settings[name]
 
 
-def _while_it_starts(session: Any, checkpoint: Any) -> str | None:
+def _while_it_starts(rows: Any, checkpoint: Any) -> str | None:
     from oncelog.spark.pipeline.running import _checkpoint_files
 
-    with _checkpoint_files(session, checkpoint):
-        return session.settings.get(CHECKPOINT_FILES)
+    with _checkpoint_files(rows, checkpoint):
+        return rows.settings.get(CHECKPOINT_FILES)
 
 
 PLAIN_FILES = "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
@@ -55,23 +91,42 @@ def classes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def test_a_spark_without_the_checkpoint_class_keeps_its_default(tmp_path: Path, classes: list[str]) -> None:
     classes.clear()
-    assert _while_it_starts(_Session(), Checkpoint.open(str(tmp_path))) is None
+    assert _while_it_starts(_Rows(), Checkpoint.open(str(tmp_path))) is None
 
 
 def test_only_a_query_with_a_local_checkpoint_uses_plain_files(tmp_path: Path) -> None:
-    session = _Session()
-    assert _while_it_starts(session, Checkpoint.open(str(tmp_path))) == PLAIN_FILES
-    assert session.settings == {}
+    rows = _Rows()
+    assert _while_it_starts(rows, Checkpoint.open(str(tmp_path))) == PLAIN_FILES
+    assert rows.settings == {}
 
 
 def test_a_session_with_its_own_checkpoint_class_keeps_it(tmp_path: Path) -> None:
-    session = _Session(**{CHECKPOINT_FILES: "own"})
-    assert _while_it_starts(session, Checkpoint.open(f"file:{tmp_path}")) == "own"
-    assert session.settings == {CHECKPOINT_FILES: "own"}
+    rows = _Rows(STATELESS, **{CHECKPOINT_FILES: "own"})
+    assert _while_it_starts(rows, Checkpoint.open(f"file:{tmp_path}")) == "own"
+    assert rows.settings == {CHECKPOINT_FILES: "own"}
 
 
 def test_a_remote_checkpoint_keeps_sparks_default_class() -> None:
     from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
     elsewhere = Checkpoint("hdfs://a/b", SubTreeFileSystem("/", LocalFileSystem()), "/b")
-    assert _while_it_starts(_Session(), elsewhere) is None
+    assert _while_it_starts(_Rows(), elsewhere) is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "is_plain"),
+    [
+        (STATELESS, True),
+        (_Plan("Join", STATELESS, TABLE), True),
+        (_Plan("Project", _Plan("Join", STATELESS, _Plan("Aggregate", TABLE, streaming=False))), True),
+        (_Plan("Join", STATELESS, SOURCE), False),
+        (_Plan("Project", _Plan("Aggregate", STATELESS)), False),
+        (_Plan("Deduplicate", SOURCE), False),
+        (_Plan("NodeOfALaterSpark", SOURCE), False),
+    ],
+)
+def test_a_query_that_may_keep_state_writes_its_checkpoint_as_spark_chooses(
+    tmp_path: Path, plan: _Plan, is_plain: bool
+) -> None:
+    """The plain class would not replace a file of its state."""
+    assert (_while_it_starts(_Rows(plan), Checkpoint.open(str(tmp_path))) is not None) is is_plain

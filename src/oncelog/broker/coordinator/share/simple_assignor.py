@@ -7,6 +7,7 @@ Source: Kafka's ``SimpleAssignor`` (4.4), for its aims; which member gets which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from heapq import heapreplace
 
 from oncelog.broker.coordinator.group.consumer.consumer_group import Assignment, TopicId
 
@@ -32,17 +33,41 @@ def assign(
     loads = dict.fromkeys(sorted(subscriptions), 0)
     members_of: dict[Place, set[str]] = {place: set() for place in places}
     _keep(subscriptions, now, members_of, loads)
-    for place in places:  # give each partition without a member the least loaded subscriber
-        if not members_of[place]:
-            chosen = min(readers[place[0]], key=lambda member_id: (loads[member_id], member_id))
-            members_of[place].add(chosen)
-            loads[chosen] += 1
+    _give([place for place in places if not members_of[place]], readers, members_of, loads)
     # give each member without a partition the partition with the fewest members
-    for member_id, load in sorted(loads.items()):
+    for member_id in [member_id for member_id, load in sorted(loads.items()) if not load]:
         mine = [place for place in places if place[0] in subscriptions[member_id]]
-        if not load and mine:
+        if mine:
             members_of[min(mine, key=lambda place: (len(members_of[place]), place))].add(member_id)
     return _targets(members_of, loads)
+
+
+def _give(
+    places: Iterable[Place],
+    readers: Mapping[TopicId, list[str]],
+    members_of: dict[Place, set[str]],
+    loads: dict[str, int],
+) -> None:
+    """Give each partition its least loaded subscriber.
+
+    Topics with the same subscribers share a heap of (load, member). Loads only grow, so an entry with an old load is
+    corrected when it comes first.
+    """
+    heaps: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    of_topic: dict[TopicId, list[tuple[int, str]]] = {}
+    for topic_id, members in readers.items():
+        key = tuple(members)
+        if key not in heaps:
+            heaps[key] = sorted((loads[member_id], member_id) for member_id in key)
+        of_topic[topic_id] = heaps[key]
+    for place in places:
+        heap = of_topic[place[0]]
+        while heap[0][0] != loads[heap[0][1]]:
+            heapreplace(heap, (loads[heap[0][1]], heap[0][1]))
+        load, chosen = heap[0]
+        members_of[place].add(chosen)
+        loads[chosen] = load + 1
+        heapreplace(heap, (load + 1, chosen))
 
 
 def _keep(

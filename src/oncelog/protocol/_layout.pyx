@@ -326,15 +326,20 @@ cdef class StructLayout:
         if kind == STRING:
             try:
                 value = PyUnicode_DecodeUTF8(<const char*> start, length, NULL)
-            except UnicodeDecodeError as error:
-                reason = f"invalid UTF-8 ({error.reason} at {error.start})"
-                raise self.malformed(source, slot.name, reason) from None
+            except UnicodeDecodeError:
+                value = self.replaced_text(source, slot, length)
         elif kind == BYTES:
             value = PyBytes_FromStringAndSize(<const char*> start, length)
         else:
             value = PySequence_GetSlice(memoryview(data), start - source.start, start - source.start + length)
         source.p += length
         return value
+
+    cdef object replaced_text(self, Input* source, Slot slot, Py_ssize_t length):
+        try:
+            return _pure_layout.text_of(PyBytes_FromStringAndSize(<const char*> source.p, length))
+        except ValueError as error:
+            raise self.malformed(source, slot.name, str(error)) from None
 
     cdef int64_t read_int(self, Input* source, int kind, Slot slot) except? -1:
         cdef int size = least_bytes(kind)

@@ -48,6 +48,8 @@ _SIZES: Final = {**{kind: number.size for kind, number in _NUMBERS.items()}, _UU
 MAX_TAGS: Final = 127
 """Maximum number of tags in one section; Apache Kafka defines at most five."""
 MAX_STRING_BYTES: Final = 32767
+_MAX_REPLACED_BYTES: Final = MAX_STRING_BYTES // 3
+"""U+FFFD takes three bytes."""
 SHORT_BYTES: Final = 1024
 """Values of type ``bytes`` and ``records`` are copied up to this length; longer ones become parts of their own."""
 
@@ -72,6 +74,20 @@ class Slot(NamedTuple):
     default: Any
     make_default: Any
     child: Any
+
+
+def text_of(data: Buffer) -> str:
+    """A string of a message. Bytes that are not UTF-8 become U+FFFD, as in Java: a client in C may send a name in
+    Latin-1.
+
+    Raises ValueError if the string might be too long when it is written again.
+    """
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError:
+        if len(data) > _MAX_REPLACED_BYTES:
+            raise ValueError(f"{len(data)} bytes that are not UTF-8, above {_MAX_REPLACED_BYTES}") from None
+        return str(data, "utf-8", "replace")
 
 
 class _Unreadable(Exception):
@@ -193,9 +209,9 @@ class StructLayout:
         end = reading.end_of(length)
         view = memoryview(reading.data)[reading.pos : end]
         try:
-            value = str(view, "utf-8") if kind == _STRING else bytes(view) if kind == _BYTES else view
-        except UnicodeDecodeError as error:
-            raise _Unreadable(f"invalid UTF-8 ({error.reason} at {error.start})") from None
+            value = text_of(view) if kind == _STRING else bytes(view) if kind == _BYTES else view
+        except ValueError as error:
+            raise _Unreadable(str(error)) from None
         reading.pos = end
         return value
 

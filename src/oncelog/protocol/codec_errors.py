@@ -8,7 +8,7 @@ class ProtocolError(Exception):
 
 
 class MalformedMessage(ProtocolError):
-    """The bytes are not the expected message: too few or too many, a wrong length, or invalid UTF-8.
+    """The bytes are not the expected message: too few or too many, or a wrong length.
 
     ``offset`` is the position in the decoder's buffer at which the named field, or the run of fixed-size fields that
     starts with it, begins, or at which its bytes end too early.

@@ -13,6 +13,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final
 
+from oncelog.protocol._pure_layout import text_of
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated import API_VERSIONS
@@ -82,7 +83,7 @@ def request_header_fields(frame: Buffer) -> tuple[int, int, int, str | None, boo
             end = pos + length
             if end > len(frame):
                 raise overrun(length, len(frame) - pos)
-            client_id = str(frame[pos:end], "utf-8")
+            client_id = text_of(frame[pos:end])
             pos = end
         lowest, highest, flexible_from = _RANGES.get(api_key, _NO_RANGE)
         is_known = lowest <= api_version <= highest

@@ -99,8 +99,6 @@ def malformed(message: str, field: str, offset: int, error: Exception) -> Malfor
     match error:
         case StructError() | IndexError():
             reason = "ends before the field does"
-        case UnicodeDecodeError():
-            reason = f"invalid UTF-8 ({error.reason} at {error.start})"
         case _:
             reason = str(error)
     return MalformedMessage(message, field, offset, reason)

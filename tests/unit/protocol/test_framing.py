@@ -78,9 +78,14 @@ def test_every_truncation_of_a_request_header_is_malformed() -> None:
             decode_request_header(memoryview(frame)[:length])
 
 
-def test_client_id_that_is_not_utf8_is_malformed() -> None:
-    with pytest.raises(MalformedMessage, match=r"client_id .* UTF-8"):
-        decode_request_header(b"\0\x03\0\x08\0\0\0\x07\0\x01\xff")
+def test_bytes_of_a_client_id_that_are_not_utf8_are_replaced() -> None:
+    header, _ = decode_request_header(b"\0\x03\0\x08\0\0\0\x07\0\x03K\xf6l")
+    assert header.client_id == "K\ufffdl"
+
+
+def test_a_long_client_id_that_is_not_utf8_is_malformed() -> None:
+    with pytest.raises(MalformedMessage, match=r"client_id .* 20000 bytes that are not UTF-8"):
+        decode_request_header(b"\0\x03\0\x08\0\0\0\x07\x4e\x20" + b"\xff" * 20_000)
 
 
 @pytest.mark.parametrize(

@@ -165,11 +165,31 @@ def test_negative_length_is_malformed_where_null_is_not_allowed() -> None:
         FetchRequest.decode(broken, 11)
 
 
-def test_invalid_utf8_is_malformed_and_the_error_names_the_field() -> None:
-    encoded = FetchRequest(topics=[FetchTopic("t")]).encode(12)
-    with pytest.raises(MalformedMessage, match=r"FetchRequest\.FetchTopic: topic at byte .* invalid UTF-8") as caught:
-        FetchRequest.decode(encoded.replace(b"\x02t", b"\x02\xff"), 12)
-    assert caught.value.field == "topic"
+LATIN_1 = [
+    (b"M\xfcller", "M\ufffdller"),
+    (b"\xff\xfe", "\ufffd\ufffd"),
+    (b"a\xe2\x82", "a\ufffd"),
+    (b"\xc3\x28", "\ufffd("),
+]
+"""Bytes, and the string that ``new String(bytes, UTF_8)`` makes of them in Java 17, which Apache Kafka calls."""
+
+
+@pytest.mark.parametrize(("sent", "read"), LATIN_1)
+@pytest.mark.parametrize("version", [8, 9])
+def test_bytes_of_a_string_that_are_not_utf8_are_replaced_as_in_java(sent: bytes, read: str, version: int) -> None:
+    encoded = ProduceRequest(transactional_id="x" * len(sent)).encode(version)
+    broken = encoded.replace(b"x" * len(sent), sent)
+    assert ProduceRequest.decode(broken, version).transactional_id == read
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_a_long_string_that_is_not_utf8_is_malformed(version: int) -> None:
+    """It could not be written again: each replaced byte takes three."""
+    encoded = ProduceRequest(transactional_id="x" * 10_923).encode(version)
+    broken = encoded.replace(b"x" * 10_923, b"\xff" * 10_923)
+    with pytest.raises(MalformedMessage, match=r"transactional_id at byte .* 10923 bytes that are not UTF-8") as caught:
+        ProduceRequest.decode(broken, version)
+    assert caught.value.field == "transactional_id"
 
 
 @pytest.mark.parametrize("version", [8, 9])

@@ -79,6 +79,16 @@ def java_hash_partition(name: str, partitions: int) -> int:
     return (0 if value == -0x80000000 else abs(value)) % partitions
 
 
+def java_hash_partition_of_parts(beginning: str, end: str, partitions: int) -> int:
+    """The same for ``beginning + end``, if many names have the same beginning, whose hash is then computed once.
+
+    :param end: at most 128 ASCII characters.
+    """
+    first = _short_java_hash(beginning) if len(beginning) <= _SHORT_NAME else _long_java_hash(beginning)
+    value = (first * pow(31, len(end), 1 << 32) + _short_java_hash(end)) & 0xFFFFFFFF
+    return (value if value < 0x80000000 else (0x100000000 - value) & 0x7FFFFFFF) % partitions
+
+
 _SHORT_NAME = 128
 """The maximum length in characters of names whose hashes are cached, because the same groups and transactional ids
 recur."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.types import java_hash_partition
+from oncelog.types import java_hash_partition, java_hash_partition_of_parts
 
 LONGEST = 32_767
 PARTITIONS = 2**31
@@ -39,6 +39,15 @@ def test_names_of_all_lengths_are_hashed_as_by_java(alphabet: str) -> None:
     for length in (*range(120, 200), *(rng.randrange(200, 3000) for _ in range(20)), LONGEST):
         name = "".join(rng.choices(alphabet, k=length))
         assert java_hash_partition(name, PARTITIONS) == hashed(name), (alphabet, length)
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_a_name_in_two_parts_is_hashed_as_the_whole(alphabet: str) -> None:
+    assert java_hash_partition_of_parts("polygene", "lubricants", PARTITIONS) == 0
+    rng = Random(len(alphabet))
+    for length in (*range(140), 1000):
+        beginning, end = "".join(rng.choices(alphabet, k=length)), str(rng.randrange(10_000))
+        assert java_hash_partition_of_parts(beginning, end, PARTITIONS) == hashed(beginning + end)
 
 
 def test_hashing_a_long_name_does_not_loop_over_its_characters() -> None:

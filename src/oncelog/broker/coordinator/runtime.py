@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 from oncelog.errors import NONE, Error
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timers
-from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
+from oncelog.types import (
+    NO_PRODUCER,
+    ProducerIdAndEpoch,
+    TopicPartition,
+    java_hash_partition,
+    java_hash_partition_of_parts,
+)
 
 if TYPE_CHECKING:
     from oncelog.broker.log.producers.verification_state import VerificationGuard
@@ -156,7 +162,7 @@ class CoordinatorRuntime(Generic[S]):
         """The partition of the internal topic that owns a transactional id or group id."""
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
-    def shard_for(self, key: str, node_id: int | None) -> S | Error:
+    def shard_for(self, key: str, node_id: int | None, beginning: str = "") -> S | Error:
         """The shard that owns ``key``; NOT_COORDINATOR if another node has it; COORDINATOR_NOT_AVAILABLE if its log
         cannot be read.
 
@@ -164,8 +170,12 @@ class CoordinatorRuntime(Generic[S]):
 
         :param node_id: the node to which the request was sent; None: the request comes from the cluster itself, and any
             node may coordinate.
+        :param beginning: what precedes ``key`` in this key and in many others.
         """
-        partition = java_hash_partition(key, self.partitions)
+        if beginning:
+            partition = java_hash_partition_of_parts(beginning, key, self.partitions)
+        else:
+            partition = java_hash_partition(key, self.partitions)
         if self.leads is not None and not self.leads(partition, node_id):
             return Error.NOT_COORDINATOR
         shard = self._shards.get(partition)

@@ -9,6 +9,7 @@ time unchanged states are written again, so that everything before the oldest sn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Final, Protocol
 
 from oncelog.broker.coordinator.runtime import (
@@ -55,7 +56,13 @@ class ShareStateHost(CoordinatorHost, Protocol):
 def coordinator_key(key: ShareKey) -> str:
     """The text whose hash decides which partition of the topic owns a share partition (Kafka's
     ``SharePartitionKey``)."""
-    return f"{key.group_id}:{encode_uuid(key.topic_id)}:{key.partition}"
+    return f"{_beginning(key.group_id, key.topic_id)}{key.partition}"
+
+
+@lru_cache(maxsize=1024)
+def _beginning(group_id: str, topic_id: bytes) -> str:
+    """What the coordinator keys of all partitions of a topic begin with."""
+    return f"{group_id}:{encode_uuid(topic_id)}:"
 
 
 class StateShard:
@@ -178,7 +185,7 @@ class ShareCoordinator:
         return StateShard(self._host, self._settings, partition, self.runtime)
 
     def _shard(self, key: ShareKey) -> StateShard | Error:
-        return self.runtime.shard_for(coordinator_key(key), None)
+        return self.runtime.shard_for(str(key.partition), None, _beginning(key.group_id, key.topic_id))
 
     def initialize(self, events: Iterable[tuple[ShareKey, Initialize]], now_ms: int) -> list[Deferred[Error]]:
         """Initialize states: a group begins to read partitions, or reads them from other offsets."""

@@ -10,11 +10,11 @@ import errno
 import logging
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import urandom  # noqa: TID251 - a mock of os.urandom does not replace this name; the simulation does
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.core.broker import Broker
@@ -33,11 +33,6 @@ from oncelog.broker.server.server import Server
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.runtime.ports import Disk
 from oncelog.settings.config import BrokerConfig, parse_broker
-
-if sys.platform == "win32":
-    from nt import urandom
-else:
-    from posix import urandom
 
 if TYPE_CHECKING:
     from oncelog.broker.metadata.first_users import FirstUser

@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+from oncelog.broker.server import opening
 from oncelog.runtime import real_time
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import SimulatedNetwork
@@ -125,6 +126,7 @@ class _Replacements:
             self.put(random, name, getattr(own, name))
         self.put(os, "urandom", self._rng.randbytes)
         self.put(random, "_urandom", self._rng.randbytes)
+        self.put(opening, "urandom", self._rng.randbytes)
 
     def outside(self) -> None:
         self.put(threading.Thread, "start", self._no_thread())

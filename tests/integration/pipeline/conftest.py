@@ -1,18 +1,30 @@
-"""Pipelines run as a user runs them: as a process, on real Spark."""
+"""Pipelines on real Spark: run by the command, or by what the command calls, in the session that tests share.
+
+The command starts a Python, Spark's context and its workers for each run, which takes most of a run's time. So tests of
+what pipelines read and write use :class:`PipelinesInSession`. Tests of the command, of its output and of a new process
+use :class:`PipelineCommand`.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.broker.server.listener_settings import Address
+from oncelog.errors import OncelogError
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
+from oncelog.spark.pipeline.file import load_pipelines
+from oncelog.spark.pipeline.running import RunSettings, check, start, watch
+from oncelog.spark.progress import Progress
 from tests.conftest import RunningBroker
 from tests.integration.cli.conftest import call
 from tests.support.restarted_queries import worker_was_late
@@ -80,6 +92,59 @@ def _sentence(code: int, out: str, err: str) -> str:
     (line,) = (line for line in err.splitlines() if not line.startswith("the embedded broker listens"))
     assert line.startswith("oncelog: ")
     return line
+
+
+class Ran(NamedTuple):
+    """What a run has reported."""
+
+    batches: list[Progress]
+    notices: list[str]
+
+
+class PipelinesInSession:
+    """Runs pipeline files as ``oncelog pipeline run --once`` does, in the session that tests share."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder = folder
+        self._spark = spark
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def run(self, file: Path, address: str) -> Ran:
+        """Process what there is, once more if the machine was too busy for Spark.
+
+        Raises OncelogError where the command refuses or fails.
+        """
+        batches: list[Progress] = []
+        while True:
+            notices: list[str] = []
+            try:
+                self._run(file, address, batches.append, notices.append)
+            except OncelogError as error:
+                if not worker_was_late(error):
+                    raise
+            else:
+                return Ran(batches, notices)
+
+    def _run(self, file: Path, address: str, show: Callable[[Progress], None], report: Callable[[str], None]) -> None:
+        settings = RunSettings(address, str(self.folder / "oncelog-checkpoints"), once=True, report=report)
+        pipelines = {one.name: one for one in load_pipelines(file)}
+        check(list(pipelines.values()), settings)
+        spark = self._spark.newSession()  # without the views and settings of other runs
+
+        def begin(name: str) -> StreamingQuery:
+            return start(spark, pipelines[name], settings)
+
+        watch({name: begin(name) for name in pipelines}, show, begin, written=settings.written)
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path, spark: SparkSession) -> PipelinesInSession:
+    """In this process."""
+    return PipelinesInSession(tmp_path, spark)
 
 
 @pytest.fixture

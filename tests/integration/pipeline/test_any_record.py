@@ -18,7 +18,7 @@ from oncelog import Broker
 from oncelog.spark.session import for_each_batch, write
 from tests.integration.cli.conftest import call
 from tests.integration.console.test_guard import ask
-from tests.integration.pipeline.conftest import PipelineCommand
+from tests.integration.pipeline.conftest import PipelinesInSession
 from tests.integration.spark.kafka_records import committed, create_topic
 from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.restarted_queries import run_to_the_end
@@ -137,14 +137,13 @@ ADDED = 4
 
 @KAFKA_IN_SOAK
 def test_any_record_passes_dead_letters_and_redrive_unchanged(
-    broker: RunningBroker, topic: str, pipeline: PipelineCommand
+    broker: RunningBroker, topic: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in (f"{topic}-good", f"{topic}-dead", f"{topic}-back"):
         create_topic(address, name, 1, **ROOM)
-    file = pipeline.write("letters.toml", DEAD_LETTERS.format(topic=topic))
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert ended.returncode == 0, ended.stderr
+    file = pipelines.write("letters.toml", DEAD_LETTERS.format(topic=topic))
+    pipelines.run(file, address)
     malformed = [one for one in sent() if one[1] is not None]
     dead_letters = [(key, value, headers[:-ADDED]) for key, value, headers in contents(address, f"{topic}-dead")]
     assert differing(dead_letters, malformed) == []

@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka import Producer
 
 from oncelog.apps.redrive.dead_letters import ATTEMPTS_HEADER
+from oncelog.errors import OncelogError
 from tests.integration.cli.conftest import run
-from tests.integration.pipeline.conftest import PipelineCommand
+from tests.integration.pipeline.conftest import PipelineCommand, PipelinesInSession
 from tests.integration.spark.kafka_records import Seen, committed, create_topic
 from tests.support.both_brokers import KAFKA_IN_SOAK
 
@@ -52,7 +53,7 @@ def headers_of(record: Seen) -> dict[str, str]:
 
 @KAFKA_IN_SOAK
 def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in (unique_name, f"{unique_name}-late", f"{unique_name}-dead"):
@@ -61,9 +62,8 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     bad = [b"no json", b'{"carrier": "XX", "delay": "soon"}', b"\xff\xfe", b"", good[0] + good[0]]
     bad += [good[0] + b'],"parsed":[' + good[1], good[0] + b'],"whole":1} text', good[0] + b"," + good[1], b"null"]
     produce(address, unique_name, [good[0], bad[0], None, bad[1], good[1], *bad[2:]])
-    file = pipeline.write("late.toml", DEAD_LETTER.format(topic=unique_name))
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert ended.returncode == 0, ended.stderr
+    file = pipelines.write("late.toml", DEAD_LETTER.format(topic=unique_name))
+    pipelines.run(file, address)
     late = committed(address, f"{unique_name}-late")
     assert [(record.key, json.loads(record.value or b"")) for record in late] == [
         (b"AA", {"carrier": "AA", "delay": 20})
@@ -81,7 +81,7 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
             "oncelog.partition": "0",
             "oncelog.offset": str(offset),
         }
-    check_redrive(pipeline, file, address, unique_name, [good[0], good[1], *bad])
+    check_redrive(pipelines, file, address, unique_name, [good[0], good[1], *bad])
 
 
 REPAIRS = """
@@ -95,22 +95,21 @@ def mend(dead_letter):
 """
 
 
-def check_redrive(pipeline: PipelineCommand, file: Path, address: str, topic: str, values: list[bytes]) -> None:
+def check_redrive(pipelines: PipelinesInSession, file: Path, address: str, topic: str, values: list[bytes]) -> None:
     """Each of the pipeline's dead letters is back once; the one that a transform repairs is processed, and the others
     become dead letters again, which say that they were sent back."""
-    pipeline.write("repairs.py", REPAIRS)
+    pipelines.write("repairs.py", REPAIRS)
     words = ("redrive", f"{topic}-dead", "-b", address, "--transform", "repairs:mend")
     bad = values[2:]
     for sent in (len(bad), 0):
-        assert run(*words, cwd=pipeline.folder).done().err == f"{sent} dead letters sent back\n"
+        assert run(*words, cwd=pipelines.folder).done().err == f"{sent} dead letters sent back\n"
     back = [record for record in committed(address, topic) if ATTEMPTS_HEADER in headers_of(record)]
     mended = [b'{"carrier": "MM", "delay": 99}' if value == b"no json" else value for value in bad]
     assert sorted((record.value or b"") for record in back) == sorted(mended)
     for record in back:
         own = (record.key or b"")[1:].decode()
         assert (record.partition, headers_of(record)) == (0, {"own": own, ATTEMPTS_HEADER: "1"})
-    again = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert again.returncode == 0, again.stderr
+    pipelines.run(file, address)
     assert [record.key for record in committed(address, f"{topic}-late")] == [b"AA", b"MM"]
     dead = [record for record in committed(address, f"{topic}-dead") if ATTEMPTS_HEADER in headers_of(record)]
     assert sorted((record.value or b"") for record in dead) == sorted(bad[1:])
@@ -132,7 +131,7 @@ sql = "select carrier, delay from source"
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_a_pipeline_continues_after_dead_letters_and_a_sink_are_added(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in ("", "-late", "-dead", "-all"):
@@ -140,22 +139,19 @@ def test_a_pipeline_continues_after_dead_letters_and_a_sink_are_added(
     dead_letters = DEAD_LETTER.format(topic=unique_name)
     before = dead_letters.replace('malformed = "dead-letter"\n', "").replace("dead_letter = ", "# ")
     produce(address, unique_name, [b'{"carrier": "AA", "delay": 20}', b"bad"])
-    options = ("--once", "--bootstrap-server", address)
-    reported = pipeline.refused(str(pipeline.write("late.toml", before)), *options)
-    assert "is not JSON of the schema" in reported
+    with pytest.raises(OncelogError, match="is not JSON of the schema"):
+        pipelines.run(pipelines.write("late.toml", before), address)
     more = dead_letters[: dead_letters.index("[query]")] + MORE.format(topic=unique_name)
-    reported = pipeline.refused(str(pipeline.write("late.toml", more)), *options)
-    assert (
-        "its last run planned a batch and did not end it, and the batch has the reads source__source, whose" in reported
-    )
+    planned = "its last run planned a batch and did not end it, and the batch has the reads source__source, whose"
+    with pytest.raises(OncelogError, match=planned):
+        pipelines.run(pipelines.write("late.toml", more), address)
     runs: list[tuple[str, list[bytes | None]]] = [
         (dead_letters, []),
         (more, [b'{"carrier": "UA", "delay": 30}', b"worse"]),
     ]
     for file, values in runs:
         produce(address, unique_name, values)
-        ended = pipeline.run(str(pipeline.write("late.toml", file)), *options)
-        assert ended.returncode == 0, ended.stderr
+        pipelines.run(pipelines.write("late.toml", file), address)
     found = {
         name: [(one.key, one.value) for one in committed(address, f"{unique_name}-{name}")]
         for name in ("late", "all", "dead")
@@ -180,19 +176,18 @@ topic = "{topic}-out"
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_a_query_that_reads_a_source_twice_runs_without_source_names(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in ("", "-out"):
         create_topic(address, f"{unique_name}{name}", 1)
-    file = pipeline.write("twice.toml", TWICE.format(topic=unique_name))
+    file = pipelines.write("twice.toml", TWICE.format(topic=unique_name))
     for value in (b"one", b"two"):
         produce(address, unique_name, [value])
-        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert ended.returncode == 0, ended.stderr
+        pipelines.run(file, address)
     written = sorted(record.value or b"" for record in committed(address, f"{unique_name}-out"))
     assert written == [b"again", b"again", b"one", b"two"]
-    lines = (pipeline.folder / "oncelog-checkpoints" / "twice" / "offsets" / "1").read_text().splitlines()
+    lines = (pipelines.folder / "oncelog-checkpoints" / "twice" / "offsets" / "1").read_text().splitlines()
     assert [line.startswith("{") for line in lines[2:]] == [True, True]
 
 
@@ -215,7 +210,7 @@ sql = "select id % {by} as id, count(*) as n from source group by id % {by}"
 @pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_stateful_sinks_keep_their_state_when_reordered_in_the_file(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in ("", "-twos", "-threes"):
@@ -223,9 +218,8 @@ def test_stateful_sinks_keep_their_state_when_reordered_in_the_file(
     twos, threes = (COUNT.format(topic=unique_name, name=name, by=by) for name, by in (("twos", 2), ("threes", 3)))
     for sinks in (twos + threes, threes + twos):
         produce(address, unique_name, [json.dumps({"id": number}).encode() for number in range(6)])
-        file = pipeline.write("counts.toml", COUNTS.format(topic=unique_name) + sinks)
-        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert ended.returncode == 0, ended.stderr
+        file = pipelines.write("counts.toml", COUNTS.format(topic=unique_name) + sinks)
+        pipelines.run(file, address)
     found = {
         name: {
             record.key: json.loads(record.value or b"")["n"] for record in committed(address, f"{unique_name}-{name}")
@@ -262,7 +256,7 @@ def shop(orders: DataFrame, returns: DataFrame) -> dict[str, DataFrame]:
 
 @KAFKA_IN_SOAK
 def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     for name in ("orders", "returns", "all", "a", "b", "dead"):
@@ -270,9 +264,8 @@ def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
     orders: list[bytes | None] = [b'{"id": %d, "kind": "%s"}' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(6)]
     produce(address, f"{unique_name}-orders", [*orders, b"{"])
     produce(address, f"{unique_name}-returns", [b'{"id": 7}', b'{"id": 8}{"id": 9}', b'{"id": "x", "why": "late"}'])
-    file = pipeline.write("shop.py", SEVERAL.format(topic=unique_name))
-    run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert run.returncode == 0, run.stderr
+    file = pipelines.write("shop.py", SEVERAL.format(topic=unique_name))
+    pipelines.run(file, address)
 
     def found(name: str) -> list[bytes]:
         return sorted(record.value or b"" for record in committed(address, f"{unique_name}-{name}"))
@@ -290,12 +283,12 @@ def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
         ('dead_letter = "x"', "need each other"),
     ],
 )
-def test_malformed_and_dead_letter_must_be_set_together(pipeline: PipelineCommand, wrong: str, text: str) -> None:
+def test_malformed_and_dead_letter_must_be_set_together(cold_pipeline: PipelineCommand, wrong: str, text: str) -> None:
     lines = DEAD_LETTER.format(topic="t").splitlines()
     name = wrong.split(" ")[0]
     kept = [line for line in lines if not line.startswith(("malformed", "dead_letter")) or line.startswith(name)]
-    file = pipeline.write("half.toml", "\n".join(kept))
-    assert text in pipeline.refused_at_once(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")
+    file = cold_pipeline.write("half.toml", "\n".join(kept))
+    assert text in cold_pipeline.refused_at_once(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")
 
 
 NANOSECONDS = 1_700_000_000_000_000_000
@@ -303,7 +296,7 @@ NANOSECONDS = 1_700_000_000_000_000_000
 
 @KAFKA_IN_SOAK
 def test_record_with_a_timestamp_that_spark_cannot_hold_goes_to_the_dead_letters(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     create_topic(address, unique_name, message_timestamp_after_max_ms=str(2**63 - 1), retention_ms="-1")
@@ -317,9 +310,8 @@ def test_record_with_a_timestamp_that_spark_cannot_hold_goes_to_the_dead_letters
     text = DEAD_LETTER.format(topic=unique_name).replace(
         "[query]", '[source.options]\nincludeHeaders = "false"\n[query]'
     )
-    file = pipeline.write("late.toml", text)
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert ended.returncode == 0, ended.stderr
+    file = pipelines.write("late.toml", text)
+    pipelines.run(file, address)
     assert len(committed(address, f"{unique_name}-late")) == 2
     dead = committed(address, f"{unique_name}-dead")
     assert [(record.key, record.value) for record in dead] == [(b"k", good), (b"k", None)]
@@ -330,8 +322,7 @@ def test_record_with_a_timestamp_that_spark_cannot_hold_goes_to_the_dead_letters
         for offset in (1, 2)
     ]
     run("redrive", f"{unique_name}-dead", "-b", address).done()
-    again = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert again.returncode == 0, again.stderr
+    pipelines.run(file, address)
     assert len(committed(address, f"{unique_name}-late")) == 3
     assert len(committed(address, f"{unique_name}-dead")) == 2
 
@@ -350,7 +341,7 @@ topic = "{topic}-late"
 
 
 def test_a_pipeline_without_dead_letters_stops_at_a_timestamp_that_spark_cannot_hold(
-    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    oncelog_broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = oncelog_broker.bootstrap_servers
     create_topic(address, unique_name, message_timestamp_after_max_ms=str(2**63 - 1))
@@ -358,10 +349,9 @@ def test_a_pipeline_without_dead_letters_stops_at_a_timestamp_that_spark_cannot_
     producer = Producer({"bootstrap.servers": address})
     producer.produce(unique_name, b'{"carrier": "AA", "delay": 20}', timestamp=NANOSECONDS)
     assert producer.flush(120) == 0
-    file = pipeline.write("late.toml", STRICT.format(topic=unique_name))
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert ended.returncode != 0
-    assert f"Record 0 of {unique_name}-0 has the timestamp {NANOSECONDS} ms" in ended.stderr
+    file = pipelines.write("late.toml", STRICT.format(topic=unique_name))
+    with pytest.raises(OncelogError, match=f"Record 0 of {unique_name}-0 has the timestamp {NANOSECONDS} ms"):
+        pipelines.run(file, address)
     assert committed(address, f"{unique_name}-late") == []
 
 
@@ -381,15 +371,14 @@ from source"""
 
 
 def test_pipeline_headers_may_be_maps_and_strings_and_json_keeps_microseconds(
-    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    oncelog_broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = oncelog_broker.bootstrap_servers
     for name in (unique_name, f"{unique_name}-one", f"{unique_name}-two"):
         create_topic(address, name)
     produce(address, unique_name, [b"1"])
-    file = pipeline.write("maps.toml", MAPS.format(topic=unique_name))
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert ended.returncode == 0, ended.stderr
+    file = pipelines.write("maps.toml", MAPS.format(topic=unique_name))
+    pipelines.run(file, address)
     assert [(one.value, one.headers) for one in committed(address, f"{unique_name}-one")] == [
         (b"v", [("a", b"k0"), ("b", None)])
     ]

@@ -1,4 +1,4 @@
-"""Pipelines from and to records whose schemas are in a registry, as a user runs them."""
+"""Pipelines from and to records whose schemas are in a registry."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from google.protobuf.wrappers_pb2 import Int64Value
 
 from oncelog import Producer
 from oncelog.broker.server.listener_settings import Address
+from oncelog.errors import OncelogError
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schemas import (
@@ -30,7 +31,7 @@ from oncelog.schemas import (
     SchemaRegistry,
 )
 from tests.conftest import RunningBroker
-from tests.integration.pipeline.conftest import PipelineCommand
+from tests.integration.pipeline.conftest import PipelineCommand, PipelinesInSession
 from tests.integration.pipeline.test_dead_letters import headers_of, produce
 from tests.integration.schema_registry.stand_in import JSON_ANSWER, Answer, running
 from tests.integration.spark.kafka_records import committed, create_topic
@@ -79,28 +80,25 @@ def values_of(address: str, topic: str, registry: SchemaRegistry) -> list[Any]:
 
 @KAFKA_IN_SOAK
 def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a_restart(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers
     for name in (unique_name, f"{unique_name}-out", f"{unique_name}-dead"):
         create_topic(address, name, 1)
-    file = pipeline.write("orders.toml", AVRO.format(topic=unique_name, url=registry_url))
-    options = (str(file), "--once", "--bootstrap-server", address)
+    file = pipelines.write("orders.toml", AVRO.format(topic=unique_name, url=registry_url))
     with SchemaRegistry(registry_url) as registry:
         first = AvroSerializer(registry, ORDER, topic=unique_name)
         whole = first({"id": 1, "amount": Decimal("1.5")}) or b""
         foreign = AvroSerializer(registry, {"type": "record", "name": "Other", "fields": []}, subject="other")({})
         bad = [b"no magic", b"\0\0\0\x03\xe7" + whole[5:], whole[:-1], whole + b"x", b"", b"\0\0", foreign]
         produce(address, unique_name, [whole, *bad, None, first({"id": 2, "amount": Decimal(2)})])
-        reported = pipeline.run(*options)
-        assert reported.returncode == 0, reported.stderr
-        assert f"orders: source is read into {unique_name}-value:1" in reported.stderr
+        (notice,) = pipelines.run(file, address).notices
+        assert f"orders: source is read into {unique_name}-value:1" in notice
         later = first({"id": 4, "amount": Decimal(4)})
         second = AvroSerializer(registry, NOTED, topic=unique_name)
         produce(address, unique_name, [second({"id": 3, "amount": Decimal(3), "note": "late"}), later])
-        reported = pipeline.run(*options)
-        assert reported.returncode == 0, reported.stderr
-        assert f"is read into {unique_name}-value:2, and was into {unique_name}-value:1; new: note" in reported.stderr
+        (notice,) = pipelines.run(file, address).notices
+        assert f"is read into {unique_name}-value:2, and was into {unique_name}-value:1; new: note" in notice
         found = values_of(address, f"{unique_name}-out", registry)
         known = registry.versions(f"{unique_name}-out-value")
     assert [(order["id"], str(order["amount"]), order.get("note")) for order in found] == [
@@ -127,7 +125,7 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_schemas_are_named_in_headers(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession, registry_url: str
 ) -> None:
     """By GUID; the header goes with a dead letter, and not with a value that is written again."""
     address = broker.bootstrap_servers
@@ -135,7 +133,7 @@ def test_schemas_are_named_in_headers(
         create_topic(address, name, 1)
     text = AVRO.format(topic=unique_name, url=registry_url)
     passed_on = text.replace("[query]", '[source.options]\nincludeHeaders = "true"\n\n[query]')
-    file = pipeline.write("orders.toml", passed_on)
+    file = pipelines.write("orders.toml", passed_on)
     with SchemaRegistry(registry_url) as registry:
         written = AvroSerializer(registry, ORDER, schema_id_serializer="header")
         with Producer(bootstrap_servers=address, value_serializer=written) as producer:
@@ -145,8 +143,7 @@ def test_schemas_are_named_in_headers(
         with Producer(bootstrap_servers=address) as producer:
             producer.send_and_wait(unique_name, b"\x02", headers=[named])
             producer.send_and_wait(unique_name, b"\x02", headers=[(named[0], b"\1" + bytes(16))])
-        reported = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert reported.returncode == 0, reported.stderr
+        pipelines.run(file, address)
         (out,) = [one for one in committed(address, f"{unique_name}-out") if one.key is not None]
         assert [header for header, _ in out.headers] == ["mine"]
         assert AvroDeserializer(registry)(out.value) == {"id": 1, "amount": Decimal("1.50")}
@@ -266,7 +263,7 @@ def test_json_schema_and_protobuf_are_read_and_written(
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_columns_that_the_registry_refuses_are_refused_before_anything_is_written(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers
     for name in (unique_name, f"{unique_name}-out", f"{unique_name}-dead"):
@@ -275,10 +272,9 @@ def test_columns_that_the_registry_refuses_are_refused_before_anything_is_writte
         write = AvroSerializer(registry, NOTED, topic=unique_name)
         registry.register(f"{unique_name}-out-value", Schema(json.dumps({**ORDER, "name": "Other"})))
     produce(address, unique_name, [write({"id": 1, "amount": Decimal(1)}), b"malformed"])
-    file = pipeline.write("orders.toml", AVRO.format(topic=unique_name, url=registry_url))
-    reported = pipeline.refused(str(file), "--once", "-b", address)
-    assert "pipeline orders cannot write: the schema registry" in reported
-    assert "incompatible" in reported
+    file = pipelines.write("orders.toml", AVRO.format(topic=unique_name, url=registry_url))
+    with pytest.raises(OncelogError, match=r"(?s)pipeline orders cannot write: the schema registry .*incompatible"):
+        pipelines.run(file, address)
     assert committed(address, f"{unique_name}-out") == committed(address, f"{unique_name}-dead") == []
 
 

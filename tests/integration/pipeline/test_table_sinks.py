@@ -16,8 +16,9 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 
+from oncelog.errors import OncelogError
 from tests.integration.cli.conftest import run
-from tests.integration.pipeline.conftest import PipelineCommand
+from tests.integration.pipeline.conftest import PipelineCommand, PipelinesInSession
 from tests.integration.spark.kafka_records import committed, create_topic
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 
@@ -122,35 +123,31 @@ class Everywhere:
 @pytest.mark.parametrize("order", ["tables-first", pytest.param("topics-first", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_topic_and_tables_of_one_pipeline_contain_each_row_once(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, postgres: Postgres, order: str
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession, postgres: Postgres, order: str
 ) -> None:
     address, url = broker.bootstrap_servers, postgres.new_database()
     for name in (unique_name, f"{unique_name}-large", f"{unique_name}-dead"):
         create_topic(address, name, 1)
-    text = f'order = "{order}"\n' + ALL.format(topic=unique_name, folder=pipeline.folder, url=url)
-    file = pipeline.write("orders.toml", text)
-    everywhere = Everywhere(pipeline.folder, url, address, unique_name)
-
-    def process() -> None:
-        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert ended.returncode == 0, ended.stderr
+    text = f'order = "{order}"\n' + ALL.format(topic=unique_name, folder=pipelines.folder, url=url)
+    file = pipelines.write("orders.toml", text)
+    everywhere = Everywhere(pipelines.folder, url, address, unique_name)
 
     produce(address, unique_name, range(20))
-    process()
+    pipelines.run(file, address)
     everywhere.check(20)
-    forget_the_end(pipeline.folder, "orders")
+    forget_the_end(pipelines.folder, "orders")
     produce(address, unique_name, range(20, 30))
-    process()
+    pipelines.run(file, address)
     everywhere.check(30)
     assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"no json"] * 2
     if order == "topics-first":  # once: it starts Spark twice
-        check_doctor(pipeline, file, address, url)
+        check_doctor(pipelines, file, address, url)
 
 
-def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) -> None:
+def check_doctor(pipelines: PipelinesInSession, file: Path, address: str, url: str) -> None:
     """It knows all tables, and finds the columns of one that somebody has changed."""
     words = ["pipeline", "doctor", "oncelog-checkpoints/orders", "--pipeline", file, "-b", address, "--json"]
-    reported = run(*words, cwd=pipeline.folder).done().json
+    reported = run(*words, cwd=pipelines.folder).done().json
     tables = [one for one in reported if "table" in one]
     assert [one["table"].split()[0] for one in tables] == ["delta", "iceberg", "postgresql", "sqlite"]
     assert [(one["next"]["verdict"], one["columns"], one["missingRights"]) for one in tables] == [
@@ -158,7 +155,7 @@ def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) 
     ] * 4
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("ALTER TABLE orders ALTER COLUMN item TYPE varchar(10)")
-    refused = run(*words[:-1], cwd=pipeline.folder)
+    refused = run(*words[:-1], cwd=pipelines.folder)
     assert refused.code == 1, refused.err
     assert "Column item of postgresql table orders is character varying(10), while the rows need text" in refused.out
 
@@ -194,12 +191,12 @@ sql = "select id, item from source"
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_doctor_refuses_a_sink_before_the_first_start_for_the_reason_for_which_a_start_refuses_it(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     address = broker.bootstrap_servers
     create_topic(address, unique_name, 1)
-    file = pipeline.write("new.toml", NEW.format(topic=unique_name, folder=pipeline.folder))
-    lake = str(pipeline.folder / "lake" / "orders")
+    file = pipelines.write("new.toml", NEW.format(topic=unique_name, folder=pipelines.folder))
+    lake = str(pipelines.folder / "lake" / "orders")
     write_deltalake(lake, pa.table({"id": pa.array([1], pa.int64()), "item": ["a"]}))
     log = Path(lake) / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -208,7 +205,7 @@ def test_doctor_refuses_a_sink_before_the_first_start_for_the_reason_for_which_a
             line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     words = ["pipeline", "doctor", "oncelog-checkpoints/new", "--pipeline", file, "-b", address]
-    reported = run(*words, "--json", cwd=pipeline.folder)
+    reported = run(*words, "--json", cwd=pipelines.folder)
     assert reported.code == 1, reported.err
     topic, delta, sqlite, iceberg = reported.json
     assert (topic["topic"], topic["partitions"], topic["next"]["verdict"]) == (f"{unique_name}-nowhere", None, "refuse")
@@ -222,13 +219,12 @@ def test_doctor_refuses_a_sink_before_the_first_start_for_the_reason_for_which_a
         "refuse",
         True,
     )
-    assert not (pipeline.folder / "oncelog-checkpoints" / "new").exists()
+    assert not (pipelines.folder / "oncelog-checkpoints" / "new").exists()
     create_topic(address, f"{unique_name}-nowhere", 1)
-    (pipeline.folder / "nowhere").mkdir()
-    started = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-    assert started.returncode == 1
-    assert "has the feature rowTracking, which deltalake" in started.stderr
-    assert not (pipeline.folder / "oncelog-checkpoints" / "new" / "offsets" / "0").exists()
+    (pipelines.folder / "nowhere").mkdir()
+    with pytest.raises(OncelogError, match="has the feature rowTracking, which deltalake"):
+        pipelines.run(file, address)
+    assert not (pipelines.folder / "oncelog-checkpoints" / "new" / "offsets" / "0").exists()
 
 
 LATEST = """
@@ -257,7 +253,7 @@ sql = "select id, item, topic, partition, offset from source"
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_upsert_keeps_the_latest_row_of_each_key_by_column_or_offset(
-    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+    broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
@@ -265,10 +261,9 @@ def test_upsert_keeps_the_latest_row_of_each_key_by_column_or_offset(
         value = json.dumps({"id": key, "item": item, "at": at}).encode()
         producer.produce(unique_name, value, key=str(key).encode())
     assert producer.flush(120) == 0
-    file = pipeline.write("latest.toml", LATEST.format(topic=unique_name))
-    ended = pipeline.run(str(file), "--once", "--bootstrap-server", broker.bootstrap_servers)
-    assert ended.returncode == 0, ended.stderr
-    with sqlite3.connect(pipeline.folder / "latest.db") as connection:
+    file = pipelines.write("latest.toml", LATEST.format(topic=unique_name))
+    pipelines.run(file, broker.bootstrap_servers)
+    with sqlite3.connect(pipelines.folder / "latest.db") as connection:
         assert sorted(connection.execute("SELECT id, item FROM by_column")) == [(1, "newest"), (2, "only")]
         assert sorted(connection.execute("SELECT id, item FROM by_offset")) == [(1, "last"), (2, "only")]
 
@@ -314,9 +309,9 @@ def test_a_pipeline_with_only_a_table_writes_in_complete_mode(
         ('format = "delta"\ntable = "t"\noptions = { nonsense = 1 }', "Unknown option 'nonsense' of a table"),
     ],
 )
-def test_a_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, reported: str) -> None:
+def test_a_wrong_table_is_refused_before_spark_starts(cold_pipeline: PipelineCommand, sink: str, reported: str) -> None:
     text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
-    assert reported in pipeline.refused_at_once(str(pipeline.write("wrong.toml", text)), "--once")
+    assert reported in cold_pipeline.refused_at_once(str(cold_pipeline.write("wrong.toml", text)), "--once")
 
 
 MOVED = """
@@ -340,7 +335,7 @@ format = "{format}"
     ],
 )
 def test_a_pipeline_file_that_was_moved_continues_with_its_table(
-    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str
+    oncelog_broker: RunningBroker, unique_name: str, pipelines: PipelinesInSession, form: str, where: str
 ) -> None:
     """The table is spelt by another path from there, and the last batch was written without Spark's knowing it."""
     address = oncelog_broker.bootstrap_servers
@@ -352,22 +347,21 @@ def test_a_pipeline_file_that_was_moved_continues_with_its_table(
             producer.produce(unique_name, json.dumps({"id": number, "item": "x"}).encode())
         producer.flush(120)
 
-    def run(folder: str, above: str) -> str:
-        (pipeline.folder / folder).mkdir(parents=True, exist_ok=True)
+    def run(folder: str, above: str) -> list[str]:
+        (pipelines.folder / folder).mkdir(parents=True, exist_ok=True)
         text = MOVED.format(topic=unique_name, format=form, where=where.format(above=above))
-        ended = pipeline.run(str(pipeline.write(f"{folder}/lake.toml", text)), "--once", "--bootstrap-server", address)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
+        ran = pipelines.run(pipelines.write(f"{folder}/lake.toml", text), address)
+        return [batch.path for batch in ran.batches]
 
     send(range(3))
-    run("t1", "..")
+    assert run("t1", "..") == ["driver"]
     for name in ("0", ".0.crc"):
-        (pipeline.folder / "oncelog-checkpoints" / "lake" / "commits" / name).unlink(missing_ok=True)
+        (pipelines.folder / "oncelog-checkpoints" / "lake" / "commits" / name).unlink(missing_ok=True)
     send(range(3, 5))
-    assert "was written before" in run("t1/sub", "../..")
+    assert run("t1/sub", "../..") == ["none", "driver"]
     if form == "delta":
-        found = DeltaTable(pipeline.folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist()
+        found = DeltaTable(pipelines.folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist()
     else:
-        with contextlib.closing(sqlite3.connect(pipeline.folder / "orders.db")) as connection:
+        with contextlib.closing(sqlite3.connect(pipelines.folder / "orders.db")) as connection:
             found = [one for (one,) in connection.execute("SELECT id FROM orders")]
     assert sorted(found) == list(range(5))

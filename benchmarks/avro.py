@@ -98,13 +98,8 @@ def measured(spark: SparkSession, url: str, shape: str, rows: int, rounds: int) 
         "fastavro": lambda: _fastavro(schema, values, url, subject),
     }
     found = {}
-    for (
-        name,
-        way,
-    ) in (
-        ways.items()
-        # one variant after the other: if variants alternated, Spark would restart the Python workers for each row
-    ):
+    # one variant after the other: if variants alternated, Spark would restart the Python workers for each row
+    for name, way in ways.items():
         seconds = []
         part, factor = (values.limit(rows // 20), 20) if name == "fastavro" else (values, 1)
         for _ in range(rounds + 1):

@@ -80,7 +80,8 @@ def java_hash_partition(name: str, partitions: int) -> int:
 
 
 def java_hash_partition_of_parts(beginning: str, end: str, partitions: int) -> int:
-    """The same for ``beginning + end``, if many names have the same beginning, whose hash is then computed once.
+    """:func:`java_hash_partition` of ``beginning + end``. Of many names with the same beginning, the hash of that
+    beginning is computed once.
 
     :param end: at most 128 ASCII characters.
     """

@@ -43,18 +43,25 @@ def quick_spark(spark_class_archive: None) -> None:
     """For all tests here."""
 
 
-class PipelineCommand:
-    """``oncelog pipeline run`` in a folder of its own."""
+class PipelineFolder:
+    """A folder with pipeline files, of one test."""
 
-    def __init__(self, folder: Path, java: Mapping[str, str]) -> None:
-        """:param java: environment with the JVM for the session; empty: the run starts one of its own, as users do."""
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._java = java
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
         path.write_text(text)
         return path
+
+
+class PipelineCommand(PipelineFolder):
+    """``oncelog pipeline run`` in a folder of its own."""
+
+    def __init__(self, folder: Path, java: Mapping[str, str]) -> None:
+        """:param java: environment with the JVM for the session; empty: the run starts one of its own, as users do."""
+        super().__init__(folder)
+        self._java = java
 
     def run(
         self, *arguments: str, environment: Mapping[str, str] | None = None, global_options: tuple[str, ...] = ()
@@ -101,17 +108,12 @@ class Ran(NamedTuple):
     notices: list[str]
 
 
-class PipelinesInSession:
+class PipelinesInSession(PipelineFolder):
     """Runs pipeline files as ``oncelog pipeline run --once`` does, in the session that tests share."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self._spark = spark
-
-    def write(self, name: str, text: str) -> Path:
-        path = self.folder / name
-        path.write_text(text)
-        return path
 
     def run(self, file: Path, address: str) -> Ran:
         """Process what there is, once more if the machine was too busy for Spark.

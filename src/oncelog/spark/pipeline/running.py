@@ -209,7 +209,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     if settings.once and not HAS_DATA_SOURCES:
         _await_ends(one, settings)
     try:
-        return _start(spark, one, settings, starts, known is not None)
+        return _start(spark, one, settings, checkpoint, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
 
@@ -242,7 +242,12 @@ def _await_ends(one: Pipeline, settings: RunSettings) -> None:
 
 
 def _start(
-    spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None, is_known: bool
+    spark: SparkSession,
+    one: Pipeline,
+    settings: RunSettings,
+    checkpoint: Checkpoint,
+    starts: Mapping[SourceRead, str] | None,
+    is_known: bool,
 ) -> StreamingQuery:
     """Start the query with names of its reads; without them if Spark refuses them and the checkpoint has none.
 
@@ -250,8 +255,8 @@ def _start(
     """
     try:
         with _source_names(spark, needed=starts is not None):
-            records, writer = _writer(spark, one, settings, starts)
-            with _checkpoint_files(records, Checkpoint.open(checkpoint_of(one, settings))):
+            records, writer = _writer(spark, one, settings, checkpoint, starts)
+            with _checkpoint_files(records, checkpoint):
                 return writer.start()
     except PySparkException as error:
         if starts is None or not condition_of(error).endswith(_NOT_NAMED):
@@ -262,7 +267,7 @@ def _start(
                 "for which Spark has no names, and the checkpoint began with names: undo the change, "
                 f"or {NEW_PIPELINE}"
             ) from error
-    return _start(spark, one, settings, None, is_known)
+    return _start(spark, one, settings, checkpoint, None, is_known)
 
 
 @contextlib.contextmanager
@@ -323,12 +328,16 @@ def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSe
 
 
 def _writer(
-    spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None
+    spark: SparkSession,
+    one: Pipeline,
+    settings: RunSettings,
+    checkpoint: Checkpoint,
+    starts: Mapping[SourceRead, str] | None,
 ) -> tuple[DataFrame, DataStreamWriter]:
     """A pipeline's rows, and what starts their query."""
     schemas = find_schemas(one, settings.registry, spark.sparkContext)
     records = rows_of(spark, one, settings.bootstrap_servers, schemas, starts)
-    keep(schemas, Checkpoint.open(checkpoint_of(one, settings)), settings.report)
+    keep(schemas, checkpoint, settings.report)
     options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
@@ -353,7 +362,7 @@ def _writer(
         writer = writer.trigger(availableNow=True)
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
-    return records, writer.option("checkpointLocation", checkpoint_of(one, settings))
+    return records, writer.option("checkpointLocation", checkpoint.location)
 
 
 def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:

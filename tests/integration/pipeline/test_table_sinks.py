@@ -154,10 +154,10 @@ def check_doctor(pipelines: PipelinesInSession, file: Path, address: str, url: s
         ("write", None, [])
     ] * 4
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("ALTER TABLE orders ALTER COLUMN item TYPE varchar(10)")
+        connection.execute("ALTER TABLE orders ALTER COLUMN amount TYPE boolean USING amount > 0")
     refused = run(*words[:-1], cwd=pipelines.folder)
     assert refused.code == 1, refused.err
-    assert "Column item of postgresql table orders is character varying(10), while the rows need text" in refused.out
+    assert "Column amount of postgresql table orders is boolean, to which PostgreSQL assigns no double" in refused.out
 
 
 NEW = """

@@ -10,11 +10,11 @@ import errno
 import logging
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from os import urandom  # noqa: TID251 - a mock of os.urandom does not replace this name; the simulation does
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.core.broker import Broker
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from oncelog.broker.metrics.endpoint import Endpoint
     from oncelog.broker.server.disk.folder_lock import FolderLock
 
+# From the module that os takes it from: this import may run while a test replaces os.urandom.
+if sys.platform == "win32":
+    from nt import urandom
+else:
+    from posix import urandom
 
 logger = logging.getLogger(__name__)
 

@@ -55,13 +55,16 @@ VERSIONS: Final = {
 LEFT_EMPTY: Final = {"assignments", "acknowledgement_batches", "broker_ids", "replicas"}
 """Arrays that a shape leaves empty unless it is about them: with them the request would mean something else."""
 
+NOT_NULL: Final = {"topic_partitions"}
+"""Nullable arrays that are empty in a shape about another array: a member that joins says that it owns no partition."""
+
 
 class World:
     """What the requests name, in one broker: topics with their ids, groups and a transactional producer."""
 
     def __init__(self, ids: dict[str, bytes], topics: int, partitions: int, producer: tuple[int, int]) -> None:
         self.ids, self.topics, self.partitions, self.producer = ids, topics, partitions, producer
-        self.serial = self.share_epoch = 0
+        self.serial = self.share_epoch = self.member_epoch = self.joined = 0
 
 
 class Shape(NamedTuple):
@@ -136,6 +139,12 @@ def precede(shape: Shape, client: RawConnection, world: World) -> None:
             of_session = Shape(ApiKey.SHARE_FETCH, shape.version, ("topics", "partitions"), min(shape.many, 1), False)
             client.ask(build(of_session, world, 2000), shape.version)
             world.share_epoch = 1
+    if shape.api_key == ApiKey.CONSUMER_GROUP_HEARTBEAT:
+        world.member_epoch = world.joined = 0
+        if shape.chain[0] == "topic_partitions":  # only a member may own partitions
+            join = build(Shape(shape.api_key, shape.version, ("subscribed_topic_names",), 0, False), world, 1)
+            world.joined = world.serial
+            world.member_epoch = client.ask(join, shape.version).member_epoch
 
 
 def elements(request: Message, version: int) -> int:
@@ -181,7 +190,7 @@ class _Builder:
         else:
             nothing = depth == 0 or field.attribute in LEFT_EMPTY or self._shape.empty
             count, inner = 0 if nothing else 1, False
-            if nothing and self._shape.version in field.nullable:
+            if nothing and self._shape.version in field.nullable and field.attribute not in NOT_NULL:
                 return None
         # an array of one among many takes the number of the one that has it
         numbers = range(count) if count > 1 or depth == 0 else [index] * count
@@ -338,7 +347,10 @@ VALUES: Final[dict[tuple[str, str] | tuple[str, str, int], Value]] = {
     ("ListGroups", "states_filter"): _numbered("S"),
     ("ListGroups", "types_filter"): _numbered("T"),
     ("ListConfigResources", "resource_types"): lambda _, index: index % 100,
-    ("ConsumerGroupHeartbeat", "group_id"): lambda builder, _: f"consumer-{builder.world.serial}",
+    ("ConsumerGroupHeartbeat", "group_id"): lambda builder, _: (
+        f"consumer-{builder.world.joined or builder.world.serial}"
+    ),
+    ("ConsumerGroupHeartbeat", "member_epoch"): lambda builder, _: builder.world.member_epoch,
     ("ConsumerGroupHeartbeat", "member_id"): _always("AAAAAAAAAAAAAAAAAAAAAA"),
     ("ConsumerGroupHeartbeat", "rebalance_timeout_ms"): _always(10_000),
     ("ShareGroupHeartbeat", "group_id"): lambda builder, _: f"share-{builder.world.serial}",

@@ -275,12 +275,21 @@ class _Draft(EpochDraft[ShareGroup]):
     def __init__(self, env: Environment, group: ShareGroup) -> None:
         super().__init__(group.copy(), group_records.epoch, group_records.target_epoch)
         self._env = env
+        self._existing: dict[str, tuple[TopicId, int]] | None = None
+
+    def _topics(self) -> Mapping[str, tuple[TopicId, int]]:
+        """The group's :func:`existing_topics`, looked up once between changes of its members."""
+        if self._existing is None:
+            self._existing = existing_topics(self._env, self.group.topics())
+        return self._existing
 
     def subscribe(self, member: ShareMember) -> None:
+        self._existing = None
         self.group.members[member.member_id] = member
         self.written.append(group_records.subscription(self.group.group_id, member))
 
     def remove(self, member_id: str) -> None:
+        self._existing = None
         del self.group.members[member_id]
         self.group.targets.pop(member_id, None)
         self.written += group_records.member_tombstones(self.group.group_id, member_id)
@@ -299,8 +308,7 @@ class _Draft(EpochDraft[ShareGroup]):
 
     def bump_epoch(self, *, always: bool) -> None:
         group = self.group
-        found = sorted(existing_topics(self._env, group.topics()).items())
-        metadata_hash = hash_of_topics(found)
+        metadata_hash = hash_of_topics(sorted(self._topics().items()))
         if always or metadata_hash != group.metadata_hash:
             self.begin_epoch(metadata_hash)
 
@@ -312,7 +320,7 @@ class _Draft(EpochDraft[ShareGroup]):
         too_soon = self.was_assigned_within(interval_ms, now_ms)
         if group.assignment_epoch == group.epoch or (too_soon and group.target(asking.member_id)):
             return
-        existing = existing_topics(env, group.topics())
+        existing = self._topics()
         subscriptions = {
             member_id: frozenset(existing[name][0] for name in member.topics if name in existing)
             for member_id, member in group.members.items()
@@ -336,7 +344,7 @@ class _Draft(EpochDraft[ShareGroup]):
         is_behind = member.epoch != group.assignment_epoch
         assigned = group.target(member.member_id) if is_behind else member.assigned
         if subscription_changed:
-            wanted = {topic_id for topic_id, _ in existing_topics(self._env, member.topics).values()}
+            wanted = {topic_id for name, (topic_id, _) in self._topics().items() if name in member.topics}
             assigned = {topic_id: indexes for topic_id, indexes in assigned.items() if topic_id in wanted}
         if not is_behind and assigned == member.assigned:
             return member

@@ -51,6 +51,8 @@ truncates time zone offsets with seconds, such as those of the nineteenth centur
 MAX_COPIES = 500
 """The maximum number of tasks that copy into PostgreSQL. Each task creates a table, and one transaction locks all of
 them; PostgreSQL allows 6,400 locks by default."""
+MAX_COLUMNS = {TableFormat.POSTGRESQL: 1600, TableFormat.SQLITE: 2000}
+"""The maximum number of a table's columns: ``MaxHeapAttributeNumber`` of PostgreSQL, and SQLite's default limit."""
 _NESTED = (ArrayType, MapType, StructType)
 _FLOATING = (FloatType, DoubleType)
 """Types that cannot be keys: the formats disagree on whether 0.0 equals -0.0, and whether NaN equals NaN."""
@@ -127,6 +129,7 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
         raise ConfigError(f"The rows for {options} have two columns named {twice[0]}: give one another name")
     if not schema.names:
         raise ConfigError(f"The rows for {options} have no columns")
+    _check_number(len(schema), f"The rows for {options} have {len(schema)} columns", options)
     given = (("key", options.key), ("latestBy", options.latest_by), ("partitionBy", options.partition_by))
     for option, names in given:
         for name in names:
@@ -349,7 +352,22 @@ def missing_names(
     if missing and not options.evolve:
         names = ", ".join(name for name, _ in missing)
         raise ConfigError(f"{options} has no column {names}: set evolve to true to have it added, or leave it out")
+    total = len(found) + len(missing)
+    _check_number(total, f"{options} has {len(found)} columns, and the rows add {len(missing)}", options)
     return missing
+
+
+def _check_number(columns: int, what: str, options: TableOptions) -> None:
+    """Raises ConfigError for more columns than a table may have.
+
+    :param what: what leads to this number, for the message.
+    """
+    most = MAX_COLUMNS.get(options.format)
+    if most is not None and columns > most:
+        raise ConfigError(
+            f"{what}, while a {options.format.value} table may have {most}: put several columns into one in the query, "
+            "with struct(...), which is stored as JSON, or write them to several tables"
+        )
 
 
 def _ddl(kind: DataType) -> str:

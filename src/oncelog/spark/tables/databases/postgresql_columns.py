@@ -61,7 +61,7 @@ JOIN pg_type t ON t.oid = s.kind JOIN pg_namespace n ON n.oid = t.typnamespace O
 """
 _NAMES = "SELECT attname FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
 _LIMITS = (
-    "SELECT current_setting('max_identifier_length')::int, ARRAY("
+    "SELECT current_setting('max_identifier_length')::int, current_setting('max_index_keys')::int, ARRAY("
     "SELECT attname::text FROM pg_attribute WHERE attrelid = 'pg_catalog.pg_class'::regclass AND attnum < 0)"
 )
 _FILLED_BY_TRIGGER = (
@@ -152,8 +152,13 @@ class TableColumn:
 
 def check_names(connection: psycopg.Connection, options: TableOptions, columns: Sequence[str] = ()) -> None:
     """Raises ConfigError for a name that PostgreSQL would truncate, so that it could be that of another table or
-    column, and for the name of a system column."""
-    ((most, own),) = connection.execute(_LIMITS).fetchall()
+    column, for the name of a system column, and for a key of more columns than an index may have."""
+    ((most, most_keys, own),) = connection.execute(_LIMITS).fetchall()
+    if len(options.key) > most_keys:
+        raise ConfigError(
+            f"Option key of {options} names {len(options.key)} columns, while an index of PostgreSQL may have "
+            f"{most_keys}: put them into one column in the query, sha2(to_json(struct(...)), 256), and name that column"
+        )
     for name in [*parts_of(options.table), *columns]:
         length = len(name.encode())
         if length > most:
@@ -459,6 +464,9 @@ _ADVICE = {
     "57014": "if nobody has cancelled it: ALTER ROLE ... SET statement_timeout = 0, for the role of url",
     "25P03": "ALTER ROLE ... SET idle_in_transaction_session_timeout = 0, for the role of url",
     "25P04": "ALTER ROLE ... SET transaction_timeout = 0, for the role of url",
+    "54000": "PostgreSQL limits the size of a row and of an index entry: put several columns into one in the query, "
+    "with struct(...), which is stored as jsonb, and use short keys",
+    "54011": "PostgreSQL counts dropped columns too, until the table is copied: CREATE TABLE ... (LIKE ...)",
 }
 """The advice that PostgreSQL's own message lacks, by SQLSTATE."""
 _MAX_CHARS = 300

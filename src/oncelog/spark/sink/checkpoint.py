@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oncelog.errors import OncelogError
+from oncelog.runtime.chance import uuid4
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import (
@@ -245,13 +246,17 @@ class Checkpoint:
             raise self._unreadable(folder, error) from error
 
     def _write(self, name: str, data: bytes) -> None:
-        """Write a file under a temporary name and rename it, so that a file under its final name is always complete."""
+        """Write a file under a temporary name and rename it, so that a file under its final name is always complete.
+
+        Each write has a temporary name of its own, because two runs of the query may write at the same time.
+        """
         from pyarrow.fs import FileType
 
         path = f"{self._root}/{name}"
-        partial = f"{path}.partial"
+        folder = path.rpartition("/")[0]
+        partial = f"{folder}/{uuid4().hex}.partial"
         try:
-            self._files.create_dir(path.rpartition("/")[0], recursive=True)
+            self._files.create_dir(folder, recursive=True)
             with self._files.open_output_stream(partial) as file:
                 file.write(data)
             if self._files.type_name == "hdfs" and self._files.get_file_info(path).type is FileType.File:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyarrow.fs import LocalFileSystem
 
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
@@ -128,6 +131,43 @@ def test_the_file_of_the_last_write_exists_per_group_and_is_replaced(tmp_path: P
     checkpoint.remember(LastWrite("two", "other", 1, skipping="print"))
     assert checkpoint.remembered("other") == LastWrite("two", "other", 1, skipping="print")
     assert not list(tmp_path.rglob("*.partial"))
+
+
+class Suspended:
+    """A file system in which another process does something just before a call."""
+
+    def __init__(self, call: str, act: Callable[[], object]) -> None:
+        self._call, self._act = call, act
+        self._real = LocalFileSystem()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._call:
+            self._act()
+        return getattr(self._real, name)
+
+
+@pytest.mark.parametrize("call", ["open_output_stream", "move"])
+def test_a_run_that_is_suspended_while_it_stores_its_last_write_disturbs_no_other_run(
+    tmp_path: Path, call: str
+) -> None:
+    other = Checkpoint.open(str(tmp_path))
+
+    files: Any = Suspended(call, lambda: other.remember(LastWrite("cluster", "group", 5)))
+    Checkpoint(str(tmp_path), files, str(tmp_path)).remember(LastWrite("cluster", "group", 4))
+    assert other.remembered("group") == LastWrite("cluster", "group", 4)
+
+
+def test_two_runs_that_store_their_last_write_at_once_leave_a_complete_file(tmp_path: Path) -> None:
+    def store(_: int) -> None:
+        checkpoint = Checkpoint.open(str(tmp_path))
+        for since in range(50):
+            checkpoint.remember(LastWrite("cluster", "group", since))
+            assert checkpoint.remembered("group") is not None
+
+    with ThreadPoolExecutor(2) as runs:
+        list(runs.map(store, range(2)))
+    assert Checkpoint.open(str(tmp_path)).remembered("group") == LastWrite("cluster", "group", 49)
+    assert [path.name for path in (tmp_path / "oncelog").iterdir()] == ["group.json"]
 
 
 def test_the_first_batch_detects_a_group_of_an_unrelated_query(tmp_path: Path) -> None:

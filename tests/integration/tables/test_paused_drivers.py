@@ -1,10 +1,13 @@
-"""Two runs of a query write a table of PostgreSQL, and the first stops in the middle of a commit: its process is
-suspended, or its machine has lost its power, which PostgreSQL notices after two hours.
+"""Two runs of a query write a table of PostgreSQL or SQLite, and the first stops in the middle of a commit: its process
+is suspended, or its machine has lost its power, which PostgreSQL notices after two hours.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,11 +17,12 @@ import psycopg
 import pytest
 
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep
-from oncelog.spark.tables.databases import postgresql_lock
+from oncelog.spark.tables.databases import postgresql_lock, sqlite
 from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.store import table_group
 from tests.integration.tables.test_conflicts import once_at
 from tests.integration.tables.worlds import Query, World
+from tests.support.children import ends_with_us
 
 
 @pytest.fixture
@@ -92,3 +96,38 @@ def test_a_run_that_only_looks_ends_no_session(query: Query, paused: psycopg.Con
     seen = query.store.look(group, ())
     assert seen.marker is not None and seen.marker.batch_id == 0
     assert paused.execute("SELECT 1").fetchone() == (1,)
+
+
+_SUSPENDED = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+connection.execute("INSERT INTO flights VALUES (1, 'b')")
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.parametrize("form", [TableFormat.SQLITE])
+def test_the_driver_that_waits_for_a_suspended_writer_of_sqlite_warns_and_continues_when_that_writer_has_ended(
+    world: World, query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_S", 0.2)
+    with subprocess.Popen([sys.executable, "-c", _SUSPENDED, query.options.url]) as suspended:
+        ends_with_us(suspended.pid)
+        os.waitid(os.P_PID, suspended.pid, os.WSTOPPED | os.WNOWAIT)
+        warned: list[str] = []
+
+        def warn(text: str) -> None:
+            warned.append(text)
+            if len(warned) == 2:
+                suspended.kill()
+                suspended.wait()
+
+        assert query.run(1, [(1, "b")], warn=warn).outcome is BatchOutcome.WRITTEN
+    assert len(warned) == 2
+    assert (
+        f"locked by another writer for 0 s (database is locked): end that process (fuser {query.options.url}"
+        in warned[0]
+    )
+    assert "tried again (9 more attempts)" in warned[0]
+    assert world.read() == [(0, "a"), (1, "b")]

@@ -314,6 +314,7 @@ class Query:
         observe: Observer = ignore,
         schema: StructType = SCHEMA,
         made: Callable[[], Sequence[WrittenPart]] | None = None,
+        warn: Callable[[str], None] | None = None,
     ) -> Told:
         """Run the batch as ``to_table`` does; Spark's commit log does not say that it ended."""
         self.plan(batch_id, at_ms=at_ms, upto=upto)
@@ -341,7 +342,7 @@ class Query:
         )
         warnings: list[str] = []
         now = at_ms if now_ms is None else now_ms
-        outcome, _ = write_batch(batch, self.store, observe, warnings.append, lambda: now, lambda attempt: None)
+        outcome, _ = write_batch(batch, self.store, observe, warn or warnings.append, lambda: now, lambda attempt: None)
         return Told(outcome, warnings)
 
     def write_frame(self, batch_id: int, rows: DataFrame) -> Written:

@@ -154,6 +154,8 @@ def write_batch(
             result = WriteEngine(batch.plan(seen), transaction, ports).write(carrier)
         except Conflict as error:
             conflict = error
+            if attempt + 1 < ATTEMPTS:
+                warn(f"{error}. The batch is tried again ({ATTEMPTS - attempt - 1} more attempts).")
             continue
         # After a conflict the batch may be in the table: this run, or another run of the same plan, has committed it
         written = carrier.written is not None and (result.outcome is BatchOutcome.WRITTEN or conflict is not None)

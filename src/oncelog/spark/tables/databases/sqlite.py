@@ -172,7 +172,7 @@ class SqliteTable:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise Conflict(
                     f"{self._options} has been locked by another writer for {LOCK_S:.0f} s ({error}): end that process "
-                    f"(fuser {self._options.url} lists the processes), and start the query again"
+                    f"(fuser {self._options.url} lists the processes), so that this query, or its next start, continues"
                 ) from error
             if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
                 raise TableRefused(

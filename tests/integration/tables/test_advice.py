@@ -77,6 +77,18 @@ def test_the_advice_for_a_table_that_lost_batches_works(world: World, query: Que
     assert world.read() == ROWS
 
 
+def test_the_advice_for_a_sink_without_which_the_query_ran_works(world: World, query: Query) -> None:
+    for number in (3, 4):
+        query.plan(number)
+        query.end(number)
+    with pytest.raises(SinkRefused, match=r"the query ran without this sink .* give the sink another name, and set"):
+        query.write(5, [(5, "f")])
+    renamed = Query(query.root, world.options, name="again")
+    assert renamed.run(5, [(5, "f")], on_missing=OnMissingMarker.WRITE).outcome is WRITTEN
+    assert renamed.run(6, [(6, "g")]).outcome is WRITTEN
+    assert world.read() == [*ROWS[:3], (5, "f"), (6, "g")]
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_advice_for_a_possibly_written_batch_works(world: World, query: Query, is_there: bool) -> None:
     """The identities were removed: the message says to look, and what to choose then."""

@@ -591,11 +591,13 @@ def _lost(plan: BatchPlan, marker: Marker) -> str:
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this "
         f"{_log(plan).removeprefix('the ')}, whose last is "
         f"batch {marker.batch_id} ({marker}): {_log(plan)} lost them ({_losses(plan)}), is another "
-        "one, or a function in foreachBatch did not call the sink for them (it must do so for empty batches too): "
-        f"restore it, or remove the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside them, "
-        f"from offsets and commits of {plan.checkpoint}, so that Spark plans them again "
+        "one, or the query ran without this sink (a function in foreachBatch did not call the sink for them, which it "
+        f"must do for empty batches too): restore {_log(plan)}, or, unless another sink of the query has them, remove "
+        f"the files above {marker.batch_id}, and the hidden .{first}.crc and so on beside them, from offsets and "
+        f"commits of {plan.checkpoint}, so that Spark plans them again "
         "(if the checkpoint has a folder state, start with a new checkpoint instead, because Spark would keep the "
-        "state of the removed batches, and lose and repeat results)"
+        "state of the removed batches, and lose and repeat results); to go on without them, give the sink another "
+        f"{'name' if plan.table else 'transactionalIdPrefix'}, and set onMissingMarker to write until a batch has ended"
     )
 
 

@@ -332,12 +332,30 @@ def test_a_log_that_lost_batches_is_refused_by_number_and_the_lost_batches_can_b
     job.send()
     reported = job.refused("batches 1 to 2 are not in this log, whose last is batch 0")
     assert "remove the files above 0, and the hidden .1.crc and so on beside them, from offsets and commits" in reported
+    assert "to go on without them, give the sink another transactionalIdPrefix, and set onMissingMarker" in reported
     for folder, number in ((folder, number) for folder in ("offsets", "commits") for number in (1, 2, 3)):
         file = job.checkpoint / folder / str(number)
         file.unlink(missing_ok=True)
         job.without_checksum(file)
     job.run()
     assert job.numbers()[-30:] == list(range(10, 40))
+
+
+@KAFKA_IN_SOAK
+def test_a_sink_without_which_the_query_ran_continues_under_another_prefix(job: Job) -> None:
+    job.send()
+    job.run()
+    before = job.markers()
+    job.send()
+    job.run()
+    job.restore_markers(before)  # as if the query had run without this sink in batch 1
+    job.send()
+    job.refused("batch 1 is not in this log, whose last is batch 0")
+    job.refused("If the sink was renamed, give the sink the name or transactionalIdPrefix", transactionalIdPrefix="b-")
+    job.run(transactionalIdPrefix="b-", onMissingMarker="write")
+    job.send()
+    job.run(transactionalIdPrefix="b-")
+    assert job.numbers() == list(range(40))
 
 
 @pytest.mark.soak  # the decision's unit tests have each case of it

@@ -91,7 +91,7 @@ AROUND = [
         (marker(4), Write, "the one before"),
         (marker(4, other="x"), Refuse, "two copies of a checkpoint have written"),
         (marker(3), Refuse, "batch 4 is not in this log, whose last is batch 3"),
-        (marker(3), Refuse, "or a function in foreachBatch did not call the sink for them"),
+        (marker(3), Refuse, "a function in foreachBatch did not call the sink for them"),
         (marker(3), Refuse, "remove the files above 3, and the hidden .4.crc and so on beside them, from offsets"),
         (marker(3), Refuse, "if the checkpoint has a folder state, start with a new checkpoint instead"),
         (marker(0), Refuse, "batches 1 to 4 are not in this log, whose last is batch 0"),

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.private_apis import streams
+from oncelog.spark.private_apis import streams, texts
 from oncelog.spark.private_apis.java_errors import our_sentence, shortened
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import CheckpointError
@@ -101,8 +101,13 @@ def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, 
         except OncelogError as error:
             failure = error
         except Py4JJavaError as error:
-            ours = our_sentence(str(error))
-            failure = RefusedRows(ours) if ours else Py4JError(shortened(str(error)))
+            text = str(error)
+            if ours := our_sentence(text):
+                failure = RefusedRows(ours)
+            elif lost := texts.lost_state(text):
+                failure = StateLost(lost)
+            else:
+                failure = Py4JError(shortened(text))
         if isinstance(failure, OncelogError):
             logger.error("%s", failure)
             logger.debug("the traceback of this error", exc_info=failure)
@@ -110,6 +115,10 @@ def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, 
             raise failure.with_traceback(None) from None
 
     return call
+
+
+class StateLost(OncelogError):
+    """Spark cannot compute the batch, because files of the query's state are missing; the text says what to do."""
 
 
 class RefusedRows(OncelogError):

@@ -456,4 +456,4 @@ def explain(error: Exception) -> str:
             f"{counts[1]} times (each sink reads its sources once, dead letters once more): undo the change, "
             f"or {NEW_PIPELINE}"
         )
-    return texts.first_cause(text)
+    return texts.lost_state(text) or texts.first_cause(text)

@@ -50,6 +50,30 @@ def sources_changed(text: str) -> tuple[str, str] | None:
     return None if found is None else (found[1], found[2])
 
 
+_MISSING_STATE_FILE = re.compile(r"FileNotFoundException: (?:File )?(\S+/state/\d+/\S+)")
+_UNREADABLE_STATE = re.compile(
+    r"\[(?:CANNOT_LOAD_STATE_STORE\.(?:CANNOT_READ|CANNOT_FIND|UNEXPECTED_FILE_SIZE|SNAPSHOT_PARTITION)\w*"
+    r"|STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY|STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED)\] ([^\n]+)"
+)
+
+
+def lost_state(text: str) -> str:
+    """Why Spark cannot load the state of a query, if files of its checkpoint's folder ``state`` are missing or damaged,
+    with advice; empty for another error. Seen on 4.3.0."""
+    if missing := _MISSING_STATE_FILE.search(text):
+        why = f"{missing[1]} is missing"
+    elif unreadable := _UNREADABLE_STATE.search(text):
+        why = re.sub(r"\s*SQLSTATE: \w+", "", unreadable[1]).strip().rstrip(".")
+    else:
+        return ""
+    return (
+        f"Spark cannot load the state of the query ({why}): restore the checkpoint's folder state as it was after the "
+        "last batch, or compute all results again, with a new checkpoint that begins at the first offsets, and write "
+        "them to a new topic or table (a table with mode upsert may be the same); without the state, results would be "
+        "wrong"
+    )
+
+
 def first_cause(text: str) -> str:
     """The sentence in Spark's long message that names the problem; the first line if there is none."""
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]

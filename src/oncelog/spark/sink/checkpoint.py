@@ -79,7 +79,9 @@ class Checkpoint:
         text = self._read("metadata")
         if text is None:
             advice = self._lost_id() or (
-                "name the folder of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
+                "name the folder of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this "
+                "machine; if it was deleted or moved while the query ran, restore all of it, or "
+                f"{NEW_CHECKPOINT.format('the destination')}"
             )
             raise CheckpointError(
                 f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: {advice}"

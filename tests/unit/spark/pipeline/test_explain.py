@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from oncelog.spark.pipeline.running import explain
 
 
@@ -67,3 +69,30 @@ def test_the_error_of_a_python_function_is_reported_and_not_only_its_place() -> 
     assert explain(Exception(text)) == (
         "An exception was thrown from the Python worker: ValueError: no order is negative"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] "
+            "An error occurred during loading state. Error reading delta file ... SQLSTATE: 58030\n\tat java.X\n"
+            "Caused by: java.io.FileNotFoundException: File file:/c/state/0/0/1.delta does not exist\n",
+            "file:/c/state/0/0/1.delta is missing",
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated with exception: "
+            "[STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY] Cannot restart streaming query with stateful "
+            "operators because the state directory is empty or missing.\nStateful operators in current batch: [...]",
+            "Cannot restart streaming query with stateful operators because the state directory is empty or missing",
+        ),
+    ],
+)
+def test_lost_files_of_the_state_are_reported_with_advice(text: str, why: str) -> None:
+    found = explain(Exception(text))
+    assert found.startswith(f"Spark cannot load the state of the query ({why}): restore the checkpoint's folder state")
+
+
+def test_a_missing_file_that_is_no_state_is_no_lost_state() -> None:
+    text = "[STREAM_FAILED] Query\nCaused by: java.io.FileNotFoundException: File file:/data/1.csv does not exist\n"
+    assert explain(Exception(text)) == "File file:/data/1.csv does not exist"

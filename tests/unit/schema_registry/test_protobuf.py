@@ -139,15 +139,45 @@ message M {
 message N { E e = 1 [features.field_presence = EXPLICIT]; }
 enum E { option features.enum_type = CLOSED; A = 1; reserved 5 to 6; }
 """
+MAPS_BETWEEN_MESSAGES = """
+syntax = "proto2";
+package p;
+message M {
+  message First { optional int32 a = 1; }
+  optional group Second = 9 { optional int32 b = 1; }
+  message Third {}
+  map<string, Item> items = 3;
+  message Item { map<int32, First> firsts = 1; message Deep {} }
+  oneof o { string x = 4; group Fourth = 5 { optional int32 c = 1; } }
+  map<string, int32> counts = 2;
+  message Last {}
+  optional M.Item one = 6;
+}
+"""
 
 
-@pytest.mark.parametrize("text", [EVERYTHING, OLDER, GROUPS, EDITION])
+@pytest.mark.parametrize("text", [EVERYTHING, OLDER, GROUPS, EDITION, MAPS_BETWEEN_MESSAGES])
 def test_a_schema_and_its_serialized_descriptor_have_the_same_canonical_text(text: str) -> None:
     written = parse(text, [])
     assert parse(written.text, []).text == written.text
     assert parse(f"// a comment\n{text}\n", []).text == written.text
     assert parse(written.formatted("serialized"), []).text == written.text
     assert "message M {" in written.text
+
+
+def test_the_canonical_text_keeps_the_positions_of_messages() -> None:
+    """protoc makes a nested message of each map and group, and a record names its message by position."""
+
+    def nested(text: str) -> list[str]:
+        descriptor = FileDescriptorProto.FromString(base64.b64decode(parse(text, []).formatted("serialized")))
+        return [message.name for message in descriptor.message_type[0].nested_type]
+
+    positions = ["First", "Second", "Third", "ItemsEntry", "Item", "Fourth", "CountsEntry", "Last"]
+    assert nested(MAPS_BETWEEN_MESSAGES) == nested(parse(MAPS_BETWEEN_MESSAGES, []).text) == positions
+    maps = "message A {} map<int32, B> y = 2; message B {} map<int32, B> x = 1; message C {}"
+    normalized = parse(f'syntax = "proto3"; message M {{ {maps} }}', []).normalized()
+    assert normalized.index("map<int32, .M.B> x = 1") < normalized.index("map<int32, .M.B> y = 2")
+    assert nested(normalized) == ["A", "XEntry", "B", "YEntry", "C"]
 
 
 def test_a_serialized_descriptor_of_confluents_python_client_is_accepted() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from google.protobuf import text_format
@@ -17,6 +18,7 @@ from google.protobuf.descriptor_pb2 import (
     EnumDescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
+    OneofDescriptorProto,
     ServiceDescriptorProto,
 )
 from google.protobuf.message import Message
@@ -109,23 +111,20 @@ def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
     yield from (f"option {option};" for option in _options(message.options, leave_out=("map_entry",)))
     inner = {entry.name: entry for entry in message.nested_type if entry.options.map_entry}
     inner |= _groups([*message.field, *message.extension], message.nested_type)
-    synthetic = {field.oneof_index for field in message.field if field.proto3_optional}
-    begun: set[int] = set()
-    for field in message.field:
-        at = field.oneof_index
-        if not field.HasField("oneof_index") or at in synthetic:
-            yield from _field(field, inner, syntax)
-        elif at not in begun:
-            begun.add(at)
-            yield f"oneof {message.oneof_decl[at].name} {{"
-            yield from _inside(f"option {option};" for option in _options(message.oneof_decl[at].options))
-            for one in message.field:
-                if one.HasField("oneof_index") and one.oneof_index == at:
-                    yield from _inside(_field(one, inner, syntax))
+    nested = iter(message.nested_type)
+    for oneof, fields in _together(message):
+        # A map or a group is a nested message too, and records name a message by its position
+        for _ in (one for one in fields if _defines_message(one, inner)):
+            yield from _messages(takewhile(lambda one: one.name not in inner, nested), syntax)
+        lines = (line for one in fields for line in _field(one, inner, syntax))
+        if oneof is None:
+            yield from lines
+        else:
+            yield f"oneof {oneof.name} {{"
+            yield from _inside(f"option {option};" for option in _options(oneof.options))
+            yield from _inside(lines)
             yield "}"
-    for nested in message.nested_type:
-        if nested.name not in inner:
-            yield from _message(nested, syntax)
+    yield from _messages((one for one in nested if one.name not in inner), syntax)
     for enum in message.enum_type:
         yield from _enum(enum)
     for extended in message.extension_range:
@@ -134,10 +133,37 @@ def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
     yield from _reserved(((one.start, one.end - 1) for one in message.reserved_range), message.reserved_name)
 
 
+def _messages(messages: Iterable[DescriptorProto], syntax: str) -> Iterator[str]:
+    return (line for message in messages for line in _message(message, syntax))
+
+
+def _together(message: DescriptorProto) -> Iterator[tuple[OneofDescriptorProto | None, list[FieldDescriptorProto]]]:
+    """The fields of a message, in order: each by itself, but those of a oneof at the place of the first."""
+    synthetic = {field.oneof_index for field in message.field if field.proto3_optional}
+    oneofs: dict[int, list[FieldDescriptorProto]] = {}
+    for field in message.field:
+        if field.HasField("oneof_index") and field.oneof_index not in synthetic:
+            oneofs.setdefault(field.oneof_index, []).append(field)
+    for field in message.field:
+        if not field.HasField("oneof_index") or field.oneof_index in synthetic:
+            yield None, [field]
+        elif (fields := oneofs.pop(field.oneof_index, None)) is not None:
+            yield message.oneof_decl[field.oneof_index], fields
+
+
 def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
     """The messages that proto2 groups define, by name."""
     names = {_last_name(one) for one in fields if one.type == FieldDescriptorProto.TYPE_GROUP}
     return {message.name: message for message in around if message.name in names}
+
+
+def _defines_message(field: FieldDescriptorProto, inner: Mapping[str, DescriptorProto]) -> bool:
+    """Whether the text of a field also defines one of the messages ``inner``."""
+    message = inner.get(_last_name(field))
+    if message is None:
+        return False
+    is_map = message.options.map_entry and field.label == FieldDescriptorProto.LABEL_REPEATED
+    return bool(is_map or field.type == FieldDescriptorProto.TYPE_GROUP)
 
 
 def _last_name(field: FieldDescriptorProto) -> str:
@@ -150,15 +176,15 @@ def _field(field: FieldDescriptorProto, inner: Mapping[str, DescriptorProto], sy
     :param inner: the messages of maps and groups, which are written as part of their fields.
     """
     rest = f"= {field.number}{_field_options(field)}"
-    message = inner.get(_last_name(field))
-    if message is not None and message.options.map_entry and field.label == FieldDescriptorProto.LABEL_REPEATED:
+    message = inner[_last_name(field)] if _defines_message(field, inner) else None
+    if message is not None and message.options.map_entry:
         key, value = message.field
         yield f"map<{_type(key)}, {_type(value)}> {field.name} {rest};"
         return
     label = _LABELS.get(field.label, "")
     if not label and (field.proto3_optional or (syntax == "proto2" and not field.HasField("oneof_index"))):
         label = "optional "
-    if message is not None and field.type == FieldDescriptorProto.TYPE_GROUP:
+    if message is not None:
         yield f"{label}group {message.name} {rest} {{"
         yield from _inside(_message_lines(message, syntax))
         yield "}"

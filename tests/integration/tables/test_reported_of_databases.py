@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
 from pyspark.sql import types as spark
@@ -412,7 +413,9 @@ DATES = [
     "2024-01-01", "2024-01-01 00:00:00", "2024-01-01T00:00:00.000", "20240101", "20240101T000000", "January 8, 1999",
     "08OCT2024", "Oct-08-1999", "1/8/1999", "2024-01-01 00:00:00.5", "2024-01-01T00:00:00.000001",
     "2024-01-01 04:00", "20240101T040506", "2024-01-01 00:00:01", "J2451187",
-    "2024-10-10T10:00Z", "2024-01-01 00:01",
+    "2024-10-10T10:00Z", "2024-01-01 00:01", "20240101 100000", "2024-01-01 1000", "2024-01-01 000000",
+    "20240101t100000", "20240101 000000.5", "2 Jan 2024 240000", "02.01.2024 1000", "2024-01-01t10:00",
+    "2024-01-01 -0530", "2024 Jan 02",
 ]  # fmt: skip
 
 
@@ -421,6 +424,41 @@ def test_the_text_of_a_date_is_refused_only_if_its_time_of_day_would_be_dropped(
     existing.run("CREATE TABLE o (i date)")
     found = {text: refused_as_rounded(existing, text, "would drop its time") for text in DATES}
     assert found == {text: existing.run("SELECT %s::timestamp <> %s::date", (text, text))[0][0] for text in DATES}
+
+
+CLOCK_TIMES = [
+    "2024-01-02 10:00", "2024-01-02 10:00 PM", "1/2/2024 10:00:00 AM +00:00", "2024-01-02 10:00:00 PM Z", "2024-01-02Z",
+    "2024-01-02+02:00", "2024-01-02 UTC", "20240102T100000", "20240102T1000Z", "20240102T1000", "20240102 1000Z",
+    " 2024-01-02 10:00", "2024-01-02 10:00 BC", "2024-01-02 10:00 BC Z", "20240102 100000-05", "2 Jan 2024 10:00",
+    "2024 Jan 02 10:00", "2024-01-02 at 10:00", "Tue, 02 Jan 2024 10:00:00 GMT",
+]  # fmt: skip
+
+
+def test_the_text_of_a_timestamp_is_refused_only_if_its_zone_would_be_dropped(existing: Existing) -> None:
+    """fluent/fluent-plugin-sql#140: "the time difference disappeared". A text without a zone is another instant in
+    another time zone of the session."""
+    existing.run("CREATE TABLE o (i timestamp)")
+
+    def instant(text: str, zone: str) -> Any:
+        with psycopg.connect(existing.url, options=f"-c TimeZone={zone}") as connection:
+            return connection.execute("SELECT extract(epoch FROM %s::timestamptz)", (text,)).fetchone()
+
+    def has_zone(text: str) -> bool:
+        return bool(instant(text, "UTC") == instant(text, "Asia/Kolkata"))
+
+    found = {text: refused_as_rounded(existing, text, "would drop its zone") for text in CLOCK_TIMES}
+    assert found == {text: has_zone(text) for text in CLOCK_TIMES}
+
+
+@pytest.mark.parametrize("kind", ["numeric(3,-2)", "numeric(3,-2)[]"])
+def test_a_text_is_refused_if_a_column_of_negative_scale_would_round_it(existing: Existing, kind: str) -> None:
+    """apache/spark#45956 and pgjdbc/pgjdbc#4211: PostgreSQL 15 rounds before the decimal point."""
+    existing.run(f"CREATE TABLE o (i {kind})")
+    around = "{{{}}}".format if kind.endswith("[]") else str
+    for text in ("12345", "12340.0", "99", "1.5e2"):
+        assert refused_as_rounded(existing, around(text), "would round it"), text
+    for text in ("12300", "12300.00", "1e4", "0"):
+        assert not refused_as_rounded(existing, around(text), "would round it"), text
 
 
 # --- SQLite

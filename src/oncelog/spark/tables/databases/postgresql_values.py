@@ -284,14 +284,22 @@ def _fits(text: str, scale: int) -> bool:
     return isinstance(exponent, int) and exponent + len(written) - len(written.rstrip("0")) >= -scale
 
 
-_ZONE = r"(?i)[0-9]{2}(:[0-9]{2}(\.[0-9]+)?|[0-9]{4}(\.[0-9]+)?) *([+-] *[0-9]|z($|[^a-z])|[a-z]{3,}|[a-z]{2,}/)"
+_ZONE = (
+    r"(?i)([0-9]{2}(:[0-9]{2}(\.[0-9]+)?|[0-9]{4}(\.[0-9]+)?)|t[0-9]{4}) *([ap]m|ad|bc)?"
+    r" *([+-] *[0-9]|z($|[^a-z])|[a-z]{3,}|[a-z]{2,}/)"
+    r"| [0-9]{4} *z($|[^a-z])|[0-9]-[0-9]{2}-[0-9]{2} *([+-] *[0-9]|z($|[^a-z])|utc|gmt)"
+)
+"""Matches a zone behind a time or behind a date alone. Three letters may also be a day's or a month's name."""
 _NO_ZONE = (_ZONE, "would drop its zone", "cast(cast({} as timestamp) as timestamp_ntz)")
+_DAY_OF = r"[0-9]-[0-9a-zA-Z]+-[0-9]|[0-9]/[0-9]+/[0-9]|[0-9]\.[0-9]+\.[0-9]|(^|[^0-9.])[0-9]{8}"
+_DIGITS_OF_TIME = r"[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9]|0000[0-9]?[1-9]|0{6}\.[0-9]*[1-9]"
+"""Matches a time without colons, ``hhmm`` or ``hhmmss``, other than midnight."""
 _NO_TIME = (
-    r"(^|[T ]) *[0-9]*[1-9][0-9]*:[0-9]|:[0-9.]*[1-9]|[0-9]T[0-9]*[1-9]",
+    r"(?i)(^|[t ]) *[0-9]*[1-9][0-9]*:[0-9]|:[0-9.]*[1-9]|[0-9]t[0-9.]*[1-9]"
+    rf"|([0-9]{{4}}|{_DAY_OF})[^,]*[t ]({_DIGITS_OF_TIME})",
     "would drop its time",
     "cast({} as date)",
 )
-_DAY_OF = r"[0-9]-[0-9]+-[0-9]|[0-9]/[0-9]+/[0-9]|[0-9]\.[0-9]+\.[0-9]"
 _WITHOUT_SIGN = ("oid", "xid", "cid", "xid8")
 _OF_THE_UPPER_END = "would hold a number at the upper end of the type"
 _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
@@ -485,11 +493,12 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
     import pyarrow.compute as pc
 
     scale = _scale(column)
-    if scale is None or not pc.any(pc.match_substring_regex(values, r"[.eE]")).as_py():
+    suspicious = r"[.eE]" if scale is None or scale >= 0 else r"[0-9]"
+    if scale is None or not pc.any(pc.match_substring_regex(values, suspicious)).as_py():
         return
     for index, text in enumerate(values.to_pylist()):
         number = re.sub(r"[^0-9.]", "", text or "") if column.leaf == "money" else (text or "").strip()
-        if re.search(r"[.eE]", number) and not _fits(number, scale):
+        if re.search(suspicious, number) and not _fits(number, scale):
             raise _rounded(values, index, scale)
 
 

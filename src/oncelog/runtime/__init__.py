@@ -11,9 +11,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+else:  # checkers of types at run time resolve these within an import, where another import would not end
+    ModuleSpec, ModuleType = type(sys.__spec__), type(sys)
 
 
 class LoadedModules:
@@ -27,9 +28,7 @@ class LoadedModules:
         self._module, self._spec = module, module.__spec__
 
     @classmethod
-    def find_spec(
-        cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(cls, fullname: str, path: object, target: ModuleType | None = None) -> ModuleSpec | None:
         """The spec of a loaded module; None for all others, and for a ``target``, which is being reloaded."""
         if fullname[:8] != "oncelog." or target is not None:
             return None

@@ -47,6 +47,13 @@ class HttpSockets:
 
 
 _owners: weakref.WeakSet[SocketOwner] = weakref.WeakSet()
+_generation = 0
+
+
+def generation() -> int:
+    """The number of forks between this process and the one that imported this module. It tells a forked child from its
+    parent even while a test replaces ``os.getpid``."""
+    return _generation
 
 
 def let_go_in_children(owner: SocketOwner) -> None:
@@ -86,6 +93,8 @@ def end(descriptor: int) -> None:
 
 
 def _after_fork() -> None:
+    global _generation
+    _generation += 1
     owners = list(_owners)
     _owners.clear()
     descriptors = [number for owner in owners for number in owner.descriptors() if number >= 0]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import _thread
 import asyncio
 import logging
-import os
 import queue
 import select
 import sys
@@ -80,7 +79,7 @@ class LoopThread:
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
         self._why_dead: BaseException | None = None
-        self._process = os.getpid()
+        self._generation = forks.generation()
         self._starter = _thread.get_native_id()
         self._begun: Future[bool] = Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -97,12 +96,12 @@ class LoopThread:
     @property
     def is_here(self) -> bool:
         """Whether the thread runs; in a forked child it does not."""
-        return self._process == os.getpid() and self._thread.is_alive() and self._why_dead is None
+        return self._generation == forks.generation() and self._thread.is_alive() and self._why_dead is None
 
     @property
     def is_inherited(self) -> bool:
         """Whether the thread runs in the parent of this forked process."""
-        return self._process != os.getpid()
+        return self._generation != forks.generation()
 
     @property
     def is_own(self) -> bool:

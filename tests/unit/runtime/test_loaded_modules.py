@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import get_type_hints
 
 import pytest
 
@@ -42,3 +44,10 @@ def test_the_module_finder_leaves_modules_that_the_package_has_not_loaded_to_oth
 def test_a_function_with_the_name_of_a_module_is_not_mistaken_for_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module(PACKAGE), "delete_groups", print)
     assert found(MODULE) is None
+
+
+def test_annotations_of_the_module_finder_are_resolved_without_an_import() -> None:
+    """beartype's hook resolves them in each import, and an import in there would not end (RecursionError)."""
+    hints = get_type_hints(LoadedModules.find_spec)
+    assert hints == {"fullname": str, "path": object, "target": ModuleType | None, "return": ModuleSpec | None}
+    assert get_type_hints(LoadedModules.create_module) == {"spec": ModuleSpec, "return": ModuleType}

@@ -121,6 +121,13 @@ def test_a_forked_child_gets_an_error_that_the_thread_is_in_its_parent(thread: L
     assert thread.run(asyncio.sleep(0, 7)) == 7
 
 
+def test_a_mock_of_the_process_id_is_not_mistaken_for_a_fork(thread: LoopThread) -> None:
+    """Tests of lock files and of log lines replace ``os.getpid``."""
+    with mock.patch("os.getpid", return_value=1234):
+        assert (thread.is_here, thread.is_inherited) == (True, False)
+        thread.run(nothing())
+
+
 @pytest.mark.parametrize("name", ["threading.Thread", "threading.Thread.start"])
 def test_a_mock_in_the_place_of_a_thread_is_refused_at_once(name: str) -> None:
     loop = asyncio.SelectorEventLoop()

@@ -7,13 +7,13 @@ that the program drops is collected; a warning says so, and its connections are 
 from __future__ import annotations
 
 import asyncio
-import os
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 from oncelog.client.core.client_errors import IllegalStateError
+from oncelog.runtime import forks
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,17 +26,17 @@ class Polling:
         self._poll = poll
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scheduled = False
-        self._pid = 0
+        self._generation = -1
 
     def start(self) -> None:
         """Bind to the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._pid = os.getpid()
+        self._generation = forks.generation()
 
     @property
     def here(self) -> bool:
         """Whether the client was started in this process: after a fork the child's copy belongs to the parent."""
-        return self._pid == os.getpid()
+        return self._generation == forks.generation()
 
     def close(self) -> None:
         """Poll no more."""

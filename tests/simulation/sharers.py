@@ -46,6 +46,8 @@ ITERATION_MS = 100
 iteration before the write: so much earlier may a lock end."""
 GROUP_RESOURCE, SET = 32, 0
 REJOINS = (Error.UNKNOWN_MEMBER_ID, Error.FENCED_MEMBER_EPOCH, Error.GROUP_ID_NOT_FOUND)
+UNDECIDED = (Error.COORDINATOR_NOT_AVAILABLE,)
+"""After these errors the acknowledgement may be stored nevertheless: the state's leader moved before it answered."""
 LEAVES = -1
 KINDS = (ACCEPT,) * 10 + (RELEASE, RELEASE, REJECT, RENEW, GAP)
 """What becomes of a record; GAP: it is not acknowledged."""
@@ -344,7 +346,8 @@ class _Membership:
 
     def _answered(self, verdicts: Sequence[Verdict], errors: dict[TopicPartition, Error]) -> None:
         for one in verdicts:
-            one.is_done = errors[one.delivery.where] is Error.NONE
+            error = errors[one.delivery.where]
+            one.is_done = None if error in UNDECIDED else error is Error.NONE
             one.known_ns = self._loop.now_ns
 
     def _held(self, session: _Session, due: Sequence[tuple[Delivery, int]]) -> list[Delivery]:

@@ -22,7 +22,12 @@ from tools.document_settings import without_effect
 SOURCE = Path(__file__).parents[2] / "src" / "oncelog"
 DECLARING = {"kafka_properties.py", "java_settings.py", "property_effects.py"}
 SERVER = ("broker", "settings")
-REFUSED = {"remote.storage.enable", "delegation.token.secret.key"}
+REFUSED = {
+    "remote.storage.enable",
+    "delegation.token.secret.key",
+    "log.cleaner.threads",
+    "log.cleaner.dedupe.buffer.size",
+}
 """Read to refuse what it asks for, or to warn."""
 NAME = re.compile(r"""["']([a-z0-9.]+)["']""")
 

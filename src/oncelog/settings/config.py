@@ -591,7 +591,9 @@ def _topic_defaults(values: Mapping[str, str], base: TopicConfig) -> TopicConfig
             value = broker_properties()[synonym].parse(text)
             if name == "retention.ms" and isinstance(value, int):
                 if value == 0:
-                    raise ConfigError(f"{synonym} must be unlimited (-1) or, greater than or equal to 1")
+                    raise ConfigError(
+                        "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+                    )
                 value = -1 if value < 0 else value
             if factor != 1 and isinstance(value, int) and value > 0:
                 value *= factor
@@ -637,15 +639,29 @@ def _check_together(config: BrokerConfig) -> None:
     def number(name: str) -> int:
         return int(config.text(name) or 0)
 
-    per_ip_overrides(config.max_connections_per_ip_overrides)
-    if config.topic_defaults.segment_ms < 1:
-        raise ConfigError("log.roll.ms must be greater than or equal to 1")
-    if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:
-        raise ConfigError("queued.max.request.bytes must be larger or equal to socket.request.max.bytes")
+    overrides = per_ip_overrides(config.max_connections_per_ip_overrides)
+    given = {*config.static, *config.dynamic}
+    requirements = {
+        "log.roll.ms must be greater than or equal to 1": config.topic_defaults.segment_ms >= 1,
+        "queued.max.request.bytes must be larger or equal to socket.request.max.bytes": (
+            config.queued_max_request_bytes <= 0 or config.queued_max_request_bytes >= config.socket_request_max_bytes
+        ),
+        # else the broker refuses every connection, those that could change the setting again too
+        "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.": (
+            config.max_connections_per_ip > 0 or bool(overrides)
+        ),
+        "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.": (
+            given.isdisjoint({"log.cleaner.threads", "log.cleaner.dedupe.buffer.size"})
+            or 0 < number("log.cleaner.threads") <= number("log.cleaner.dedupe.buffer.size") // (1024 * 1024 + 1)
+        ),
+    }
+    for requirement, met in requirements.items():
+        if not met:
+            raise ConfigError(f"requirement failed: {requirement}")
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise ConfigError("group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms")
-    given = [name for name in (*config.static, *config.dynamic) if name.startswith(("group.consumer.", "group.share."))]
-    for kind in sorted({name.split(".")[1] for name in given}):
+    of_groups = [name for name in given if name.startswith(("group.consumer.", "group.share."))]
+    for kind in sorted({name.split(".")[1] for name in of_groups}):
         for setting_name in ("heartbeat.interval.ms", "session.timeout.ms"):
             least, value, most = (number(f"group.{kind}.{bound}{setting_name}") for bound in ("min.", "", "max."))
             if not least <= value <= most:

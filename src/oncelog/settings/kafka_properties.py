@@ -5,7 +5,8 @@ values, and how it may change while the broker runs. ``config`` checks propertie
 against these tables, and the config APIs describe properties from them. They are loaded at first use, not at import.
 
 Allowed values: ``-`` anything; ``low..high`` with either end open; ``|`` a further single value; words with commas, any
-case after ``~``, a prefix if the word ends in ``:``; ``non-empty``; ``replicas``, Kafka's throttled replica lists.
+case after ``~``; ``non-empty``; ``replicas``, Kafka's throttled replica lists; ``offset-reset``, where a share group
+begins.
 """
 
 from __future__ import annotations
@@ -52,6 +53,13 @@ _BITS = {PropertyKind.SHORT: 15, PropertyKind.INT: 31, PropertyKind.LONG: 63}
 _WHOLE = re.compile(r"[+-]?\d{1,100}")
 _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 _REPLICAS = re.compile(r"\d+:\d+")
+_DURATION = re.compile(
+    r"(?P<sign>[-+]?)P(?:(?P<days>[-+]?[0-9]{1,100})D)?(?:T(?=[^T])(?:(?P<hours>[-+]?[0-9]{1,100})H)?"
+    r"(?:(?P<minutes>[-+]?[0-9]{1,100})M)?"
+    r"(?:(?P<seconds>[-+]?[0-9]{1,100})(?:[.,](?P<fraction>[0-9]{0,9}))?S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+BY_DURATION = "by_duration:"
 
 
 class AllowedValues(NamedTuple):
@@ -64,6 +72,7 @@ class AllowedValues(NamedTuple):
     any_case: bool = False
     non_empty: bool = False
     replicas: bool = False
+    offset_reset: bool = False
 
 
 ANYTHING = AllowedValues()
@@ -113,11 +122,22 @@ def parse_text(name: str, kind: PropertyKind, text: str, allowed: AllowedValues 
         case PropertyKind.LIST:
             return _listed(name, value, allowed)
         case _:
-            if allowed.non_empty and not value:
-                raise refused(name, value, "String must be non-empty")
-            if allowed.words and not _is_word(value, allowed):
-                raise refused(name, value, _one_of(allowed))
-            return value
+            return _text(name, value, allowed)
+
+
+def _text(name: str, value: str, allowed: AllowedValues) -> str:
+    if allowed.non_empty and not value:
+        raise refused(name, value, "String must be non-empty")
+    if allowed.words and not _is_word(value, allowed):
+        raise refused(name, value, _one_of(allowed))
+    if allowed.offset_reset and not _is_offset_reset(value):
+        raise refused(
+            name,
+            value,
+            f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or of "
+            f"the format 'by_duration:<PnDTnHnMn.nS>'.",
+        )
+    return value
 
 
 def _in_range(name: str, value: int | float, allowed: AllowedValues) -> int | float:
@@ -155,7 +175,30 @@ def _listed(name: str, value: str, allowed: AllowedValues) -> tuple[str, ...]:
 def _is_word(value: str, allowed: AllowedValues) -> bool:
     if allowed.any_case:
         return value.upper() in map(str.upper, allowed.words)
-    return value in allowed.words or any(word.endswith(":") and value.startswith(word) for word in allowed.words)
+    return value in allowed.words
+
+
+def _is_offset_reset(value: str) -> bool:
+    if not value.startswith(BY_DURATION):
+        return value in ("earliest", "latest")
+    nanoseconds = duration_ns(value.removeprefix(BY_DURATION))
+    return nanoseconds is not None and nanoseconds >= 0
+
+
+def duration_ns(text: str) -> int | None:
+    """The length of an ISO 8601 duration such as ``P1DT2H3M4.5S``; None for what Java's ``Duration.parse`` refuses."""
+    found = _DURATION.fullmatch(text)
+    if found is None or not any(found[unit] for unit in ("days", "hours", "minutes", "seconds")):
+        return None
+    units = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+    parts = [int(found[unit] or 0) * seconds for unit, seconds in units.items()]
+    fraction = int((found["fraction"] or "").ljust(9, "0"))
+    if (found["seconds"] or "").startswith("-"):
+        fraction = -fraction
+    if max(map(abs, [*parts, sum(parts)])) > MAX_LONG:
+        return None
+    total = sum(parts) * 1_000_000_000 + fraction
+    return -total if found["sign"] == "-" else total
 
 
 def _one_of(allowed: AllowedValues) -> str:
@@ -232,6 +275,8 @@ def _allowed(text: str) -> AllowedValues:
         return ANYTHING
     if text in ("non-empty", "replicas"):
         return AllowedValues(non_empty=text == "non-empty", replicas=text == "replicas")
+    if text == "offset-reset":
+        return AllowedValues(offset_reset=True)
     if ".." in text:
         low, _, rest = text.partition("..")
         high, _, also = rest.partition("|")
@@ -302,7 +347,7 @@ errors.deadletterqueue.topic.name.prefix string dlq. - cluster-wide
 fetch.max.bytes int 57671680 1024..
 fetch.purgatory.purge.interval.requests int 1000 -
 follower.fetch.last.tiered.offset.enable boolean false - cluster-wide
-follower.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
+follower.replication.throttled.rate long null 0.. cluster-wide internal
 group.consumer.assignment.interval.ms int 1000 0.. cluster-wide
 group.consumer.assignor.offload.enable boolean true - cluster-wide internal
 group.consumer.assignors list uniform,range -
@@ -381,7 +426,7 @@ internal.metadata.max.batch.size.in.bytes int 8388608 - internal
 kafka.metrics.polling.interval.secs int 10 1..
 kafka.metrics.reporters list "" -
 leader.imbalance.check.interval.seconds long 300 1..
-leader.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
+leader.replication.throttled.rate long null 0.. cluster-wide internal
 listener.security.protocol.map string \
 SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT - per-broker
 listeners list PLAINTEXT://:9092 - per-broker
@@ -503,7 +548,7 @@ remote.log.storage.manager.class.name string null non-empty
 remote.log.storage.manager.class.path string null -
 remote.log.storage.manager.impl.prefix string rsm.config. non-empty
 remote.log.storage.system.enable boolean false -
-replica.alter.log.dirs.io.max.bytes.per.second long 9223372036854775807 0.. cluster-wide internal
+replica.alter.log.dirs.io.max.bytes.per.second long null 0.. cluster-wide internal
 replica.fetch.backoff.ms int 1000 0..
 replica.fetch.max.bytes int 1048576 0..
 replica.fetch.min.bytes int 1 -
@@ -685,7 +730,7 @@ errors.deadletterqueue.copy.record.enable boolean false -
 errors.deadletterqueue.topic.name string "" -
 share.assignment.interval.ms int 1000 0..
 share.assignor.offload.enable boolean true - internal
-share.auto.offset.reset string latest latest,earliest,by_duration:
+share.auto.offset.reset string latest offset-reset
 share.delivery.count.limit int 5 2..
 share.heartbeat.interval.ms int 5000 1..
 share.isolation.level string read_uncommitted read_committed,read_uncommitted

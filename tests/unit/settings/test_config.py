@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from oncelog.settings.kafka_properties import (
     UpdateMode,
     broker_properties,
     client_metrics_properties,
+    duration_ns,
     group_properties,
     parse_text,
     render,
@@ -151,7 +153,7 @@ def test_invalid_setting_values_are_refused_in_kafkas_words(
         (PropertyKind.LIST, "", AllowedValues(words=("a",)), ()),
         (PropertyKind.LIST, " a , b", AllowedValues(words=("a", "b")), ("a", "b")),
         (PropertyKind.STRING, "Upgrade", AllowedValues(words=("UPGRADE",), any_case=True), "Upgrade"),
-        (PropertyKind.STRING, "by_duration:PT1H", AllowedValues(words=("latest", "by_duration:")), "by_duration:PT1H"),
+        (PropertyKind.STRING, "by_duration:PT1H", AllowedValues(offset_reset=True), "by_duration:PT1H"),
         (PropertyKind.PASSWORD, " secret ", AllowedValues(), " secret "),
     ],
 )
@@ -223,8 +225,76 @@ def test_the_retention_setting_with_the_finest_unit_takes_precedence(given: dict
 
 
 def test_a_retention_time_of_0_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"log\.retention\.minutes must be unlimited \(-1\) or"):
+    with pytest.raises(ConfigError, match=r"requirement failed: log\.retention\.ms must be unlimited \(-1\) or"):
         parse(BrokerConfig, {"log.retention.minutes": "0"})
+
+
+@pytest.mark.parametrize(
+    ("given", "requirement"),
+    [
+        ({"max.connections.per.ip": "0"}, "max.connections.per.ip can be set to zero only if"),
+        ({"log.cleaner.threads": "128"}, "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
+        ({"log.cleaner.threads": "0"}, "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
+        ({"queued.max.request.bytes": "5"}, "queued.max.request.bytes must be larger or equal to"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_as_by_kafka(given: dict[str, str], requirement: str) -> None:
+    with pytest.raises(ConfigError, match=f"^requirement failed: {re.escape(requirement)}"):
+        parse(BrokerConfig, given)
+
+
+def test_no_address_but_the_listed_addresses_may_connect() -> None:
+    config = parse(BrokerConfig, {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"})
+    assert config.max_connections_per_ip == 0
+    parse(BrokerConfig, {"log.cleaner.threads": "127"})
+
+
+NANO = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("PT1H", 3600 * NANO),
+        ("pt1h", 3600 * NANO),
+        ("P1DT1H1M1S", 90_061 * NANO),
+        ("P+1DT+1H", 90_000 * NANO),
+        ("PT2H-30M", 5400 * NANO),
+        ("P-1DT25H", 3600 * NANO),
+        ("-PT-1H", 3600 * NANO),
+        ("-PT1H", -3600 * NANO),
+        ("PT1.5S", 3 * NANO // 2),
+        ("PT1,5S", 3 * NANO // 2),
+        ("PT1.S", NANO),
+        ("PT-0.5S", -NANO // 2),
+        ("PT-1.5S", -3 * NANO // 2),
+        ("PT0S", 0),
+        ("PT9223372036854775807S", 9_223_372_036_854_775_807 * NANO),
+        *(
+            (text, None)
+            for text in (
+                "P",
+                "PT",
+                "P1DT",
+                "P1Y",
+                "P1W",
+                "PT1H1D",
+                "1H",
+                "",
+                " PT1H",
+                "PT1H ",
+                "PT\u0661H",
+                "PT.5S",
+                "PT1.1234567890S",
+                "PT9223372036854775808S",
+                "P99999999999999999D",
+            )
+        ),
+    ],
+)
+def test_durations_are_read_as_by_java(text: str, nanoseconds: int | None) -> None:
+    """The values are those of ``java.time.Duration.parse``."""
+    assert duration_ns(text) == nanoseconds
 
 
 def test_broker_properties_are_the_defaults_of_topics() -> None:

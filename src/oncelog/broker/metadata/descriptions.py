@@ -184,7 +184,7 @@ def broker_entries(layers: BrokerLayers) -> Iterator[DescribedConfig]:
             yield DescribedConfig(
                 name, value, _source(synonyms), synonyms, f.metadata["kind"].value, _doc(name), read_only=True
             )
-        elif not known.internal or name in layers.config.static:
+        elif not known.internal or any(name in given for given in (layers.config.static, layers.own, layers.every)):
             yield _broker_entry(layers, known, synonyms)
 
 

@@ -430,6 +430,10 @@ class TestCreatePartitions:
         ]
         return pair.change(partitions.CreatePartitionsRequest(topics, 10_000, validate_only), version)
 
+    def test_too_many_new_partitions_are_refused(self, pair: Pair) -> None:
+        pair.make("cp-many")
+        self.check(pair, ("cp-many", 20_000, None))
+
     def test_partitions_can_only_be_increased(self, pair: Pair) -> None:
         pair.make("cp-1", 2)
         self.check(pair, ("cp-1", 4, None), validate_only=True)
@@ -638,12 +642,51 @@ class TestAlterConfigs:
             ("", ("min.insync.replicas", SET, "0")),
             ("1", ("auto.create.topics.enable", SET, "false")),
             ("1", ("log.message.timestamp.type", SET, "z")),
+            ("1", ("log.retention.ms", SET, "0")),
+            ("", ("log.roll.ms", SET, "0")),
+            ("1", ("max.connections.per.ip", SET, "0")),
+            ("", ("max.connections.per.ip", SET, "0")),
+            ("1", ("log.cleaner.threads", SET, "128")),
+            ("", ("log.cleaner.dedupe.buffer.size", SET, "1048576")),
         ],
     )
     def test_broker_settings_are_refused_as_in_kafka(
         self, pair: Pair, name: str, operation: tuple[str, int, str | None]
     ) -> None:
         pair.change(_alter(BROKER, name, operation))
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("follower.replication.throttled.rate", "1000"),
+            ("leader.replication.throttled.rate", "1000"),
+            ("replica.alter.log.dirs.io.max.bytes.per.second", "1000"),
+            ("group.consumer.assignor.offload.enable", "false"),
+        ],
+    )
+    def test_an_internal_setting_is_described_while_it_is_set(self, pair: Pair, name: str, value: str) -> None:
+        for broker, operation in (("1", SET), ("", SET), ("1", DELETE), ("", DELETE)):
+            pair.change(_alter(BROKER, broker, (name, operation, value if operation == SET else None)))
+            pair.read(_describe(BROKER, "1", name))
+            pair.read(_describe(BROKER, "", name))
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "by_duration:PT1H",
+            "by_duration:P1Y",
+            "by_duration:",
+            "by_duration:-PT1H",
+            "by_duration:PT2H-30M",
+            "EARLIEST",
+            "BY_DURATION:PT1H",
+            "none",
+            "",
+        ],
+    )
+    def test_where_a_share_group_begins_is_checked_as_in_kafka(self, pair: Pair, value: str) -> None:
+        pair.change(_alter(GROUP, "ac-share", ("share.auto.offset.reset", SET, value)))
+        pair.read(_describe(GROUP, "ac-share"))
 
     def test_a_groups_settings_are_kept_and_checked_against_the_brokers_bounds(self, pair: Pair) -> None:
         session, heartbeat = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"

@@ -7,7 +7,6 @@ written them. Source: Kafka's ``SharePartitionManager`` and ``SharePartition`` (
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
 from oncelog.runtime.deferred import Deferred
-from oncelog.settings.kafka_properties import broker_properties, group_properties
+from oncelog.settings.kafka_properties import BY_DURATION, broker_properties, duration_ns, group_properties
 from oncelog.types import IsolationLevel
 
 if TYPE_CHECKING:
@@ -221,11 +220,12 @@ class SharePartitions:
         log = partition.log
         if stored.start_offset != UNINITIALIZED:
             return stored.start_offset
-        reset = self._setting(group_id, "share.auto.offset.reset").lower()
+        reset = self._setting(group_id, "share.auto.offset.reset")
         if reset == "earliest":
             return log.log_start_offset
-        if reset.startswith("by_duration:"):
-            found = log.offset_for_timestamp(now_ms - _duration_ms(reset.partition(":")[2].upper()))
+        duration = duration_ns(reset.removeprefix(BY_DURATION))
+        if duration is not None:
+            found = log.offset_for_timestamp(max(now_ms - duration // 1_000_000, 0))
             return log.high_watermark if found is None else min(found.offset, log.high_watermark)
         return log.high_watermark
 
@@ -457,18 +457,6 @@ def lag_of(state: ShareState, partition: Partition) -> int | None:
     start = max(state.start_offset, partition.log.log_start_offset)
     final_count = state.final_count if start == state.start_offset else 0
     return max(0, partition.log.high_watermark - start - final_count)
-
-
-_DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
-
-
-def _duration_ms(text: str) -> int:
-    """The length in ms of an ISO 8601 duration such as ``P1DT2H3M4.5S``; 0 for an invalid text."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        return 0
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
 
 
 def _refusal(error: Error) -> AckRefusal | None:

@@ -9,7 +9,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.topics.create_topics import (
-    TOO_MANY_PARTITIONS,
     refusal_of_replicas,
 )
 from oncelog.broker.core.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
@@ -80,7 +79,7 @@ def _refusal(
         )
     added = topic.count - info.partitions
     if added > MAX_PARTITIONS_OF_A_REQUEST:
-        return Error.POLICY_VIOLATION, TOO_MANY_PARTITIONS
+        return Error.POLICY_VIOLATION, "Excessively large number of additional partitions per request."
     if topic.assignments is None:
         return None
     if len(topic.assignments) != added:

@@ -224,10 +224,10 @@ def test_a_new_file_begins_after_the_given_number_of_bytes(exported: ExportedTop
 
 
 def test_only_an_export_as_csv_refuses_bytes_that_are_not_text(exported: ExportedTopic) -> None:
-    exported.produce([b"\xff"])
+    exported.produce([b"a", b"b", b"c", b"\xff"])
     ended = exported.export()
     if exported.to.suffix == ".csv":
-        assert "A value is not UTF-8 text" in ended.sentence()
+        assert "The value of the record at offset 1 of partition 1 is not UTF-8 text" in ended.sentence()
         assert exported.to.read_bytes() == b""
     else:
         ended.done()

@@ -137,24 +137,36 @@ def _flat(rows: pa.Table, names: list[str]) -> pa.Table:
     columns: list[pa.ChunkedArray | pa.Array] = []
     for name in rows.column_names:
         column = rows.column(name)
+        parts = [column]
         if pa.types.is_struct(column.type):
-            columns += [_text(pc.struct_field(column, number), name) for number in range(column.type.num_fields)]
-        else:
-            columns.append(_text(column, name))
+            parts = [pc.struct_field(column, number) for number in range(column.type.num_fields)]
+        for part in parts:
+            try:
+                columns.append(_text(part))
+            except pa.ArrowInvalid:
+                row = next(row for row, value in enumerate(part.to_pylist()) if not _is_text(value))
+                raise ExportError(
+                    f"The {name} of the record at offset {rows['offset'][row]} of partition {rows['partition'][row]} "
+                    "is not UTF-8 text, which CSV requires: export to Parquet or Delta"
+                ) from None
     return pa.table(columns, names)
 
 
-def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray | pa.Array:
+def _is_text(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     """A column converted to what a CSV file can hold.
 
-    :raises ExportError: bytes are not UTF-8 text.
+    :raises pa.ArrowInvalid: bytes are not UTF-8 text.
     """
     kind = column.type
     if pa.types.is_binary(kind):
-        try:
-            return column.cast(pa.string())
-        except pa.ArrowInvalid:
-            raise ExportError(f"A {name} is not UTF-8 text, which CSV requires: export to Parquet or Delta") from None
+        return column.cast(pa.string())
     if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
         return moment_texts(column, between=" " if pa.types.is_date32(kind) or kind.tz is None else "T")
     if pa.types.is_decimal(kind):

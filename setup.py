@@ -19,6 +19,13 @@ SOURCES = {
     "oncelog.protocol._layout": "src/oncelog/protocol/_layout.pyx",
     "oncelog.schemas.arrow._columns": "src/oncelog/schemas/arrow/_columns.pyx",
 }
+FLAGS = [
+    "-g0",  # debugging information is six times the code
+    # Errors since GCC 14. A module that does not compile is left out, and its twin in Python is slow.
+    "-Werror=incompatible-pointer-types",
+    "-Werror=int-conversion",
+    "-Werror=implicit-function-declaration",
+]
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
@@ -49,7 +56,7 @@ def modules() -> list[Extension]:
             [source],
             py_limited_api=LIMITED_API,
             define_macros=macros,
-            extra_compile_args=[] if os.name == "nt" else ["-g0"],  # debugging information is six times the code
+            extra_compile_args=[] if os.name == "nt" else FLAGS,
         )
         for name, source in SOURCES.items()
     ]
@@ -63,5 +70,5 @@ def modules() -> list[Extension]:
 setup(
     ext_modules=modules(),
     cmdclass={"bdist_wheel": HonestWheel},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED_API else {},
+    options={"build_ext": {"parallel": True}} | ({"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED_API else {}),
 )

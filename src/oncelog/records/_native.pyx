@@ -31,11 +31,12 @@ from oncelog.records.record_errors import CorruptBatch
 from oncelog.records.record import Record
 
 cdef extern from "Python.h":
+    ctypedef struct PyTypeObject
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     object PyMemoryView_FromMemory(char* start, Py_ssize_t size, int flags)
     object PyMemoryView_FromObject(object buffer)
     PyObject* PyTuple_GetItem(object holder, Py_ssize_t index) except NULL
-    PyObject* PyType_GenericAlloc(PyObject* kind, Py_ssize_t items) except NULL
+    PyObject* PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t items) except NULL
     int PyTuple_SetItem(PyObject* target, Py_ssize_t index, PyObject* item) except -1
     void PyObject_GC_UnTrack(void* item)
     const int PyBUF_READ
@@ -552,7 +553,7 @@ def consumer_records(
     while reading.step():
         if timestamp is None or reading.timestamp != last_timestamp:
             timestamp = last_timestamp = reading.timestamp
-        made = PyType_GenericAlloc(<PyObject*> record_class, 11)
+        made = PyType_GenericAlloc(<PyTypeObject*> <PyObject*> record_class, 11)
         PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
         try:
             put(made, 0, topic)
@@ -1478,7 +1479,7 @@ if BATCHES_KEPT != _pure_scan.BATCHES_KEPT:
 
 cdef object header_fields(const uint8_t* p, object kind=tuple):
     """The fields of a header; ``kind``: a tuple, or a named one without a dictionary."""
-    cdef PyObject* made = PyType_GenericAlloc(<PyObject*> kind, 13)
+    cdef PyObject* made = PyType_GenericAlloc(<PyTypeObject*> <PyObject*> kind, 13)
     PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
     try:
         put(made, 0, load_64(p))
@@ -1894,7 +1895,7 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
         PyBuffer_Release(&view)
     if not ends:
         return None
-    run = PyType_GenericAlloc(<PyObject*> plain_run, 5)
+    run = PyType_GenericAlloc(<PyTypeObject*> <PyObject*> plain_run, 5)
     try:
         put(run, 0, first_index)
         put(run, 1, correlation_ids)
@@ -1931,7 +1932,7 @@ def set_fetch_types(fetch_asked_type, fetch_position_type, long_string_length):
 
 
 cdef object position_at(const uint8_t* p):
-    cdef PyObject* made = PyType_GenericAlloc(<PyObject*> fetch_position, 6)
+    cdef PyObject* made = PyType_GenericAlloc(<PyTypeObject*> <PyObject*> fetch_position, 6)
     PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
     try:
         put(made, 0, <int32_t> load_32(p))

@@ -100,6 +100,8 @@ class _Asked:
             "ExecutorSummary": lambda: scala.statusStore().executorList(True).apply(0),
             "SparkStatusTracker": lambda: scala.statusTracker(),
             "StreamExecution": lambda: seen["query"],
+            "StreamExecutionContext": lambda: seen["query"].getLatestExecutionContext(),
+            "StreamProgress": lambda: seen["query"].getLatestExecutionContext().endOffsets(),
         }
         self._methods: dict[str, set[str]] = {}
 

@@ -6,9 +6,10 @@ Called by ``for_each_batch`` (:mod:`oncelog.spark.session`) and ``to_table`` (:m
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
@@ -20,14 +21,48 @@ from oncelog.spark.private_apis import streams, texts
 from oncelog.spark.private_apis.java_errors import our_sentence, shortened
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import CheckpointError
+from oncelog.spark.sink.marker import OffsetLogEntry
+from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source
 from oncelog.spark.sink.planning import checkpoint_at
 
 logger = logging.getLogger(__name__)
 
 
 class RunningQuery(NamedTuple):
+    """A run of a query.
+
+    :param ends: where its batch ends in each source, by Spark's memory; None if that is not known.
+    """
+
     run_id: str
     checkpoint: str
+    ends: Sequence[str] | None = None
+
+    def check_plan(self, batch: OffsetLogEntry) -> None:
+        """Raises CheckpointError if the checkpoint's plan of the batch is not the one that this run computes: of two
+        runs that plan a batch at the same moment, one may replace the other's file, because a local disk renames a file
+        over another one.
+
+        Call this after the plan is read. A run reads its own plan unless another run has replaced it, which is then
+        there for good.
+        """
+        if self.ends is None:
+            return
+        planned = [line for line in offsets_by_source(batch.offsets).values() if line not in ("", "-")]
+        if sorted(map(_comparable, planned)) != sorted(map(_comparable, self.ends)):
+            raise CheckpointError(
+                f"Batch {batch.batch_id} is refused: offsets/{batch.batch_id} of checkpoint {self.checkpoint} was "
+                f"{batch}, and this run has planned it up to {', '.join(map(bare_offsets, self.ends))}, so another run "
+                "of the query has planned the batch at the same time: stop what still runs, and start the query once"
+            )
+
+
+def _comparable(offset: str) -> str:
+    """An offset's JSON in one form; the text itself if it is not JSON."""
+    try:
+        return json.dumps(json.loads(offset), sort_keys=True)
+    except ValueError:
+        return offset
 
 
 Sink: TypeAlias = tuple[str, ...]
@@ -154,7 +189,8 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
             "the left rows decide), and each query threads of its own"
         )
     stream = chosen[0]
-    return RunningQuery(stream.run_id, _checkpoint_of(stream.query_id, stream.checkpoint, named))
+    ends = streams.end_offsets_of(rows, stream.query_id, batch_id)
+    return RunningQuery(stream.run_id, _checkpoint_of(stream.query_id, stream.checkpoint, named), ends)
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:

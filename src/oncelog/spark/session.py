@@ -39,7 +39,7 @@ from oncelog.spark.private_apis import driver
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
 from oncelog.spark.sink.engine import Observer, ignore
-from oncelog.spark.sink.marker import BatchPlan
+from oncelog.spark.sink.marker import BatchPlan, OffsetLogEntry
 from oncelog.spark.sink.planning import PendingWrite, begin_micro_batch, now_ms, plan_write
 
 check_pyspark()
@@ -161,7 +161,7 @@ def for_each_batch(
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
-            pending, written = _plan_and_write(rows, given, observe, query_sinks().groups(run.run_id))
+            pending, written = _plan_and_write(rows, given, observe, query_sinks().groups(run.run_id), run.check_plan)
         if on_written is not None:
             replayed = isinstance(pending.plan, BatchPlan) and pending.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
@@ -185,11 +185,16 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
 
 
 def _plan_and_write(
-    rows: DataFrame, options: Mapping[str, str], observe: Observer, siblings: set[str]
+    rows: DataFrame,
+    options: Mapping[str, str],
+    observe: Observer,
+    siblings: set[str],
+    check: Callable[[OffsetLogEntry], None] | None = None,
 ) -> tuple[PendingWrite, Written]:
     """Plan and write the rows; returns the plan and the result.
 
     :param siblings: the marker groups of the query's sinks that this run knows; the group of this write is added.
+    :param check: refuses the plan of a micro-batch that is not this run's.
     """
     from oncelog.spark.executors.write import write_rows
 
@@ -199,6 +204,8 @@ def _plan_and_write(
         if parsed.micro_batch is not None:
             begin_micro_batch(parsed, parsed.micro_batch, tuple(siblings))
         pending = plan_write(parsed, parsed.micro_batch, tuple(siblings))
+        if check is not None and isinstance(pending.plan, BatchPlan):
+            check(pending.plan.batch)
         siblings.add(pending.transactional_id)
         return pending
 

@@ -15,6 +15,8 @@ from oncelog.spark.micro_batches import QuerySinks, RunningQuery, running_query
 from oncelog.spark.private_apis import streams
 from oncelog.spark.private_apis.uses import KnownApis
 from oncelog.spark.process import this_process
+from oncelog.spark.sink.checkpoint import CheckpointError
+from oncelog.spark.sink.marker import OffsetLogEntry
 
 SINK = ("run", "oncelog-", "topic", "")
 
@@ -133,3 +135,23 @@ def test_a_spark_that_does_not_list_its_queries_gets_the_checkpoint(tmp_path: Pa
         running_query(rows, 6, str(tmp_path))
     with pytest.raises(ConfigError, match="while this is query other: name the query's own"):
         running_query(rows_of(Query("other", 5), "other", 5, []), 5, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "ends"),
+    [
+        ('{"t":{"0":10}}', ['{"t": {"0": 10}}']),
+        ('orders:{"t":{"0":10}}\nrefunds:7', ["7", '{"t":{"0":10}}']),
+        ('{"t":{"0":10}}\n-', ['{"t":{"0":10}}']),
+        ('{"t":{"0":10}}', None),
+    ],
+)
+def test_the_plan_that_a_run_has_made_itself_is_accepted(offsets: str, ends: list[str] | None) -> None:
+    RunningQuery("run", "checkpoint", ends).check_plan(OffsetLogEntry(3, "fingerprint", 0, offsets))
+
+
+@pytest.mark.parametrize("offsets", ['{"t":{"0":15}}', '{"t":{"0":10}}\n{"t":{"0":10}}', "-"])
+def test_the_plan_of_another_run_is_refused(offsets: str) -> None:
+    run = RunningQuery("run", "checkpoint", ['{"t":{"0":10}}'])
+    with pytest.raises(CheckpointError, match=r"offsets/3 of checkpoint .* this run has planned it up to \{"):
+        run.check_plan(OffsetLogEntry(3, "fingerprint", 0, offsets))

@@ -290,8 +290,9 @@ def _checkpoint_files(records: DataFrame, checkpoint: Checkpoint) -> Iterator[No
     """Make a query without state that starts in the block write a checkpoint on this machine's disk through Hadoop's
     older ``FileSystem``, which starts 4 processes (``chmod``) per batch instead of 20.
 
-    It gives such a query the same guarantees: a file is renamed once it is complete, and an existing file is refused.
-    The session's own setting is restored afterwards.
+    A file is renamed once it is complete, and an existing file is refused. Two runs that add a file at the same moment
+    may both succeed, and the later file stays: :meth:`oncelog.spark.micro_batches.RunningQuery.check_plan` refuses the
+    other run's batch. The session's own setting is restored afterwards.
     """
     setting, conf = streams.CHECKPOINT_FILES, records.sparkSession.conf
     is_free = checkpoint.is_local and conf.get(setting, None) is None

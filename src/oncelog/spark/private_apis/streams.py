@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from oncelog.spark.private_apis.driver import has_class
@@ -136,6 +137,44 @@ def _is_before_4() -> bool:
     from pyspark import __version__
 
     return __version__.startswith("3.")
+
+
+def _unknown_offsets(rows: Any, query_id: str, batch_id: int) -> Sequence[str] | None:
+    return None
+
+
+@private_api(
+    "JavaSession.sharedState",
+    "SharedState.activeStreamingQueries",
+    "StreamExecution.id",
+    "StreamExecution.getLatestExecutionContext from 4.0",
+    "StreamExecutionContext.batchId from 4.0",
+    "StreamExecutionContext.endOffsets from 4.0",
+    "StreamProgress.valuesIterator from 4.0",
+    buys="a run whose plan of a batch another run has replaced in the checkpoint at the same moment is refused",
+    instead=_unknown_offsets,
+    loses="if two runs plan a batch at the same moment, rows between their plans may be lost or repeated",
+    seen="4.3.0",
+)
+def end_offsets_of(rows: Any, query_id: str, batch_id: int) -> Sequence[str] | None:
+    """Where a query's current batch ends in each source, as Spark has it in memory; None if Spark does not say, or if
+    the batch is another one. The checkpoint's file of the batch may be that of another run.
+    """
+    if _is_before_4():
+        return None
+    active = rows.sparkSession._jsparkSession.sharedState().activeStreamingQueries().elements()
+    while active.hasMoreElements():
+        query = active.nextElement()
+        if str(query.id()) != query_id:
+            continue
+        context = query.getLatestExecutionContext()
+        if context is None or int(context.batchId()) != batch_id:
+            return None
+        found, offsets = [], context.endOffsets().valuesIterator()
+        while offsets.hasNext():
+            found.append(str(offsets.next().json()))
+        return found
+    return None
 
 
 CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"

@@ -21,7 +21,7 @@ from oncelog.spark.micro_batches import query_sinks, running_query, said_first
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.sink.checkpoint import plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
-from oncelog.spark.sink.marker import BatchPlan, last_write_key
+from oncelog.spark.sink.marker import BatchPlan, OffsetLogEntry, last_write_key
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import escaped, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
@@ -99,7 +99,7 @@ def to_table_of(
                 name,
                 store,
                 observe,
-                _Run(run.run_id, batch_id, name, beside, writing),
+                _Run(run.run_id, batch_id, name, beside, writing, run.check_plan),
             )
         if on_written is not None:
             planned = checkpoint_at(run.checkpoint).planned(batch_id)
@@ -146,12 +146,20 @@ class _Run:
 
     :param beside: names of other sinks that the query has.
     :param writing: a context that ends when the batch is written.
+    :param check_plan: refuses a plan of the batch that is not this run's.
     """
 
     def __init__(
-        self, run_id: str, batch_id: int, name: str, beside: Collection[str], writing: contextlib.ExitStack
+        self,
+        run_id: str,
+        batch_id: int,
+        name: str,
+        beside: Collection[str],
+        writing: contextlib.ExitStack,
+        check_plan: Callable[[OffsetLogEntry], None] = lambda batch: None,
     ) -> None:
         self.beside = beside
+        self.check_plan = check_plan
         self._sink = run_id, "table", name
         self._batch_id = batch_id
         self._writing = writing
@@ -189,7 +197,9 @@ def write_table_batch(
         siblings = run.keys - {last_write_key(group, seen.table_id)} | {
             table_group(checkpoint.query_id(), other) for other in run.beside
         }
-        return plan_of(checkpoint, batch_id, group, facts, options.on_missing, siblings, str(options), seen.others)
+        found = plan_of(checkpoint, batch_id, group, facts, options.on_missing, siblings, str(options), seen.others)
+        run.check_plan(found.batch)
+        return found
 
     def prepare() -> str:
         table_id = store.prepare(names.rows.written, names.rows.options)

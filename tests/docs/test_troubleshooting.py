@@ -24,6 +24,7 @@ SPARKS_OWN = {
     "Python worker failed to connect back",
     "Multiple streaming queries are concurrently using ...",
     "CONCURRENT_STREAM_LOG_UPDATE",
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
     "Incomplete log file in the offset commit log",
     "Checksum error: file:...",
     "Unexpected end-of-input",

@@ -18,7 +18,7 @@ import os
 import socket
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     import asyncio
@@ -45,6 +45,10 @@ class HttpSockets:
         served = [getattr(connection, "transport", None) for connection in self._server.server_state.connections]
         return [self._listening.fileno(), *(descriptor_of(transport) for transport in served)]
 
+
+Socket = cast("type[socket.socket]", socket.SocketType.__subclasses__()[0])
+"""The class ``socket.socket``, even if this module is imported while a test replaces that name. Mocks of
+``socket.socket`` are not to send the answers of a broker that runs beside the test; a simulation replaces this name."""
 
 _owners: weakref.WeakSet[SocketOwner] = weakref.WeakSet()
 _generation = 0
@@ -85,7 +89,7 @@ def end(descriptor: int) -> None:
     if descriptor < 0:
         return
     with contextlib.suppress(OSError):  # the peer has closed first
-        sock = socket.socket(fileno=descriptor)
+        sock = Socket(fileno=descriptor)
         try:
             sock.shutdown(socket.SHUT_RDWR)
         finally:

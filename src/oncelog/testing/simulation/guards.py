@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 from oncelog.broker.server import opening
-from oncelog.runtime import real_time
+from oncelog.runtime import forks, real_time
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated
@@ -151,6 +151,7 @@ class _Replacements:
                 return network.descriptor_for(None) if descriptor is None else network.open_descriptor(descriptor)
 
         self.stack.enter_context(mock.patch.object(socket, "socket", Socket))
+        self.put(forks, "Socket", Socket)
         self.put(socket, "create_connection", _wrong("a socket", "use asyncio's connections or oncelog.client.aio"))
         self.put(socket, "getaddrinfo", _wrong("a name lookup", "use asyncio's connections"))
 

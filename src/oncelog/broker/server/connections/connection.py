@@ -114,7 +114,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self.client_host = host_text(str(peer[0])) if peer else "unknown"
         original = transport.get_extra_info("socket")
         # This object shares the transport's descriptor, and detaches it at the end instead of closing it.
-        self._socket = socket.socket(fileno=original.fileno())
+        self._socket = forks.Socket(fileno=original.fileno())
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         refusal = self._server.admit(self)

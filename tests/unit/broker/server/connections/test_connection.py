@@ -7,9 +7,11 @@ import gc
 import socket
 import threading
 from contextlib import ExitStack
+from importlib.util import find_spec
 from random import Random
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -286,6 +288,23 @@ def produce_errors(connection: socket.socket, count: int) -> list[int]:
             found.append(answer.responses[0].partition_responses[0].error_code)
             del data[: 4 + size]
     return found
+
+
+@pytest.mark.skipif(find_spec("uvloop") is None, reason="asyncio's own loop accepts connections with socket.socket")
+def test_a_broker_survives_a_test_that_replaces_socket_socket() -> None:
+    """A mock took the answers of a connection that began meanwhile, and the broker sent for ever."""
+    create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=1, replication_factor=1)], 30_000)
+    with oncelog.Broker() as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        with mock.patch("socket.socket"):
+            during = socket.SocketType()
+            during.connect(address)
+            stack.callback(during.close)
+            during.sendall(request(create, 5, 0))
+            eventually(lambda: broker.on_loop(lambda nodes: nodes.server.counts.opened["PLAINTEXT"]) == 1)
+        after = stack.enter_context(socket.create_connection(address))
+        after.sendall(request(create, 5, 1))
+        assert answers(after, 1) == [1]
 
 
 def test_a_slow_peer_without_a_free_descriptor_ends_no_other_connection(

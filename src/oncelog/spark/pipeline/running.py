@@ -291,8 +291,8 @@ def _checkpoint_files(records: DataFrame, checkpoint: Checkpoint) -> Iterator[No
     older ``FileSystem``, which starts 4 processes (``chmod``) per batch instead of 20.
 
     A file is renamed once it is complete, and an existing file is refused. Two runs that add a file at the same moment
-    may both succeed, and the later file stays: :meth:`oncelog.spark.micro_batches.RunningQuery.check_plan` refuses the
-    other run's batch. The session's own setting is restored afterwards.
+    may both succeed, and the later file stays: :meth:`RunningQuery.check_plan` refuses the other run's batch. The
+    session's own setting is restored afterwards.
     """
     setting, conf = streams.CHECKPOINT_FILES, records.sparkSession.conf
     is_free = checkpoint.is_local and conf.get(setting, None) is None

@@ -99,8 +99,8 @@ def test_a_query_whose_state_is_lost_continues_after_what_the_refusal_advises(
         shutil.rmtree(lost)
         with pytest.raises(PySparkException) as refused:
             counts.run()
-        said = explain(refused.value)
-        assert re.match(r"Spark cannot load the state of the query \(.*\): restore the checkpoint's folder state", said)
+        expected = r"Spark cannot load the state of the query \(.*\): restore the checkpoint's folder state"
+        assert re.match(expected, explain(refused.value))
     shutil.copytree(saved, state, dirs_exist_ok=True)
     counts.run()
     assert counts.are_right()

@@ -153,11 +153,11 @@ class TableColumn:
 def check_names(connection: psycopg.Connection, options: TableOptions, columns: Sequence[str] = ()) -> None:
     """Raises ConfigError for a name that PostgreSQL would truncate, so that it could be that of another table or
     column, for the name of a system column, and for a key of more columns than an index may have."""
-    ((most, most_keys, own),) = connection.execute(_LIMITS).fetchall()
-    if len(options.key) > most_keys:
+    ((most, max_keys, own),) = connection.execute(_LIMITS).fetchall()
+    if len(options.key) > max_keys:
         raise ConfigError(
             f"Option key of {options} names {len(options.key)} columns, while an index of PostgreSQL may have "
-            f"{most_keys}: put them into one column in the query, sha2(to_json(struct(...)), 256), and name that column"
+            f"{max_keys}: put them into one column in the query, sha2(to_json(struct(...)), 256), and name that column"
         )
     for name in [*parts_of(options.table), *columns]:
         length = len(name.encode())

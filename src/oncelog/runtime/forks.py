@@ -13,6 +13,7 @@ Invariants
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import os
 import socket
@@ -46,7 +47,7 @@ class HttpSockets:
         return [self._listening.fileno(), *(descriptor_of(transport) for transport in served)]
 
 
-Socket = cast("type[socket.socket]", socket.SocketType.__subclasses__()[0])
+Socket = cast("type[socket.socket]", _socket.socket.__subclasses__()[0])
 """The class ``socket.socket``, even if this module is imported while a test replaces that name. Mocks of
 ``socket.socket`` are not to send the answers of a broker that runs beside the test; a simulation replaces this name."""
 

@@ -189,8 +189,8 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
             "the left rows decide), and each query threads of its own"
         )
     stream = chosen[0]
-    ends = streams.end_offsets_of(rows, stream.query_id, batch_id)
-    return RunningQuery(stream.run_id, _checkpoint_of(stream.query_id, stream.checkpoint, named), ends)
+    checkpoint = _checkpoint_of(stream.query_id, stream.checkpoint, named)
+    return RunningQuery(stream.run_id, checkpoint, streams.end_offsets_of(stream))
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:

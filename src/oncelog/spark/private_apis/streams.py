@@ -60,12 +60,14 @@ class ActiveStream(NamedTuple):
 
     :param checkpoint: the checkpoint's location; empty if Spark does not report it.
     :param batch_id: the current micro-batch; None before the first one.
+    :param execution: Spark's ``StreamExecution``; None if Spark does not report it.
     """
 
     query_id: str
     run_id: str
     checkpoint: str
     batch_id: int | None
+    execution: Any = None
 
 
 def _stream_of_thread(rows: Any, batch_id: int) -> list[ActiveStream]:
@@ -112,7 +114,8 @@ def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
 
 
 def _described(query: Any) -> ActiveStream:
-    return ActiveStream(str(query.id()), str(query.runId()), str(query.resolvedCheckpointRoot()), _batch_of(query))
+    checkpoint = str(query.resolvedCheckpointRoot())
+    return ActiveStream(str(query.id()), str(query.runId()), checkpoint, _batch_of(query), query)
 
 
 def _is_in(query: Any, session: Any) -> bool:
@@ -139,14 +142,11 @@ def _is_before_4() -> bool:
     return __version__.startswith("3.")
 
 
-def _unknown_offsets(rows: Any, query_id: str, batch_id: int) -> Sequence[str] | None:
+def _unknown_offsets(stream: ActiveStream) -> Sequence[str] | None:
     return None
 
 
 @private_api(
-    "JavaSession.sharedState",
-    "SharedState.activeStreamingQueries",
-    "StreamExecution.id",
     "StreamExecution.getLatestExecutionContext from 4.0",
     "StreamExecutionContext.batchId from 4.0",
     "StreamExecutionContext.endOffsets from 4.0",
@@ -156,25 +156,19 @@ def _unknown_offsets(rows: Any, query_id: str, batch_id: int) -> Sequence[str] |
     loses="if two runs plan a batch at the same moment, rows between their plans may be lost or repeated",
     seen="4.3.0",
 )
-def end_offsets_of(rows: Any, query_id: str, batch_id: int) -> Sequence[str] | None:
+def end_offsets_of(stream: ActiveStream) -> Sequence[str] | None:
     """Where a query's current batch ends in each source, as Spark has it in memory; None if Spark does not say, or if
-    the batch is another one. The checkpoint's file of the batch may be that of another run.
+    the query is no longer in that batch. The checkpoint's file of the batch may be that of another run.
     """
-    if _is_before_4():
+    if stream.execution is None or _is_before_4():
         return None
-    active = rows.sparkSession._jsparkSession.sharedState().activeStreamingQueries().elements()
-    while active.hasMoreElements():
-        query = active.nextElement()
-        if str(query.id()) != query_id:
-            continue
-        context = query.getLatestExecutionContext()
-        if context is None or int(context.batchId()) != batch_id:
-            return None
-        found, offsets = [], context.endOffsets().valuesIterator()
-        while offsets.hasNext():
-            found.append(str(offsets.next().json()))
-        return found
-    return None
+    context = stream.execution.getLatestExecutionContext()
+    if context is None or int(context.batchId()) != stream.batch_id:
+        return None
+    found, offsets = [], context.endOffsets().valuesIterator()
+    while offsets.hasNext():
+        found.append(str(offsets.next().json()))
+    return found
 
 
 CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"

@@ -154,9 +154,10 @@ def _flat(rows: pa.Table, names: list[str]) -> pa.Table:
 
 def _is_text(value: bytes | None) -> bool:
     try:
-        return value is None or value.decode() is not None
+        (value or b"").decode()
     except UnicodeDecodeError:
         return False
+    return True
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from oncelog.broker.core.apis.topics.create_topics import (
-    refusal_of_replicas,
-)
+from oncelog.broker.core.apis.topics.create_topics import refusal_of_replicas
 from oncelog.broker.core.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work

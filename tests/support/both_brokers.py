@@ -7,8 +7,12 @@ import pytest
 KAFKA_IN_SOAK = pytest.mark.parametrize(
     "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
 )
-"""On ours in ``make test``, on Apache Kafka in ``make soak``.
+"""On ours in ``make test-all``, on Apache Kafka in ``make soak``.
 
-For tests with a driver of Spark, which cost seconds each, if another test that always runs on both brokers asks the
-same of the cluster: one write, one restart, one kill for each path.
+For tests that cost seconds each, such as those with a driver of Spark, if another test that always runs on both brokers
+asks the same of the cluster: one write, one restart, one kill for each path.
 """
+EACH_BROKER = pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)], indirect=True
+)
+"""On both each time, in a folder whose tests run on ours alone."""

@@ -108,8 +108,9 @@ class ShareMember:
         epoch = self.session_epoch if epoch is None else epoch
         size, wait_ms, least = (1 << 20, wait_ms, 1) if most else (0, 0, 0)
         until = time.monotonic() + TIMEOUT_S
+        parts: list[Any] = []
         while True:
-            assert time.monotonic() < until
+            assert time.monotonic() < until, parts
             request = ShareFetchRequest(
                 self._topic.name, self.member_id, epoch, wait_ms, least, size, most, 500, int(strict), renews, place
             )

@@ -118,6 +118,7 @@ def test_a_thousand_kills_of_an_inbox_lose_no_record(node: ServeProcess, databas
     assert kill_rounds(node, unique_name, database, 1000, broker_every=100) > 1000
 
 
+@SQLITE_IN_SOAK
 def test_an_inbox_that_was_paused_while_another_took_over_writes_nothing_twice(
     node: ServeProcess, database: str, unique_name: str
 ) -> None:

@@ -151,6 +151,7 @@ def test_a_thousand_kills_of_a_relay_lose_no_row(node: ServeProcess, database: s
     assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 1500
 
 
+@SQLITE_IN_SOAK
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_relay_that_was_paused_while_another_took_over_sends_nothing_twice(
     node: ServeProcess, database: str, unique_name: str, half: int

@@ -14,8 +14,10 @@ from playwright.sync_api import Page, expect
 from oncelog.apps.redrive.dead_letters import ATTEMPTS_HEADER
 from tests.conftest import RunningBroker
 from tests.integration.redrive.test_redrive import PARTITIONS, World
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.running_console import RunningConsole
 
+pytestmark = KAFKA_IN_SOAK
 T = TypeVar("T")
 
 

@@ -128,7 +128,7 @@ TOOLS = ("freezegun", "time-machine")
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-@pytest.mark.parametrize("uvloop", ["with uvloop", "without uvloop"])
+@pytest.mark.parametrize("uvloop", ["with uvloop", pytest.param("without uvloop", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("course", COURSES.values(), ids=COURSES)
 def test_clients_and_brokers_keep_real_time_under_a_frozen_clock(course: str, uvloop: str, tool: str) -> None:
     code = BEGIN.format(uvloop=uvloop, tool=tool) + course + "\nprint('done')"

@@ -18,6 +18,7 @@ from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from tests.conftest import RunningBroker
 from tests.integration.client.reading import values
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.children import ends_with_us
 
 ROOT = Path(__file__).parents[3]
@@ -124,6 +125,7 @@ def test_a_process_killed_at_a_request_loses_and_duplicates_no_record(
     assert stop(process) == 0
 
 
+@KAFKA_IN_SOAK
 def test_a_record_whose_handler_raised_is_handled_again_and_its_first_output_stays_invisible(
     service: Service, broker: RunningBroker
 ) -> None:
@@ -139,6 +141,7 @@ def _all_written(broker: RunningBroker, service: Service) -> list[bytes | None]:
     return values(broker.bootstrap_servers, service.invoices, isolation="read_uncommitted")
 
 
+@KAFKA_IN_SOAK
 def test_a_run_that_is_stopped_and_started_continues_at_its_position(service: Service) -> None:
     for _ in range(2):
         service.order(20)

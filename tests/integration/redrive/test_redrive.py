@@ -21,6 +21,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.integration.cli.conftest import Outcome, run
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.older_broker import older_broker
 
 PARTITIONS = 3
@@ -103,6 +104,7 @@ def test_dead_letters_are_sent_back_to_their_origin_once(world: World) -> None:
     assert world.values(world.origin) == list(range(20))
 
 
+@KAFKA_IN_SOAK
 def test_a_dry_run_shows_what_it_would_send_and_writes_nothing(world: World) -> None:
     lines = world.redrive("--dry-run", "--json", "--error", "odd").done().json_lines
     assert [one["outcome"] for one in lines].count("sent") == 10
@@ -124,6 +126,7 @@ def test_the_default_offsets_retention_is_assumed_if_broker_settings_are_hidden(
         assert world.redrive().done().err == "4 dead letters sent back\n"
 
 
+@KAFKA_IN_SOAK
 def test_the_options_for_selection_limit_and_name_are_respected(world: World) -> None:
     world.redrive("--error", "odd", "--limit", "4").done()
     assert len(world.values(world.origin)) == 4
@@ -135,6 +138,7 @@ def test_the_options_for_selection_limit_and_name_are_respected(world: World) ->
     assert world.values(world.parked) == [8]
 
 
+@KAFKA_IN_SOAK
 def test_dead_letters_that_fail_again_are_parked_after_their_attempts(world: World) -> None:
     options = ("--max-attempts", "1", "--parking", world.parked)
     world.redrive(*options, "--limit", "3").done()
@@ -155,6 +159,7 @@ async def positions(world: World) -> dict[TopicPartition, OffsetAndMetadata]:
         return await admin.list_consumer_group_offsets(group_of(world.dead, "default"))
 
 
+@KAFKA_IN_SOAK
 def test_each_run_stores_the_positions_of_all_partitions_again(world: World) -> None:
     """They expire one by one: a partition without new dead letters would begin again with its old ones."""
     names = [TopicPartition(world.dead, number) for number in range(PARTITIONS)]
@@ -241,6 +246,7 @@ def test_a_redrive_fenced_between_dead_letters_ends_with_a_one_sentence_error(
     assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
+@KAFKA_IN_SOAK
 def test_a_dead_letter_whose_origin_is_the_dead_letter_topic_is_refused(world: World) -> None:
     async def write() -> None:
         async with Producer(bootstrap_servers=world.address) as producer:
@@ -264,6 +270,7 @@ def thirteenth(dead_letter):
 """
 
 
+@KAFKA_IN_SOAK
 def test_a_transform_can_change_or_skip_dead_letters_or_stop_the_redrive(world: World, tmp_path: Path) -> None:
     (tmp_path / "repairs.py").write_text(TRANSFORM)
     message = world.redrive("--transform", "repairs:thirteenth", cwd=tmp_path).sentence()
@@ -291,6 +298,7 @@ def test_wrong_options_are_refused_before_a_broker_is_contacted(options: list[st
     assert message in run("redrive", "dead", *options).sentence()
 
 
+@KAFKA_IN_SOAK
 def test_a_topic_that_does_not_exist_is_refused_and_nothing_is_sent(world: World) -> None:
     assert "UNKNOWN_TOPIC" in world.redrive("--to", f"{world.dead}-none").sentence()
 
@@ -302,6 +310,7 @@ def test_a_topic_that_does_not_exist_is_refused_and_nothing_is_sent(world: World
     assert f"{world.dead}-none" not in asyncio.run(topics())
 
 
+@KAFKA_IN_SOAK
 def test_a_dead_letter_whose_origin_partition_does_not_exist_is_refused(
     broker: RunningBroker, unique_name: str
 ) -> None:
@@ -338,6 +347,7 @@ def test_dead_letters_of_a_truncated_or_recreated_log_are_not_skipped(world: Wor
     assert len(world.values(world.origin)) == 40
 
 
+@KAFKA_IN_SOAK
 def test_dead_letters_that_retention_deleted_before_a_redrive_are_reported(world: World) -> None:
     world.redrive("--limit", "2", "--transaction-size", "2").done()
 

@@ -1,4 +1,8 @@
-"""A registry of its own for each test, in front of either broker."""
+"""A registry of its own for each test, in front of our broker, and in ``make soak`` in front of Apache Kafka, too.
+
+What a registry answers does not depend on the broker that keeps its topic. Tests of that topic use both brokers each
+time.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,12 @@ from oncelog.schema_registry.settings import RegistrySettings
 from tests.conftest import RunningBroker
 
 Start = Callable[[str], RegistryThread]
+
+
+@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
+def broker(request: pytest.FixtureRequest) -> RunningBroker:
+    chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
+    return chosen
 
 
 @pytest.fixture

@@ -22,7 +22,9 @@ from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.integration.schema_registry.conftest import Start
 from tests.integration.schema_registry.http_calls import avro, call, register
+from tests.support.both_brokers import EACH_BROKER
 
+pytestmark = EACH_BROKER
 COMPACTED = {"cleanup.policy": "compact"}
 
 

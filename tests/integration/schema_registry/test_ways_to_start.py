@@ -18,6 +18,7 @@ import oncelog
 from oncelog.errors import ConfigError, OncelogError
 from tests.conftest import RunningBroker
 from tests.integration.schema_registry.http_calls import call, register
+from tests.support.both_brokers import EACH_BROKER
 
 
 def test_an_embedded_broker_has_a_registry_that_survives_a_restart(tmp_path: Path) -> None:
@@ -74,6 +75,7 @@ def test_the_registry_fixture_is_empty_for_each_test(tmp_path: Path) -> None:
     assert "3 passed" in _pytest(tmp_path)
 
 
+@EACH_BROKER
 def test_the_registry_fixture_works_on_an_existing_cluster(tmp_path: Path, broker: RunningBroker) -> None:
     assert "3 passed" in _pytest(tmp_path, "--kafka-bootstrap-server", broker.bootstrap_servers)
 
@@ -99,6 +101,7 @@ def _printed(process: subprocess.Popen[str], name: str) -> str:
             return str(found[name])
 
 
+@EACH_BROKER
 def test_the_registry_command_runs_on_our_broker_and_on_apache_kafka(broker: RunningBroker, topic: str) -> None:
     options = ["--listen", "127.0.0.1:0", "--topic", topic, "--json"]
     with _running("schema-registry", "-b", broker.bootstrap_servers, *options) as process:

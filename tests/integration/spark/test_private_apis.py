@@ -18,6 +18,7 @@ from oncelog.spark.process import this_process
 from oncelog.spark.session import for_each_batch
 from tests.integration.spark.executors.test_executors import RunningBroker, rows_of, write_to
 from tests.integration.spark.kafka_records import committed, create_topic, produce, wait_until_settled
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.private_spark_apis import missing_names, uses
 from tests.support.restarted_queries import run_to_the_end
 
@@ -40,6 +41,7 @@ def bare(without: set[str]) -> None:
     without.update(use.name for use in uses())
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize(("writers", "path"), [("2", "executors"), ("auto", "driver")])
 @pytest.mark.usefixtures("bare")
 def test_a_batch_is_written_without_private_apis(
@@ -52,6 +54,7 @@ def test_a_batch_is_written_without_private_apis(
     assert sorted(int(record.key or b"") for record in found) == list(range(200))
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.usefixtures("bare")
 def test_a_query_writes_without_private_apis_if_its_checkpoint_is_given_as_option(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path

@@ -13,6 +13,19 @@ from tests.integration.tables.worlds import World, world_of
 from tests.support.two_phase.pgbouncer import PgBouncer
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 
+ONE_OF_EACH_ENGINE = pytest.mark.parametrize(
+    "form",
+    [
+        TableFormat.POSTGRESQL,
+        TableFormat.DELTA,
+        pytest.param(TableFormat.SQLITE, marks=pytest.mark.soak),
+        pytest.param(TableFormat.ICEBERG, marks=pytest.mark.soak),
+    ],
+    indirect=True,
+    ids=lambda form: str(form.value),
+)
+"""A database and a table format; ``make soak`` adds SQLite and Iceberg."""
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:

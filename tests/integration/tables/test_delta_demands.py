@@ -174,7 +174,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("fields", "configuration", "row", "says"), BROKEN)
-@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.COMPLETE], ids=str)
+@pytest.mark.parametrize("mode", [Mode.APPEND, pytest.param(Mode.COMPLETE, marks=pytest.mark.soak)], ids=str)
 def test_row_that_breaks_a_condition_is_refused(
     spark: SparkSession, world: World, mode: Mode, fields: list[Any], configuration: Any, row: str, says: str
 ) -> None:

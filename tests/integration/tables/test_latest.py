@@ -22,6 +22,7 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.private_apis.java_errors import our_sentence
 from oncelog.spark.tables.latest import later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
+from tests.integration.tables.conftest import ONE_OF_EACH_ENGINE
 from tests.integration.tables.worlds import Query, World
 
 ROWS = "id long, at timestamp, n int, text string"
@@ -71,6 +72,7 @@ def test_the_latest_row_of_each_key_in_a_batch_is_written_and_an_older_batch_rep
     assert read(query.options, "id", "text") == [(1, "b"), (2, "same"), (3, "second"), (4, "new")]
 
 
+@ONE_OF_EACH_ENGINE
 def test_several_order_columns_are_compared_in_the_given_order(spark: SparkSession, world: World) -> None:
     query = query_of(world, "at", "n")
     write(spark, query, 0, (1, 2, 1, "a"), (1, 2, 3, "c"), (1, 1, 9, "z"), (2, None, 2, "b"))
@@ -79,6 +81,7 @@ def test_several_order_columns_are_compared_in_the_given_order(spark: SparkSessi
     assert read(query.options, "id", "text") == [(1, "c"), (2, "newer")]
 
 
+@ONE_OF_EACH_ENGINE
 def test_texts_in_an_order_column_are_compared_by_their_bytes(spark: SparkSession, world: World) -> None:
     """A collation of the database would say that B is later than a."""
     query = query_of(world, "text")
@@ -90,6 +93,7 @@ def test_texts_in_an_order_column_are_compared_by_their_bytes(spark: SparkSessio
     assert read(query.options, "n") == [(4,)]
 
 
+@ONE_OF_EACH_ENGINE
 def test_rows_with_equal_order_columns_must_be_identical(spark: SparkSession, world: World) -> None:
     query = query_of(world, "at")
     write(spark, query, 0, (1, 2, 0, "a"), (1, 2, 0, "a"), (1, 1, 7, "older"), (1, 1, 8, "older"))
@@ -103,6 +107,7 @@ def test_rows_with_equal_order_columns_must_be_identical(spark: SparkSession, wo
     assert read(query.options, "id", "text") == [(1, "b")]
 
 
+@ONE_OF_EACH_ENGINE
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "array<timestamp>", "struct<at: timestamp>"])
 def test_rows_whose_order_columns_differ_by_a_microsecond_do_not_tie(
     spark: SparkSession, world: World, kind: str
@@ -121,7 +126,7 @@ def test_rows_whose_order_columns_differ_by_a_microsecond_do_not_tie(
 RECORDS = "id long, text string, topic string, partition int, offset long"
 
 
-@pytest.mark.parametrize("stored", [True, False], ids=["stored", "left out"])
+@pytest.mark.parametrize("stored", [True, pytest.param(False, marks=pytest.mark.soak)], ids=["stored", "left out"])
 def test_offsets_decide_which_row_is_the_latest_if_rows_have_offsets(
     spark: SparkSession, world: World, stored: bool
 ) -> None:
@@ -140,6 +145,7 @@ def test_offsets_decide_which_row_is_the_latest_if_rows_have_offsets(
         query.write_frame(2, spark.createDataFrame([(1, "c", "t", 0, 20), (1, "d", "u", 0, 5)], RECORDS))
 
 
+@ONE_OF_EACH_ENGINE
 def test_two_rows_of_a_key_without_an_order_column_are_refused_with_advice_that_works(
     spark: SparkSession, world: World
 ) -> None:
@@ -149,11 +155,13 @@ def test_two_rows_of_a_key_without_an_order_column_are_refused_with_advice_that_
     assert read(world.options, "id", "text") == [(1, "b")]
 
 
+@ONE_OF_EACH_ENGINE
 def test_null_in_the_key_is_refused_even_if_there_is_an_order_column(spark: SparkSession, world: World) -> None:
     with pytest.raises(Py4JJavaError, match="has NULL in its key id: leave such rows out"):
         query_of(world, "n").write_frame(0, spark.sql("SELECT cast(null as long) as id, 1 as n"))
 
 
+@ONE_OF_EACH_ENGINE
 def test_order_columns_can_have_any_name(spark: SparkSession, world: World) -> None:
     query = query_of(world, 'a.b"c')
     text = 'SELECT 1L as id, {} as `a.b"c`'
@@ -203,6 +211,7 @@ def test_the_sql_condition_compares_like_tuples_with_null_first() -> None:
         assert found == int(order(ours) > order(theirs)), (ours, theirs)
 
 
+@ONE_OF_EACH_ENGINE
 def test_rows_of_other_queries_are_compared_with_the_order_columns_too(
     spark: SparkSession, world: World, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.options import Mode, TableFormat
+from tests.integration.tables.conftest import ONE_OF_EACH_ENGINE
 from tests.integration.tables.worlds import DeltaWorld, IcebergWorld, Query, World, with_mode
 
 pytestmark = pytest.mark.spark
@@ -31,6 +32,7 @@ def stored(world: World) -> list[dict[str, Any]]:
     return sorted(rows.to_pylist(), key=lambda row: (row["id"] or 0, str(row.get("day"))))
 
 
+@ONE_OF_EACH_ENGINE
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 def test_columns_and_keys_match_the_tables_regardless_of_case(spark: SparkSession, world: World, mode: Mode) -> None:
     upserts = mode is Mode.UPSERT

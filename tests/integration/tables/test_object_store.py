@@ -47,7 +47,10 @@ def s3() -> Iterator[str]:
         server.stdin.close()  # ends it
 
 
-@pytest.fixture(params=[TableFormat.DELTA, TableFormat.ICEBERG], ids=lambda form: str(form.value))
+@pytest.fixture(
+    params=[TableFormat.DELTA, pytest.param(TableFormat.ICEBERG, marks=pytest.mark.soak)],
+    ids=lambda form: str(form.value),
+)
 def world(request: pytest.FixtureRequest, s3: str, tmp_path: Path) -> World:
     bucket = f"lake-{next(_buckets)}"
     client: Any = boto3.client(

@@ -25,7 +25,7 @@ def make_again(connection: RawConnection, topic: str) -> None:
     connection.create_topic(topic, 1)
 
 
-@pytest.mark.parametrize("version", [5, 6], ids=["by-name", "by-id"])
+@pytest.mark.parametrize("version", [pytest.param(5, marks=pytest.mark.soak), 6], ids=["by-name", "by-id"])
 def test_offsets_of_a_deleted_topic_do_not_apply_to_the_recreated_topic_after_promotion(
     tmp_path: Path, version: int
 ) -> None:

@@ -83,7 +83,7 @@ class Counts:
 
 
 @KAFKA_IN_SOAK
-@pytest.mark.parametrize("sink", ["topic", "table"])
+@pytest.mark.parametrize("sink", ["topic", pytest.param("table", marks=pytest.mark.soak)])
 def test_a_query_whose_state_is_lost_continues_after_what_the_refusal_advises(
     stateful_spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, sink: str
 ) -> None:

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.tables.sink import to_table
 from tests.integration.spark.kafka_records import committed, create_topic, produce, values
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.restarted_queries import run_to_the_end
 
 Sink = Callable[[DataFrame, int], None]
@@ -31,6 +32,7 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("kind", ["topic", "table"])
 def test_a_run_whose_plan_another_run_has_replaced_is_refused_and_no_row_is_lost(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, kind: str

@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 from tests.conftest import RunningBroker
 from tests.integration.spark.kafka_records import create_topic
 from tests.integration.spark.sink.test_marker import Job
+from tests.support.both_brokers import KAFKA_IN_SOAK
+
+pytestmark = KAFKA_IN_SOAK
 
 
 @pytest.fixture

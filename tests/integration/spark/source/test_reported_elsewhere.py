@@ -18,7 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.conftest import RunningBroker
 from tests.integration.spark.kafka_records import create_topic, eventually, produce, produce_transaction
 from tests.integration.spark.source.test_source import drain, read, values
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.restarted_queries import run_to_the_end
+
+pytestmark = KAFKA_IN_SOAK
 
 
 def stream(spark: SparkSession, broker: RunningBroker, **options: str) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 import warnings
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.chance import random
 
 

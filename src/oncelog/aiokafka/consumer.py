@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -31,6 +30,7 @@ from oncelog.client.core.structs import (
     TopicPartition,
 )
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.settings.kafka_properties import MAX_INT
 
 T = TypeVar("T")

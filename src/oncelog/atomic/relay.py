@@ -19,6 +19,7 @@ from oncelog.atomic.tables import OUTBOX, RELAY, ensure
 from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, started
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.errors import FatalProducerError, IllegalStateError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.chance import uuid4
 from oncelog.types import TopicPartition
@@ -145,7 +146,7 @@ class OutboxRelay:
         """Send rows until the task is cancelled; raises the first error."""
         while True:
             if not await self.round():
-                await real_time.sleep(self.poll_s)
+                await asyncio.sleep(self.poll_s)
 
     async def round(self) -> int:
         """Send the next rows in one transaction; returns their number, 0 if there were none.

@@ -6,7 +6,6 @@ the fork belong to the parent, and raise an error when they are used in the chil
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 import weakref
@@ -15,6 +14,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.client_errors import IllegalStateError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.loop_thread import LoopThread
 
 T = TypeVar("T")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from oncelog.client.core.client_errors import KafkaTimeoutError
 
 if TYPE_CHECKING:
-    import asyncio
-
     from oncelog.client.background import BackgroundLoop
+    from oncelog.runtime import real_asyncio as asyncio
 
 T = TypeVar("T")
 

@@ -3,12 +3,12 @@ a ``with`` block."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from math import inf
 from typing import Any
 
 from oncelog.client.core import arguments
+from oncelog.runtime import real_asyncio as asyncio
 
 INTERRUPTED_MS = 5_000
 """The time in ms to send, commit and leave the group after an interrupt, because an interrupted program or test should

@@ -22,9 +22,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    import asyncio
-
     import uvicorn
+
+    from oncelog.runtime import real_asyncio as asyncio
 
 
 class SocketOwner(Protocol):

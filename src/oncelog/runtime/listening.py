@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
-from oncelog.runtime import forks, real_time
+from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 
 ITERATIONS = 3
 """The number of iterations of the event loop after which an accepted connection has its transport."""
@@ -25,7 +25,7 @@ async def close_servers(servers: Iterable[asyncio.Server]) -> None:
         for sock in sockets:
             loop.remove_reader(sock.fileno())
         for _ in range(ITERATIONS):
-            await real_time.sleep(0)
+            await asyncio.sleep(0)
     for sock in sockets:
         forks.end(sock.fileno())
     for server in closing:

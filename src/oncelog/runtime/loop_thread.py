@@ -11,7 +11,6 @@ Invariants
 from __future__ import annotations
 
 import _thread
-import asyncio
 import logging
 import queue
 import select
@@ -24,6 +23,7 @@ from typing import Any, TypeVar
 
 from oncelog.errors import OncelogError
 from oncelog.runtime import forks, real_time
+from oncelog.runtime import real_asyncio as asyncio
 
 logger = logging.getLogger(__name__)
 
@@ -269,7 +269,7 @@ class LoopThread:
         if left:
             loop.run_until_complete(asyncio.wait(left))
         loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(real_time.sleep(0))  # closed transports are released in the next iteration
+        loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next iteration
         loop.close()
         if self._last is not None and not self._last.cancelled():
             self._last.result()

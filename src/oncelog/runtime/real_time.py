@@ -1,4 +1,4 @@
-"""The clocks and the pauses of all of oncelog. They keep real time while a test freezes or moves Python's clocks.
+"""The clocks of all of oncelog. They keep real time while a test freezes or moves Python's clocks.
 
 freezegun replaces the functions of ``time`` wherever a module refers to them, time-machine replaces them in C, and
 ``unittest.mock`` replaces the names that it is given. A broker, client or proxy whose clock is frozen never times out,
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import sys
 import time as clocks
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import asyncio
+    from oncelog.runtime import real_asyncio as asyncio
 
 _LARGEST_TICK_NS = 20_000_000
 """The longest time between two updates of the kernel's coarse clock: it ticks 100 times a second, and one tick may be
@@ -76,35 +76,6 @@ def time() -> float:
 def time_ms() -> int:
     """Milliseconds since 1970."""
     return time_ns() // 1_000_000
-
-
-class _NextIteration:
-    """Awaited, it lets the loop do what else is due."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-async def sleep(seconds: float) -> None:
-    """What ``asyncio.sleep`` does. Tests replace that one by a mock that returns at once and never lets the loop go on,
-    so that a task which sleeps again and again would stop everything else."""
-    import asyncio
-
-    if seconds <= 0:
-        await _NextIteration()
-        return
-    loop = asyncio.get_running_loop()
-    over = loop.create_future()
-    timer = loop.call_later(seconds, _end, over)
-    try:
-        await over
-    finally:
-        timer.cancel()
-
-
-def _end(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
 
 
 def keep_real(loop: asyncio.AbstractEventLoop) -> None:

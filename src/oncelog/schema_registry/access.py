@@ -7,7 +7,6 @@ minute.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -22,6 +21,7 @@ from oncelog.client.core.connection.wire import Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.rest_errors import Refused

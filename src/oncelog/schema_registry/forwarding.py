@@ -6,12 +6,12 @@ A user's name and password are forwarded too, because :mod:`~oncelog.schema_regi
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import ssl
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schema_registry import rest_errors
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ address of the registry that writes is trusted only if the producer of that tran
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.records.batch import BatchBuilder, BatchHeader, decode_records, iter_headers
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.schema_registry.schema_records import (
     DamagedRecord,

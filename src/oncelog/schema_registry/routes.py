@@ -7,7 +7,6 @@ other site's page can send one.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -19,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schema_registry import answers, rest_errors, rules
 from oncelog.schema_registry.access import AccessControl, RequiredOperation
 from oncelog.schema_registry.forwarding import FORWARDED, Forwarder

@@ -13,7 +13,6 @@ Invariants
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,7 @@ from typing import TypeVar
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks
 from oncelog.schema_registry.formats.parsing import Parser
@@ -125,7 +124,7 @@ class Registry:
                 self._note_problem(str(error))
                 if isinstance(error, TopicRefused):
                     self._settled.set()
-                await real_time.sleep(_RETRY_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
 
     def _note_problem(self, text: str) -> None:
         if text != self._problem:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import socket
@@ -15,6 +14,7 @@ from oncelog.broker.server.listener_settings import DEFAULT_HOST, Address
 from oncelog.broker.server.process.loops import new_event_loop
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.loop_thread import LoopThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Self
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.structs import RegisteredSchema, Schema
 

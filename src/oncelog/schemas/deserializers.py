@@ -7,11 +7,11 @@ registry, later ones do not.
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.avro.values import NAMED, PYTHON
 from oncelog.schemas.avro_codec import AvroCodec

@@ -88,37 +88,3 @@ def test_a_loop_with_a_clock_of_its_own_keeps_that_clock() -> None:
     real_time.keep_real(loop)
     assert loop.time() == 7.0
     loop.close()
-
-
-def test_pauses_are_real_and_let_others_run_while_asyncios_are_mocked() -> None:
-    async def run() -> list[str]:
-        done = []
-
-        async def other() -> None:
-            for number in range(2):
-                done.append(f"other {number}")
-                await real_time.sleep(0)
-
-        others = asyncio.ensure_future(other())
-        with mock.patch("asyncio.sleep"):
-            for number in range(2):
-                await real_time.sleep(0)
-                done.append(f"first {number}")
-            begun = real_time.monotonic()
-            await real_time.sleep(0.05)
-            assert real_time.monotonic() - begun >= 0.04
-        await others
-        return done
-
-    assert asyncio.run(run()) == ["other 0", "first 0", "other 1", "first 1"]
-
-
-def test_a_pause_can_be_cancelled() -> None:
-    async def run() -> None:
-        paused = asyncio.ensure_future(real_time.sleep(3600))
-        await real_time.sleep(0)
-        paused.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await paused
-
-    asyncio.run(run())

@@ -5,7 +5,6 @@ Responses have aiokafka's shapes; an error that aiokafka returns as a code for e
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
@@ -33,6 +32,7 @@ from oncelog.client.core.admin.admin_types import CONFIG_SOURCES
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 
 T = TypeVar("T")
 TOPICS_AT_ONCE = 20

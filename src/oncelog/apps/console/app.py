@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -37,6 +36,7 @@ from oncelog.apps.console.sessions import Link, Sessions
 from oncelog.apps.console.web import Console, ConsoleRequest, acts, shows, templates
 from oncelog.errors import OncelogError
 from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 
 GRACE_SECONDS = 2
 BACKLOG = 256

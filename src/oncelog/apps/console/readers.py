@@ -6,7 +6,6 @@ cached for a few seconds.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from oncelog.client.aio.admin.group_positions import SHARE, GroupCommits, group_
 from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.client.core.admin.admin_types import GroupListing, ShareGroupOffset
 from oncelog.errors import KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 

@@ -7,7 +7,6 @@ offsets.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, RecordOutcome, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
@@ -102,7 +102,7 @@ class Yielding:
     async def after_each(self) -> None:
         """Call this after each record: it yields to other tasks when enough time has passed."""
         if real_time.monotonic() - self._since > YIELD_AFTER_SECONDS:
-            await real_time.sleep(0)
+            await asyncio.sleep(0)
             self._since = real_time.monotonic()
 
 
@@ -193,7 +193,7 @@ class TopicReading:
                     if len(rows) >= self.limit or real_time.monotonic() > looking_until:
                         found.next[partition] = one.record.offset + 1
                         break
-                await real_time.sleep(0)
+                await asyncio.sleep(0)
         found.rows = await self.rows(rows)
         return found
 

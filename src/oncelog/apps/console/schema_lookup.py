@@ -6,11 +6,11 @@ decoding then sends no request.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.records.record import Record
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.schemas.codecs import Codec, Codecs
 from oncelog.schemas.framing import header_of, names_a_schema, prefixed, schema_named

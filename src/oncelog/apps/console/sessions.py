@@ -7,7 +7,6 @@ are kept in memory and end after ``IDLE_SECONDS`` without a request.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from oncelog.apps.console.readers import GroupReaders
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 IDLE_SECONDS = 8 * 3600

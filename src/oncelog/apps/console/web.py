@@ -6,7 +6,6 @@ response is a page with the reason; if the broker could not be reached, that pag
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
@@ -31,6 +30,7 @@ from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schemas.schema_errors import SchemaRegistryError
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ lines:
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import sys
@@ -26,6 +25,7 @@ from oncelog.client.aio.producer.producer import Producer
 from oncelog.client.core.client_errors import FatalProducerError
 from oncelog.client.core.config import ProducerConfig
 from oncelog.errors import KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
@@ -92,7 +92,7 @@ class Replay:
         while start < len(self._flights):
             number = start // FLIGHTS_A_TRANSACTION + 1
             await orders.wait_for(number)
-            await real_time.sleep(max(0.0, due - real_time.monotonic()))
+            await asyncio.sleep(max(0.0, due - real_time.monotonic()))
             due = max(due, real_time.monotonic() - 1.0) + self._pause_s
             chunk = self._flights[start : start + FLIGHTS_A_TRANSACTION]
             if orders.stop_in == number:

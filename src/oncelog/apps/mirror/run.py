@@ -9,7 +9,6 @@ target is the only valid one: after an error the mirror reads it from there agai
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -40,6 +39,7 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from oncelog.broker.server.listener_settings import Address
 from oncelog.broker.server.nodes import Nodes
 from oncelog.broker.server.server import Server
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.ports import Disk
 
 T = TypeVar("T")

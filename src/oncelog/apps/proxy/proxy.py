@@ -15,7 +15,6 @@ Invariants
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 from struct import Struct
@@ -39,7 +38,8 @@ from oncelog.protocol.framing import (
     encode_response_header,
 )
 from oncelog.protocol.messages import response_type
-from oncelog.runtime import forks, real_time
+from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.listening import close_servers
 from oncelog.runtime.loop_thread import LoopThread
 
@@ -194,7 +194,7 @@ class _Connection:
             self._expect(exchange)
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
-            await real_time.sleep(delay.delay_ms / 1000)
+            await asyncio.sleep(delay.delay_ms / 1000)
         fault = struck.get(Action.ANSWER_ERROR)
         if fault is not None and header.api_key != ApiKey.METADATA and request is not None:
             answer = _answer_frame(header, refusal(header.api_key, header.api_version, request, fault.error))
@@ -255,7 +255,7 @@ class _Connection:
             exchange = await self._asked.get()
             frame = await exchange.answer
             if exchange.delay_ms:
-                await real_time.sleep(exchange.delay_ms / 1000)
+                await asyncio.sleep(exchange.delay_ms / 1000)
             arrives = not exchange.cut and frame is not None
             self._report_delivery(exchange, arrives)
             if exchange.cut or frame is None:
@@ -343,7 +343,7 @@ class _Proxy:
         await asyncio.gather(*connections, return_exceptions=True)
         for writer in list(self._upstream.writers):
             writer.transport.abort()
-        await real_time.sleep(0)  # the loop releases closed streams in its next iteration
+        await asyncio.sleep(0)  # the loop releases closed streams in its next iteration
 
     def next_number(self) -> int:
         self._number += 1

@@ -6,7 +6,6 @@ why a proxy that logs in listens on this machine only and requires a login of it
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
 import weakref
@@ -21,6 +20,7 @@ from oncelog.client.core.connection.wire import Api
 from oncelog.errors import OncelogError
 from oncelog.protocol.framing import decode_response_header, encode_request_header
 from oncelog.protocol.wire import Message
+from oncelog.runtime import real_asyncio as asyncio
 
 logger = logging.getLogger(__name__)
 

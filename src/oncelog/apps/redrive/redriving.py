@@ -6,7 +6,6 @@ fences the first run and ends its open transaction before reading the group's po
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -21,6 +20,7 @@ from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST
 from oncelog.errors import Error, KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 

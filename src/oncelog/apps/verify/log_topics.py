@@ -35,6 +35,7 @@ from oncelog.client.core.config import ConsumerConfig
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import CorruptBatch, decode_records, iter_headers
 from oncelog.records.record_errors import OlderFormat
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import (
     TRANSACTION_STATE_TOPIC,
@@ -241,7 +242,7 @@ class _Run:
         for _ in range(_LOOKS):
             if wrong is None:
                 return look
-            await real_time.sleep(_LOOK_PAUSE_S)
+            await asyncio.sleep(_LOOK_PAUSE_S)
             again = await self._read(check, look.high_watermark)
             if again is None:
                 return look

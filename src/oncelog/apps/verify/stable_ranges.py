@@ -7,13 +7,12 @@ offset; this module waits until it has advanced.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.types import TopicPartition
 
 WAIT_S = 30.0
@@ -56,6 +55,6 @@ async def stable_ranges(
         decided = all(ends[name].offset >= first_seen[name].offset for name in names)
         if decided or asyncio.get_running_loop().time() >= until_s:
             break
-        await real_time.sleep(pause_s)
+        await asyncio.sleep(pause_s)
     starts = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
     return {name: StableRange(starts[name].offset, ends[name].offset, first_seen[name].offset) for name in names}

@@ -6,7 +6,6 @@ for a millisecond at a time between other callbacks; before the broker serves, t
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -21,6 +20,7 @@ from oncelog.broker.metrics.endpoint import HealthVerdict, Unanswerable
 from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
 from oncelog.broker.metrics.process import add_disk, add_process
 from oncelog.broker.metrics.shell import LoopWatch, Shell
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 T = TypeVar("T")

@@ -5,7 +5,6 @@ The counts are plain numbers that the server increments; :class:`LoopWatch` runs
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import time
 from collections import Counter, deque
@@ -15,6 +14,7 @@ from typing import Protocol
 from oncelog.broker.core.broker import Broker
 from oncelog.broker.core.requests.durations import Durations
 from oncelog.broker.core.requests.session import Session
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 TICK_S = 0.1

@@ -6,7 +6,6 @@ of others, use it through a real socket.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.broker.server.process.loops import new_event_loop
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.loop_thread import LoopThread
 from oncelog.runtime.ports import Disk
 from oncelog.types import TopicPartition

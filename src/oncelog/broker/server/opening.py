@@ -5,7 +5,6 @@ Used by ``serve`` (its own process) and ``embedded`` (a thread of a Python progr
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
 import os
@@ -31,6 +30,7 @@ from oncelog.broker.server.process.clock import WallClock
 from oncelog.broker.server.process.workers import BackgroundWorker, Worker
 from oncelog.broker.server.server import Server
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.ports import Disk
 from oncelog.settings.config import BrokerConfig, parse_broker
 

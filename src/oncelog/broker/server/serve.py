@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +14,7 @@ from oncelog.broker.server.process.loops import new_event_loop, on_reload_signal
 from oncelog.broker.server.process.service import ServiceManager
 from oncelog.broker.server.server import Server
 from oncelog.errors import ConfigError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.ports import Disk
 
 logger = logging.getLogger(__name__)
@@ -113,4 +112,4 @@ async def _watch_heap(server: Server) -> None:
     heap = GarbageCollection()
     while True:
         heap.count(len(server.broker.partitions()))
-        await real_time.sleep(HEAP_WATCH_S)
+        await asyncio.sleep(HEAP_WATCH_S)

@@ -8,7 +8,6 @@ and syncs of the log, unless these are small and the disk is fast.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +26,7 @@ from oncelog.broker.server.listeners.acceptors import Acceptor
 from oncelog.broker.server.process.clock import WallClock
 from oncelog.broker.server.process.workers import BackgroundWorker, Worker
 from oncelog.runtime import forks, real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.listening import close_servers
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Server:
                 and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
             )
         ):
-            await real_time.sleep(0.001)
+            await asyncio.sleep(0.001)
         self._over = True
         # changed only if no validation runs: a batch must not overtake one that is being validated
         if not self._checking.under_way:
@@ -232,7 +232,7 @@ class Server:
         for connection in list(self._connections):
             connection.cut_off("the broker crashes")
         while self._connections:
-            await real_time.sleep(0.001)
+            await asyncio.sleep(0.001)
         self._release()
         self.broker.abandon()
         for close in self.at_end:
@@ -246,7 +246,7 @@ class Server:
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
-            await real_time.sleep(0.001)
+            await asyncio.sleep(0.001)
         for connection in list(self._connections):
             connection.cut_off("the client does not read its answers, and the broker stops")
         self._release()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
 from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.shown import show_text
 from oncelog.types import TopicPartition
 

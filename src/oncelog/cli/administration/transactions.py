@@ -3,7 +3,6 @@ ends transactions."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_optio
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import show_text, show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition

@@ -3,7 +3,6 @@ not at all."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
@@ -20,6 +19,7 @@ from oncelog.cli.shared.output import Advance, counted, progress, remark, show_j
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from oncelog.cli.shared.functions import transform_named
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
+from oncelog.runtime import real_asyncio as asyncio
 
 if TYPE_CHECKING:
     from socket import socket

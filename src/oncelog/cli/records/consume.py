@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import NULL
 from oncelog.types import TopicPartition

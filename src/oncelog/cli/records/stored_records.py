@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator
 from functools import partial
@@ -16,6 +15,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import json_bytes, show_text
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
@@ -91,7 +91,7 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
         if what.timeout is not None and real_time.monotonic() - quiet_since >= what.timeout:
             return
         sys.stdout.flush()
-        await real_time.sleep(POLL_MS / 1000)
+        await asyncio.sleep(POLL_MS / 1000)
 
 
 def _line_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from oncelog.cli.shared.output import counted, progress
 from oncelog.cli.shared.parameters import CommandGroup
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ that the program drops is collected; a warning says so, and its connections are 
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Iterable
@@ -14,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 
 P = ParamSpec("P")
 T = TypeVar("T")

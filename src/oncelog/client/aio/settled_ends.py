@@ -12,7 +12,6 @@ the last stable offset to move.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 
@@ -21,7 +20,7 @@ from oncelog.client.aio.offset_lookups import LATEST, FoundOffset, list_offsets
 from oncelog.client.aio.transaction_lookups import describe_producers, list_transactions
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +104,7 @@ class SettledEnds:
             self._give_up({name: offset for name, offset in stuck.items() if waits_s[name]}, waits_s)
             if len(stuck) == len(behind):
                 break
-            await real_time.sleep(pause_s)
+            await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _MAX_PAUSE_S)
         self._free = {name: end for name, end in ends.items() if stable[name] == end}
         return stable

@@ -6,7 +6,6 @@ Called by programs and the command line.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
@@ -30,6 +29,7 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.stopping import check_timeout, limit_ms
+from oncelog.runtime import real_asyncio as asyncio
 
 if TYPE_CHECKING:
     import ssl

@@ -5,7 +5,6 @@ Called by programs, the command line and Spark.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import warnings
 from collections import deque
@@ -38,6 +37,7 @@ from oncelog.client.core.structs import (
 )
 from oncelog.client.delivery import Delivery
 from oncelog.client.stopping import check_timeout, limit_ms, within
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.settings.kafka_properties import MAX_INT
 
@@ -338,7 +338,7 @@ class Producer(Generic[SentK, SentV]):
                     if not self._space.is_set() and self._half_empty():
                         self._space.set()
                     if appender.filled and appender.time_to_yield():
-                        await real_time.sleep(0)
+                        await asyncio.sleep(0)
                 self._pumping = False
                 if not queue:
                     return

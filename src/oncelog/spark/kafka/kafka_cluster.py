@@ -7,7 +7,6 @@ they become Arrow without an object for each record.
 
 from __future__ import annotations
 
-import asyncio
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
@@ -36,7 +35,7 @@ from oncelog.protocol.generated.metadata_response import MetadataResponseTopic
 from oncelog.protocol.struct_fields import ZERO_UUID
 from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import BatchHeader, iter_headers
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.spark.kafka.interface import (
     ClusterFacts,
     FetchedBatches,
@@ -303,7 +302,7 @@ class KafkaCluster:
                 left -= 1
                 if not left:
                     raise
-            await real_time.sleep(self.options.offset_interval_ms / 1000)
+            await asyncio.sleep(self.options.offset_interval_ms / 1000)
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         topics = ", ".join(sorted({partition.topic for partition in epochs}))
@@ -323,7 +322,7 @@ class KafkaCluster:
                 raise
             if min(found.values(), default=0) >= 0 or loop.time() >= wait_until:
                 return found
-            await real_time.sleep(self.aio.config.retry_backoff_ms / 1000)
+            await asyncio.sleep(self.aio.config.retry_backoff_ms / 1000)
             await self.aio.repeat("Metadata", self.aio.refresh)
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:

@@ -7,7 +7,6 @@ temporary folder.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +19,7 @@ from oncelog.broker.server.opening import METADATA_WORKER, Machine, open_server
 from oncelog.broker.server.process import descriptors
 from oncelog.broker.server.process.workers import Worker
 from oncelog.broker.server.server import Server
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.ports import Disk
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.testing.simulation.loop import ProcessLife, SimulatedLoop, run_in, task_in

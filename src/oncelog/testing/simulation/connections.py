@@ -6,13 +6,13 @@ and for sending (``broker.server.connections.sending``). ``network`` decides wha
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.testing.simulation.loop import ProcessLife, SimulatedLoop
 from oncelog.testing.simulation.simulation_errors import NotSimulated
 

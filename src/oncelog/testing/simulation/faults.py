@@ -8,12 +8,12 @@ the network heals, and nodes, brokers and programs are started. If anything does
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.testing.simulation.broker import FIRST_PORT, HOST
 from oncelog.testing.simulation.moments import MOMENTS, REQUESTS, Undo, in_the_middle, later
 from oncelog.testing.simulation.network import MessageTrigger

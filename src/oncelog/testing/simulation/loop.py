@@ -8,7 +8,6 @@ its coroutines stop where they are, as in a power failure: no ``finally`` runs, 
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import heapq
 import math
@@ -16,6 +15,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.testing.simulation.simulation_errors import NotSimulated, SimulationError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ is healed. A connection that is cut may lose data in flight, and each peer is no
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import errno
 import zlib
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.testing.simulation.connections import (
     RST,
     Direction,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import math
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oncelog.broker.server.embedded import MAX_NODES
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.settings.fields import nearest
 from oncelog.testing.simulation.culprits import watched
 from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, FaultInjector, PlannedFault, plan
@@ -104,7 +104,7 @@ def run_simulation(simulation: Simulation, main: Main[T]) -> T:
                 simulation.broker.start()
                 return await main(simulation)
 
-            asyncio.events.set_event_loop(None)
+            asyncio.set_event_loop(None)
             try:
                 return context.run(loop.run_until_complete, whole())
             finally:

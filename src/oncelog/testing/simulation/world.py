@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.testing.simulation.broker import SimulatedBroker, SimulatedMachine
 from oncelog.testing.simulation.loop import RUNNING, START_NS, ProcessLife, SimulatedLoop, task_in
 from oncelog.testing.simulation.network import NetworkModel, SimulatedNetwork

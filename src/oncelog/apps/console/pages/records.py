@@ -30,7 +30,7 @@ from oncelog.client.aio.admin.log_reader import OutcomeReader, RecordOutcome, St
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.errors import OncelogError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schemas.framing import shown_header
 from oncelog.types import TopicPartition, partitions_there
 
@@ -282,7 +282,7 @@ async def _tail(
         if quiet >= QUIET_TICKS:
             quiet = 0
             yield ": still here\n\n"
-        await real_time.sleep(LIVE_SECONDS)
+        await asyncio.sleep(LIVE_SECONDS)
 
 
 async def _news(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from starlette.responses import Response
 
 from oncelog.apps.console.decoding import FULL_BYTES
 from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.schemas.differences import differences, pretty
 from oncelog.schemas.registry import SchemaRegistry
 from oncelog.schemas.structs import RegisteredSchema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from oncelog.client.core.admin.admin_types import (
     TopicDescription,
 )
 from oncelog.errors import ConfigError, KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.types import encode_uuid
 
 PAGE = 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -17,6 +16,7 @@ from oncelog.client.core.admin.admin_types import ProducerState, TransactionDesc
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 

@@ -18,7 +18,6 @@ Invariants
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import socket
@@ -30,6 +29,7 @@ from oncelog.broker.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT
 from oncelog.broker.server.listener_settings import host_text
 from oncelog.errors import InvariantError
 from oncelog.runtime import forks, real_time
+from oncelog.runtime import real_asyncio as asyncio
 
 if TYPE_CHECKING:
     from oncelog.broker.core.requests.session import Session

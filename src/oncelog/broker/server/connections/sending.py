@@ -7,7 +7,6 @@ socket is full.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections import deque
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from oncelog.broker.log.results import FileSlice
 from oncelog.broker.server.connections.parts import AnswerOrder, Budget
 from oncelog.errors import StorageError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.ports import Buffer
 
 if TYPE_CHECKING:

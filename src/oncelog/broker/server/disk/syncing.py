@@ -20,10 +20,9 @@ from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    import asyncio
-
     from oncelog.broker.core.broker import Broker
     from oncelog.broker.metrics.shell import ShellCounts
+    from oncelog.runtime import real_asyncio as asyncio
 
 QUICK_SYNC_S = 0.001
 """While small syncs take less than this many seconds on average, they run on the loop's thread: a switch to another

@@ -17,9 +17,8 @@ from oncelog.broker.server.listeners.acceptors import Acceptor
 from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
-    import asyncio
-
     from oncelog.broker.core.broker import Broker
+    from oncelog.runtime import real_asyncio as asyncio
 
 logger = logging.getLogger(__name__)
 

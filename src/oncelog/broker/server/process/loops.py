@@ -5,10 +5,11 @@ Windows' default loop, the proactor, cannot report that a socket is writable aga
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Callable
 from importlib.util import find_spec
+
+from oncelog.runtime import real_asyncio as asyncio
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

@@ -6,12 +6,12 @@ loop triggers the watchdog.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
 from collections.abc import Mapping
 
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 logger = logging.getLogger(__name__)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+
+from oncelog.runtime import real_asyncio as asyncio
 
 
 class Worker:

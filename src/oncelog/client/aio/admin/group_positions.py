@@ -6,7 +6,6 @@ read_committed reader stops, and to the high watermark.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription, ShareGroupOffset
 from oncelog.client.positions import EARLIEST, LATEST, LogPlace, offsets_of
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.types import TopicPartition
 
 IDLE = ("Empty", "Dead")

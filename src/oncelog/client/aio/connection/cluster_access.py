@@ -8,7 +8,6 @@ attempt cut short by the deadline is cancelled, and its request is not sent if i
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -31,7 +30,7 @@ from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.waiting import retried
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.wire import Message
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition, partitions_there
 
@@ -139,7 +138,7 @@ class ClusterAccess:
                     failures += 1
                     if last.error.refresh_metadata or last.error in _LEADER_UNSURE:
                         self._leaders_unsure = True
-                    await real_time.sleep(
+                    await asyncio.sleep(
                         backoff_ms(failures, self.config.retry_backoff_ms, self.config.retry_backoff_max_ms) / 1000
                     )
         except TimeoutError:

@@ -8,7 +8,6 @@ a bug in one caller does not cost the others their answers.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.struct_fields import Buffer
 from oncelog.protocol.wire import Message
 from oncelog.runtime import forks
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.chance import random
 
 if TYPE_CHECKING:

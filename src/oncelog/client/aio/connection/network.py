@@ -8,7 +8,6 @@ which to repeat. ``Network`` also runs the cores' timers.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import ssl
@@ -26,6 +25,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message
 from oncelog.runtime import forks, real_time
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.chance import random
 from oncelog.runtime.timers import Timer, Timers
 
@@ -138,7 +138,7 @@ class Network:
         for task in tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        await real_time.sleep(0)
+        await asyncio.sleep(0)
 
     def _give_up_all(self) -> None:
         for connection in list(self._connections.values()):

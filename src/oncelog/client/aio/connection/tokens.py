@@ -6,7 +6,6 @@ life has passed, so that connections share it; endpoints are queried in a thread
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import importlib
@@ -22,6 +21,7 @@ from urllib.parse import quote_plus, unquote, urlencode, urlsplit
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.http_proxies import open_url
 
@@ -99,7 +99,7 @@ class Tokens:
                     raise KafkaError(
                         Error.NETWORK_EXCEPTION, f"sasl.oauthbearer.token.endpoint.url={url} does not answer: {error}"
                     ) from error
-            await real_time.sleep(wait_s)
+            await asyncio.sleep(wait_s)
             wait_s *= 2
 
 

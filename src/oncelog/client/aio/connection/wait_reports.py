@@ -3,11 +3,11 @@ deadline."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from oncelog.client.core.waiting import TICK_MS, asked_for, still_waiting
+from oncelog.runtime import real_asyncio as asyncio
 
 
 @contextmanager

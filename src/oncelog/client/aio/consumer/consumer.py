@@ -8,7 +8,6 @@ is being revoked are no longer handed out.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
@@ -45,6 +44,7 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.stopping import check_timeout, limit_ms, within
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:

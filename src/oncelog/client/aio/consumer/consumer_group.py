@@ -6,7 +6,6 @@ Called by the asyncio consumer, which makes one each time it joins the group, an
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
@@ -25,6 +24,7 @@ from oncelog.client.core.group.group_member import GroupMember
 from oncelog.client.core.group.membership import Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.chance import uuid4
 from oncelog.runtime.deferred import Deferred
@@ -130,7 +130,7 @@ class GroupMembership:
 
     async def _commit_periodically(self) -> None:
         while True:
-            await real_time.sleep(self._config.auto_commit_interval_ms / 1000)
+            await asyncio.sleep(self._config.auto_commit_interval_ms / 1000)
             if self.membership.stable or not self._subscription.by_group:
                 await self._commit_quietly(self._subscription.assigned)
 

@@ -5,7 +5,6 @@ Called by the asyncio consumer. Columns and tables are decoded from the stored b
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from math import inf
@@ -21,6 +20,7 @@ from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import record_columns
 from oncelog.records.record_errors import CorruptBatch
+from oncelog.runtime import real_asyncio as asyncio
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,10 +5,8 @@ Called by the asyncio consumer and its parts.
 
 from __future__ import annotations
 
-import asyncio
-
 from oncelog.errors import KafkaError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 
 
 class RecordWaiters:
@@ -27,7 +25,7 @@ class RecordWaiters:
     async def wait(self, seconds: float | None) -> None:
         """Wait until there may be records, or the time is up."""
         if seconds is not None and seconds <= 0:
-            await real_time.sleep(0)
+            await asyncio.sleep(0)
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters[waiter] = None

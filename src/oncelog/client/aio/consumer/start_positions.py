@@ -6,7 +6,6 @@ partition has no starting offset, the program gets an error and the other partit
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
@@ -21,7 +20,7 @@ from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
 from oncelog.errors import KafkaError
-from oncelog.runtime import real_time
+from oncelog.runtime import real_asyncio as asyncio
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +115,7 @@ class Positions:
                         self._waits.fail(error)
                         return
                     log.info("positions are not known yet: %s", error)
-                    await real_time.sleep(self._config.retry_backoff_ms / 1000)
+                    await asyncio.sleep(self._config.retry_backoff_ms / 1000)
         finally:
             self._task = None
         self._poll_soon()

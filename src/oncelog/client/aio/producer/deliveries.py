@@ -5,7 +5,6 @@ Called by the asyncio producer.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from functools import partial
 from itertools import repeat
@@ -16,6 +15,7 @@ from oncelog.client.core.client_errors import AbortableTransactionError, FatalPr
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
+from oncelog.runtime import real_asyncio as asyncio
 
 _new_metadata = partial(tuple.__new__, RecordMetadata)
 

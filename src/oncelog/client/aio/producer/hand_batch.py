@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from oncelog.client.core import arguments
@@ -10,6 +9,7 @@ from oncelog.client.core.batches.accumulator import WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.records.batch import BatchBuilder
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 RecordHeaders = Sequence[tuple[str, bytes | None]]

@@ -7,7 +7,6 @@ a batch has filled up, memory is short, or the topic is not known yet.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Iterable, Sequence
@@ -54,6 +53,7 @@ from oncelog.client.core.transactions.transaction_manager import TransactionMana
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
 from oncelog.client.stopping import check_timeout, limit_ms, within
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ class Producer(Generic[SentK, SentV]):
                 future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()
             )
         elif self._appender.filled and self._appender.time_to_yield():
-            await real_time.sleep(0)
+            await asyncio.sleep(0)
         return future
 
     async def send_and_wait(

@@ -6,7 +6,6 @@ senders wait while ``buffer.memory`` is used up.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -28,6 +27,7 @@ from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 from oncelog.runtime.chance import random
 from oncelog.settings.kafka_properties import MAX_INT
@@ -252,7 +252,7 @@ class RecordAppender:
         self.filled += 1
         if self.time_to_yield():
             self._sender.poll(self._network.now_ms())
-            await real_time.sleep(0)
+            await asyncio.sleep(0)
         return queued
 
     # --- choosing a partition

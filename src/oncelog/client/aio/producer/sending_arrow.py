@@ -7,12 +7,12 @@ in between.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client.core.arguments import ARROW_MISSING
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime import real_time
 
 try:

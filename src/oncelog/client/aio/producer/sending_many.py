@@ -6,7 +6,6 @@ larger batches (128 KiB and more) are faster.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, SupportsIndex
@@ -20,6 +19,7 @@ from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.structs import Bytes, RecordMetadata, TopicPartition
 from oncelog.records.batch import BatchBuilder, Headers
+from oncelog.runtime import real_asyncio as asyncio
 
 
 class StoredRun(NamedTuple):

@@ -10,7 +10,6 @@ can only be ended, or :meth:`BatchTransactions.init` starts over.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from oncelog.client.core.transactions.transaction_requests import (
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Buffer, increment_sequence, set_producer
+from oncelog.runtime import real_asyncio as asyncio
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 

@@ -15,7 +15,8 @@ from oncelog.schemas.structs import JSON, Schema
 
 
 class JsonCodec:
-    """Reads and writes the payloads of one schema.
+    """Reads and writes the payloads of one schema. ``tree`` is the parsed schema, ``known`` are the schemas to which it
+    may refer.
 
     :param dependencies: the referenced schemas, by name.
     :raises SchemaError: the text is not a JSON Schema.
@@ -27,23 +28,16 @@ class JsonCodec:
         from jsonschema import Draft7Validator
         from jsonschema import SchemaError as NoSchema
         from jsonschema.validators import validator_for
-        from referencing import Registry
-        from referencing.exceptions import NoSuchResource
 
-        from oncelog.schemas.json_schema.patterns import check_schema, specification_of, with_patterns
-
-        def fetch(uri: str) -> Any:
-            raise NoSuchResource(uri)
+        from oncelog.schemas.json_schema.patterns import check_schema, with_patterns
+        from oncelog.schemas.json_schema.references import known_schemas
 
         try:
-            parsed = json.loads(schema.text)
+            self.tree = parsed = json.loads(schema.text)
             kind = validator_for(parsed, default=Draft7Validator)
             check_schema(kind, parsed)
-            known: Any = Registry(retrieve=fetch)  # type: ignore[call-arg]  # attrs makes it
-            for name, one in dependencies.items():
-                imported = json.loads(one.text)
-                known = known.with_resource(name, specification_of(imported).create_resource(imported))
-            self._validator = with_patterns(kind)(parsed, registry=known)
+            self.known = known_schemas(parsed, {name: json.loads(one.text) for name, one in dependencies.items()})
+            self._validator = with_patterns(kind)(parsed, registry=self.known)
         except NoSchema as error:
             raise SchemaError(f"this is not a JSON Schema: {error.message}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:

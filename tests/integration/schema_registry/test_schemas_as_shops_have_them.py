@@ -20,6 +20,7 @@ from oncelog.schemas import (
     JsonSchemaSerializer,
     Reference,
     Schema,
+    SchemaError,
     SchemaRegistry,
 )
 
@@ -83,6 +84,30 @@ def test_a_json_schema_refers_to_another_subject(url: str) -> None:
     written = JSONSerializer(theirs, client)(value, CONTEXT)
     assert JsonSchemaSerializer(registry, ours, topic="orders")(value) == written
     assert JsonSchemaDeserializer(registry)(written) == value
+
+
+@pytest.mark.parametrize(
+    ("more", "reference"),
+    [
+        ({"$id": "http://shop/v1/order.json"}, "item.json"),
+        ({"$id": "http://shop/v1/order.json"}, "./item.json#/definitions/item"),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, "./item.json"),
+    ],
+)
+def test_a_json_schema_names_another_relative_to_its_own_id(url: str, more: dict[str, str], reference: str) -> None:
+    """As in ``loadPreviousDraft`` and ``loadLatestDraft`` of Confluent's ``JsonSchema.java``."""
+    client, registry = SchemaRegistryClient({"url": url}), SchemaRegistry(url)
+    inner = {"type": "object", "properties": {"sku": {"type": "string"}}}
+    client.register_schema("item", TheirSchema(json.dumps({"definitions": {"item": inner}, **inner}), "JSON"))
+    order = {**more, "type": "object", "properties": {"item": {"$ref": reference}}, "additionalProperties": False}
+    client.register_schema(
+        "orders-value", TheirSchema(json.dumps(order), "JSON", [SchemaReference("item.json", "item", 1)])
+    )
+    ours = Schema(json.dumps(order), "JSON", (Reference("item.json", "item", 1),))
+    write = JsonSchemaSerializer(registry, ours, topic="orders")
+    assert JsonSchemaDeserializer(registry)(write({"item": {"sku": "a"}})) == {"item": {"sku": "a"}}
+    with pytest.raises(SchemaError, match=r"item\.sku: 5 is not of type 'string'"):
+        write({"item": {"sku": 5}})
 
 
 def debezium() -> dict[str, Any]:

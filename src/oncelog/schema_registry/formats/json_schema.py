@@ -11,14 +11,14 @@ from typing import Any
 
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft7Validator, validator_for
-from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
-from referencing import Registry, Resource, Specification
+from referencing import Specification
 from referencing.exceptions import Unresolvable
 
 from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading, ReferenceResolver
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schemas.json_schema.patterns import check_schema, specification_of
+from oncelog.schemas.json_schema.references import known_schemas, resource_of
 
 _ROOT = "urn:oncelog:schema"
 _NOT_A_SCHEMA = (SchemaError, ValueError, TypeError, AttributeError, KeyError, Unresolvable, RecursionError)
@@ -57,14 +57,9 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
     """
     try:
         tree = _loaded(text)
-        registry: Registry[Any] = SPECIFICATIONS
-        for dependency in dependencies:
-            resource = _resource(_loaded(dependency.text))
-            registry = registry.with_resource(dependency.name, resource)
-            own = resource.id()
-            registry = registry if own is None else registry.with_resource(own, resource)
+        registry = known_schemas(tree, {one.name: _loaded(one.text) for one in dependencies})
         check_schema(validator_for(tree, default=Draft7Validator), tree)
-        resource = _resource(tree)
+        resource = resource_of(tree)
         resolver = registry.with_resource(_ROOT, resource).resolver_with_root(resource)
         specification = specification_of(tree)
         for reference, where in _references(tree, resolver, specification):
@@ -91,10 +86,6 @@ def _loaded(text: str) -> Any:
     if not isinstance(tree, dict | bool):
         raise ValueError("a schema is an object, true or false")
     return tree
-
-
-def _resource(tree: Any) -> Resource[Any]:
-    return specification_of(tree).create_resource(tree)
 
 
 def _references(

@@ -20,6 +20,9 @@ from oncelog.schemas.structs import Schema
 Take = Callable[[Any, str], Any]
 """Converts a JSON value to the form that Arrow accepts; the second argument is its path. Raises SchemaError."""
 _INTEGER_BITS = 63
+_APPLY_BESIDE_REFERENCES = ("draft2019-09", "draft2020-12")
+_ADDITIONS = frozenset(("properties", "additionalProperties", "items", "oneOf", "anyOf", "allOf"))
+"""Keywords that give a schema a type other than that of its reference."""
 _PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
     "string": (pa.string(), str),
     "boolean": (pa.bool_(), bool),
@@ -35,9 +38,7 @@ class JsonColumns:
     """
 
     def __init__(self, schema: Schema, needs: Mapping[str, Schema]) -> None:
-        JsonCodec(schema, needs)
-        texts = {name: json.loads(one.text) for name, one in needs.items()}
-        self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
+        self.arrow_type, self._take = _Types(JsonCodec(schema, needs)).of_root()
 
     def array(self, rows: list[tuple[JsonCodec, bytes] | None]) -> tuple[pa.Array, Problems]:
         """Decode each value with its writer's codec; returns the column, and the errors of values that do not fit."""
@@ -57,36 +58,37 @@ class JsonColumns:
 
 
 class _Types:
-    def __init__(self, root: Any, needs: Mapping[str, Any]) -> None:
-        self._documents = {"": root, **needs}
+    def __init__(self, codec: JsonCodec) -> None:
+        from oncelog.schemas.json_schema.patterns import specification_of
+
+        self._root, self._known = codec.tree, codec.known
+        self._specification = specification_of(codec.tree)
 
     def of_root(self) -> tuple[pa.DataType, Take]:
-        return self._of(self._documents[""], "", ())
+        resource = self._specification.create_resource(self._root)
+        return self._of(self._root, self._known.resolver_with_root(resource), ())
 
-    def _of(self, schema: Any, document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
+    def _of(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
         """The Arrow type of a part of the schema, and the conversion to it.
 
-        :param document: the document that ``#`` refers to.
-        :param around: the references that led to this part.
+        :param resolver: resolves the part's references.
+        :param around: the referenced schemas that led to this part.
         """
-        schema = _single(schema)
+        if (only := _single(schema)) is not schema:
+            return self._inner(only, resolver, around)
         if not isinstance(schema, dict):
             return _TEXT
-        reference = schema.get("$ref")
-        if isinstance(reference, str):
-            target, pointer = self._place(reference, document)
-            key = f"{target}#{pointer}"
-            found = self._found(target, pointer)
-            return _TEXT if found is None or key in around else self._of(found, target, (*around, key))
+        if isinstance(schema.get("$ref"), str):
+            return self._of_reference(schema, resolver, around)
         kind = schema.get("type")
         kinds = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
         if len(kinds) != 1 or any(name in schema for name in ("oneOf", "anyOf", "allOf")):
             return _TEXT
         match kinds[0]:
             case "object":
-                return self._object(schema, document, around)
+                return self._object(schema, resolver, around)
             case "array" if isinstance(schema.get("items"), dict):
-                inner, take = self._of(schema["items"], document, around)
+                inner, take = self._inner(schema["items"], resolver, around)
                 return pa.list_(inner), _array(take)
             case "integer":
                 return pa.int64(), _integer
@@ -97,26 +99,40 @@ class _Types:
                 return found_type, _of_type(plain, python)
         return _TEXT
 
-    def _object(self, schema: Mapping[str, Any], document: str, around: tuple[str, ...]) -> tuple[pa.DataType, Take]:
+    def _inner(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
+        """The type of a schema inside another one; its ``$id`` changes what references are relative to."""
+        if isinstance(schema, dict):
+            resolver = resolver.in_subresource(self._specification.create_resource(schema))
+        return self._of(schema, resolver, around)
+
+    def _of_reference(
+        self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]
+    ) -> tuple[pa.DataType, Take]:
+        """The type of the referenced schema. It is text if the schema adds conditions of its own that drafts from
+        2019-09 on apply beside a reference, or if it contains itself.
+        """
+        from referencing.exceptions import Unresolvable
+
+        if self._specification.name in _APPLY_BESIDE_REFERENCES and not _ADDITIONS.isdisjoint(schema):
+            return _TEXT
+        try:
+            found = resolver.lookup(schema["$ref"])
+        except Unresolvable:
+            return _TEXT
+        if any(found.contents is one for one in around):
+            return _TEXT
+        return self._of(found.contents, found.resolver, (*around, found.contents))
+
+    def _object(self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
         properties = schema.get("properties")
         if isinstance(properties, dict) and properties:
-            fields = {name: self._of(one, document, around) for name, one in properties.items()}
+            fields = {name: self._inner(one, resolver, around) for name, one in properties.items()}
             given = {name for name, one in properties.items() if isinstance(one, dict) and "default" in one}
             required = set(schema.get("required", ())) - given
             kind = pa.struct([pa.field(name, inner) for name, (inner, _) in fields.items()])
             return kind, _struct({name: take for name, (_, take) in fields.items()}, required)
-        inner, take = self._of(schema.get("additionalProperties"), document, around)
+        inner, take = self._inner(schema.get("additionalProperties"), resolver, around)
         return pa.map_(pa.string(), inner), _map(take)
-
-    def _place(self, reference: str, document: str) -> tuple[str, str]:
-        name, _, pointer = reference.partition("#")
-        return name or document, pointer
-
-    def _found(self, document: str, pointer: str) -> Any:
-        found = self._documents.get(document)
-        for part in pointer.split("/")[1:]:
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-        return found
 
 
 def _single(schema: Any) -> Any:

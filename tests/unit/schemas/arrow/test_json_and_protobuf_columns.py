@@ -108,6 +108,42 @@ def test_json_of_each_type_becomes_a_column() -> None:
     assert row["self"]["self"] == '{"i": 3}'
 
 
+MONEY = {"type": "object", "properties": {"cents": {"type": "integer"}}}
+REFERENCES: list[tuple[str, dict[str, Any], str]] = [
+    ("draft-07/schema#", {"definitions": {"a": {"$id": "#money", **MONEY}}}, "#money"),
+    ("draft-07/schema#", {"definitions": {"a": {"$id": "http://shop/money.json", **MONEY}}}, "http://shop/money.json"),
+    ("draft-07/schema#", {"$id": "http://shop/order.json", "definitions": {"a b/c": MONEY}}, "#/definitions/a%20b~1c"),
+    ("draft/2020-12/schema", {"$defs": {"a": {"$anchor": "money", **MONEY}}}, "#money"),
+    ("draft/2020-12/schema", {"$id": "http://shop/order.json", "$defs": {"a": {"$id": "money", **MONEY}}}, "money"),
+    ("draft/2020-12/schema", {"$defs": {"a": {"anyOf": [MONEY, {"type": "null"}]}}}, "#/$defs/a/anyOf/0"),
+]
+
+
+@pytest.mark.parametrize(("draft", "more", "reference"), REFERENCES)
+def test_a_referenced_json_schema_has_its_type_in_whatever_way_it_is_named(
+    draft: str, more: dict[str, Any], reference: str
+) -> None:
+    host = "http://json-schema.org" if draft.startswith("draft-") else "https://json-schema.org"
+    properties = {"price": {"$ref": reference}, "id": {"type": "integer"}}
+    schema = {"$schema": f"{host}/{draft}", "type": "object", "properties": properties, **more}
+    reader = reader_of(Registry({1: Schema(json.dumps(schema), JSON)}), 1)
+    found = reader.read(pa.array([as_json(1, {"id": 1, "price": {"cents": 5}})]))
+    assert found.values.to_pylist() == [{"id": 1, "price": {"cents": 5}}]
+
+
+def test_conditions_beside_a_reference_hide_no_property() -> None:
+    """Drafts from 2019-09 on apply them, draft 7 does not."""
+    beside = {"$ref": "#/$defs/money", "properties": {"currency": {"type": "string"}}}
+    for draft, expected in (
+        ("https://json-schema.org/draft/2020-12/schema", '{"cents": 5, "currency": "EUR"}'),
+        ("http://json-schema.org/draft-07/schema#", {"cents": 5}),
+    ):
+        schema = {"$schema": draft, "type": "object", "properties": {"price": beside}, "$defs": {"money": MONEY}}
+        reader = reader_of(Registry({1: Schema(json.dumps(schema), JSON)}), 1)
+        found = reader.read(pa.array([as_json(1, {"price": {"cents": 5, "currency": "EUR"}})]))
+        assert found.values.to_pylist() == [{"price": expected}]
+
+
 def test_json_that_does_not_match_the_schema_becomes_null_with_the_reason() -> None:
     required = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     registry = Registry({1: json_schema(id={}), 2: Schema(json.dumps(required), JSON), 3: Schema('"int"', AVRO)})

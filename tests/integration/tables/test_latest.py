@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
+import re
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.private_apis.java_errors import our_sentence
+from oncelog.spark.tables.databases.sql_names import of_table
 from oncelog.spark.tables.latest import later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
 from tests.integration.tables.conftest import ONE_OF_EACH_ENGINE
@@ -91,6 +94,84 @@ def test_texts_in_an_order_column_are_compared_by_their_bytes(spark: SparkSessio
     assert read(query.options, "n") == [(1,)]
     write(spark, query, 2, (1, 0, 4, "ä"))
     assert read(query.options, "n") == [(4,)]
+
+
+SORTED_ALIKE = [
+    (TableFormat.POSTGRESQL, "citext", "string", "'B', 'a'"),
+    (TableFormat.POSTGRESQL, "order_status", "string", "'z', 'a'"),
+    (TableFormat.POSTGRESQL, "char(3)", "string", "'B', 'a'"),
+    (TableFormat.POSTGRESQL, "numeric", "bigint", "9, 10"),
+    (TableFormat.POSTGRESQL, "timestamp", "date", "date'1999-12-31', date'10000-01-01'"),
+    (TableFormat.SQLITE, "TEXT COLLATE NOCASE", "string", "'B', 'a'"),
+    (TableFormat.SQLITE, "", "bigint", "9, 10"),
+    (TableFormat.SQLITE, "NUMERIC", "boolean", "true, false"),
+    (TableFormat.SQLITE, "DATETIME", "string", "'2024-01-02 03:04:05', '2023-12-31 23:59:59'"),
+]
+"""A column's type, a type of rows, and two values that the database or their texts may sort differently than Spark."""
+
+
+def version_table(world: World, column_type: str) -> None:
+    table = f"CREATE TABLE flights (id bigint PRIMARY KEY, version {column_type}, n bigint)"
+    if world.options.format is TableFormat.SQLITE:
+        with contextlib.closing(sqlite3.connect(world.options.url)) as connection:
+            connection.execute(table)
+    else:
+        with psycopg.connect(world.options.url) as connection:
+            connection.execute(
+                f"CREATE EXTENSION citext; CREATE TYPE order_status AS ENUM ('z', 'a'); {table}".encode()
+            )
+
+
+@pytest.mark.parametrize(("form", "column_type", "kind", "values"), SORTED_ALIKE, indirect=["form"])
+def test_the_latest_row_does_not_depend_on_how_rows_are_divided_into_batches(
+    spark: SparkSession, world: World, column_type: str, kind: str, values: str
+) -> None:
+    version_table(world, column_type)
+    query = query_of(world, "version")
+    versions = f"SELECT cast(version AS {kind}) AS version, n FROM VALUES ({values.replace(', ', ', 1), (')}, 2)"
+    rows = spark.sql(f"{versions} AS given(version, n)")
+    expected = rows.selectExpr("max_by(n, version)").head()
+    assert expected is not None
+    first = "n = 1 AND id = 2 OR n = 2 AND id = 3"
+    keys = spark.sql("SELECT explode(array(1L, 2L, 3L)) AS id")
+    query.write_frame(0, keys.crossJoin(rows).where(f"id = 1 OR {first}"))
+    query.write_frame(1, keys.crossJoin(rows).where(f"id <> 1 AND NOT ({first})"))
+    assert read(query.options, "id", "n") == [(key, expected[0]) for key in (1, 2, 3)]
+
+
+SORTED_OTHERWISE = [
+    (TableFormat.POSTGRESQL, "text", "10L", r"(ALTER TABLE .*), or"),
+    (TableFormat.POSTGRESQL, "uuid", "'6e2ee3a9-9aee-4a0a-8a7a-3a5d4a3e2d1c'", r"(ALTER TABLE .*), or"),
+    (TableFormat.POSTGRESQL, "text", "timestamp'2024-01-02 03:04:05Z'", r"(ALTER TABLE .*), or"),
+    (TableFormat.POSTGRESQL, "integer", "'10'", r"write (.*) in the query"),
+    (TableFormat.POSTGRESQL, "timestamptz", "'2024-01-02 03:04:05Z'", r"write (.*) in the query"),
+    (TableFormat.SQLITE, "TEXT", "10L", ""),
+    (TableFormat.SQLITE, "INTEGER", "'10'", r"write (.*) in the query"),
+    (TableFormat.SQLITE, "DATETIME", "'10'", r"write (.*) in the query"),
+]
+
+
+@pytest.mark.parametrize(("form", "column_type", "value", "advice"), SORTED_OTHERWISE, indirect=["form"])
+def test_an_order_column_that_sorts_differently_in_the_table_is_refused_with_advice_that_works(
+    spark: SparkSession, world: World, column_type: str, value: str, advice: str
+) -> None:
+    version_table(world, column_type)
+    query = query_of(world, "version")
+    rows = spark.sql(f"SELECT 1L AS id, {value} AS version, 1 AS n")
+    says = r"sorts differently than .* in the rows, so option latestBy|would sort it as a number, while latestBy"
+    with pytest.raises(OncelogError, match=says) as refused:
+        query.write_frame(0, rows)
+    found = re.search(advice, str(refused.value))
+    assert found is not None
+    if found[0].startswith("ALTER"):
+        with psycopg.connect(world.options.url) as connection:
+            connection.execute(found[1].encode())
+    elif found[0]:
+        rows = rows.selectExpr("id", f"{found[1]} AS version", "n")
+    else:
+        return
+    query.write_frame(0, rows)
+    assert read(query.options, "id", "n") == [(1, 1)]
 
 
 @ONE_OF_EACH_ENGINE
@@ -188,6 +269,7 @@ def test_options_without_effect_are_refused(given: dict[str, str], says: str) ->
     [
         ("cast(1 as double)", "cannot be in option latestBy"),
         ("array(1)", "cannot be in option latestBy"),
+        ("'a' COLLATE UTF8_LCASE", r"n cannot be in option latestBy: .* write cast\(n as string\) in the query"),
         ("cast(1 as decimal(3,1))", "SQLite keeps decimals as text"),
     ],
 )
@@ -203,7 +285,7 @@ def test_the_sql_condition_compares_like_tuples_with_null_first() -> None:
     order: Callable[[tuple[int | None, ...]], list[tuple[bool, int]]] = lambda row: [  # noqa: E731
         (value is not None, value or 0) for value in row
     ]
-    text = later(("a", "b"), str, "target", "source")
+    text = later(("a", "b"), of_table, "target", "source")
     statement = f"SELECT {text} FROM (SELECT ? a, ? b) target, (SELECT ? a, ? b) source"
     values = list(itertools.product([None, 1, 2], repeat=2))
     for ours, theirs in itertools.product(values, values):

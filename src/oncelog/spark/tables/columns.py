@@ -142,6 +142,11 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
                 raise ConfigError(
                     f"Column {name} cannot be in option {option}: it is {_ddl(schema[name].dataType)}, cast it"
                 )
+            if schema[name].dataType.simpleString().startswith("string collate"):
+                raise ConfigError(
+                    f"Column {name} cannot be in option {option}: it is {schema[name].dataType.simpleString()}, and "
+                    f"tables compare texts by their bytes: write cast({name} as string) in the query"
+                )
     if set(options.partition_by) == set(schema.names):
         raise ConfigError(f"Option partitionBy of {options} names all columns: leave one for the files")
     for field in schema.fields:

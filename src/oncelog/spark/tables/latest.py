@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import DecimalType, IntegerType, LongType, StringType, StructType
+from pyspark.sql.types import DataType, DecimalType, IntegerType, LongType, StringType, StructType
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import JSON_OPTIONS, escaped
@@ -135,14 +135,28 @@ def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
     return tuple(itertools.takewhile(lambda name: name in names, options.latest_by))
 
 
-def later(columns: Sequence[str], quoted: Callable[[str], str], table: str, source: str) -> str:
+def unlike_order(name: str, declared: str, kind: DataType, options: TableOptions, advice: str) -> str:
+    """The error message for a column of ``latestBy`` whose values sort differently in the table and in Spark, so that
+    the latest row would depend on how rows are divided into batches.
+
+    :param declared: the column's type in the table.
+    :param kind: its type in the rows.
+    """
+    return (
+        f"Column {name} of {options} is {declared}, which sorts differently than {kind.simpleString()} in the rows, "
+        f"so option latestBy cannot name this column: {advice}, or name another column"
+    )
+
+
+def later(columns: Sequence[str], value: Callable[[str, str], str], table: str, source: str) -> str:
     """The SQL condition that the table's row is later than the batch's; never NULL.
 
-    :param quoted: a function from a column's name to an expression that compares in Spark's order.
+    :param value: a function from the alias of a table and the name of its column to an expression that the database
+        compares in Spark's order.
     """
     text = "FALSE"
     for name in reversed(columns):
-        ours, theirs = f"{table}.{quoted(name)}", f"{source}.{quoted(name)}"
+        ours, theirs = value(table, name), value(source, name)
         above = f"({ours} IS NOT NULL AND ({theirs} IS NULL OR {ours} > {theirs}))"
         both = f"{ours} IS NOT NULL AND {theirs} IS NOT NULL AND {ours} = {theirs}"
         text = f"({above} OR ((({ours} IS NULL AND {theirs} IS NULL) OR ({both})) AND {text}))"

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
     IntegralType,
     MapType,
+    NumericType,
     StringType,
     StructField,
     StructType,
@@ -31,8 +33,8 @@ from pyspark.sql.types import (
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import COUNTED, check_required, counted, escaped, sql_type
-from oncelog.spark.tables.databases.sql_names import on_conflict, parts_of, quoted
-from oncelog.spark.tables.latest import compared, later
+from oncelog.spark.tables.databases.sql_names import of_table, on_conflict, parts_of, quoted
+from oncelog.spark.tables.latest import compared, later, unlike_order
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 
 if TYPE_CHECKING:
@@ -112,9 +114,27 @@ instead."""
 _ALL_FIELDS = 0x7FFF
 """The code for all fields in the upper half of an interval's type modifier, for an interval that was declared without
 fields."""
-_COMPOSITE = "C"
-_TEXTS = "S"
-"""The category of text types (``pg_type.typcategory``)."""
+_COMPOSITE, _ENUM, _TEXTS = "C", "E", "S"
+"""Categories of types (``pg_type.typcategory``)."""
+_SORTED_ALIKE: Mapping[str, tuple[type[DataType], ...]] = {
+    "B": (BooleanType,),
+    "D": (DateType, TimestampType, TimestampNTZType),
+    _ENUM: (StringType,),
+    "N": (NumericType,),
+    _TEXTS: (StringType,),
+}
+"""The types of rows that sort like the types of a category, if texts are compared by their bytes."""
+_AS_IN_THE_TABLE = {
+    "bool": "boolean",
+    "date": "date",
+    "int2": "smallint",
+    "int4": "int",
+    "int8": "bigint",
+    "numeric": "decimal(38,9)",
+    "timestamp": "timestamp_ntz",
+    "timestamptz": "timestamp",
+}
+"""The types of Spark for those of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +266,8 @@ def check_taken(
             f"GRANT USAGE ON SEQUENCE {sequence} TO {role}, or add the column in the query"
         )
     if options.mode is Mode.UPSERT:
+        for name in compared([field.name for field in fields], options):
+            _check_order(schema[name], found[name], table, options)
         _check_key(connection, insert, table, oid, [found[field.name] for field in fields], options)
 
 
@@ -254,12 +276,13 @@ def later_of(columns: Sequence[TableColumn], options: TableOptions) -> str:
 
     :param columns: the columns of the rows.
     """
-    texts = {column.name for column in columns if column.category == _TEXTS and not column.is_array}
+    texts = {column.name for column in columns if column.category in (_ENUM, _TEXTS)}
 
-    def compares(name: str) -> str:
-        return quoted(name) + (' COLLATE "C"' if name in texts else "")
+    def value(table: str, name: str) -> str:
+        found = of_table(table, name)
+        return f"convert_to(CAST({found} AS text), 'UTF8')" if name in texts else found
 
-    return later(compared([column.name for column in columns], options), compares, "target", "excluded")
+    return later(compared([column.name for column in columns], options), value, "target", "excluded")
 
 
 def _check_column(field: StructField, column: TableColumn, options: TableOptions) -> None:
@@ -290,6 +313,21 @@ def _check_column(field: StructField, column: TableColumn, options: TableOptions
             f"Column {name} of {options} is {column.type}, which does not hold what {field.dataType.simpleString()} "
             f"says: {_WHY[type(kind)]}; write {in_query(advice, name, depth)} in the query"
         )
+
+
+def _check_order(field: StructField, column: TableColumn, table: str, options: TableOptions) -> None:
+    """Raises ConfigError for a column of ``latestBy`` that does not sort like the rows' values."""
+    kind = field.dataType
+    if isinstance(kind, _SORTED_ALIKE.get(column.category, ())) and not column.is_array:
+        return
+    if isinstance(kind, StringType) and column.leaf in _AS_IN_THE_TABLE and not column.is_array:
+        given = in_query(f"cast({{}} as {_AS_IN_THE_TABLE[column.leaf]})", field.name, 0)
+        advice = f"write {given} in the query"
+    else:
+        wanted = sql_type(kind, TableFormat.POSTGRESQL)
+        name = quoted(field.name)
+        advice = f"ALTER TABLE {table} ALTER COLUMN {name} TYPE {wanted} USING {name}::{wanted}"
+    raise ConfigError(unlike_order(field.name, column.type, kind, options, advice))
 
 
 def in_query(advice: str, name: str, depth: int) -> str:

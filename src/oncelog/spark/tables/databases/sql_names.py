@@ -14,6 +14,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def of_table(table: str, name: str) -> str:
+    """A column of a table, or of an alias, for SQL."""
+    return f"{table}.{quoted(name)}"
+
+
 def on_conflict(key: Collection[str], columns: Sequence[str], later: str = "FALSE") -> str:
     """The clause of an INSERT that replaces rows with the same keys.
 

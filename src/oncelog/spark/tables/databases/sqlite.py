@@ -13,7 +13,7 @@ from oncelog.errors import ConfigError
 from oncelog.runtime.chance import uuid4
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_names, sql_type, with_json
-from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
+from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, of_table, on_conflict, parts_of, quoted
 from oncelog.spark.tables.databases.sqlite_columns import SqliteColumn, bound, check_taken, columns_of
 from oncelog.spark.tables.databases.texts import shown
 from oncelog.spark.tables.inline import InlineWriter
@@ -278,13 +278,18 @@ class SqliteTable:
         if self._options.mode is not Mode.UPSERT:
             return text
         by = compared(columns, self._options)
-        return text + on_conflict(self._options.key, columns, later(by, quoted, "target", "excluded"))
+        return text + on_conflict(self._options.key, columns, later(by, _by_bytes, "target", "excluded"))
 
     def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
         connection.execute(
             f"INSERT OR REPLACE INTO {BATCHES} (sink, table_id, {MARKER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (group, table_id, *batch_row(marker)),
         )
+
+
+def _by_bytes(table: str, name: str) -> str:
+    """A column for a comparison in Spark's order, whatever the column's collation is."""
+    return f"{of_table(table, name)} COLLATE BINARY"
 
 
 def _wanted(schema: StructType) -> list[tuple[str, str]]:

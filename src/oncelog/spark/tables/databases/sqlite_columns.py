@@ -23,6 +23,8 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     MapType,
+    NumericType,
+    StringType,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -33,6 +35,7 @@ from oncelog.records.arrow_moments import moment_texts
 from oncelog.spark.tables.columns import check_required
 from oncelog.spark.tables.databases.sql_names import quoted
 from oncelog.spark.tables.databases.texts import first_invalid, row_of, shown
+from oncelog.spark.tables.latest import compared, unlike_order
 from oncelog.spark.tables.options import Mode, TableOptions
 from oncelog.spark.tables.store import TableRefused
 
@@ -141,6 +144,8 @@ def check_taken(
                 f"Column {field.name} of {options} is {column.declared or 'of no type'}, which does not store "
                 f"{field.dataType.simpleString()} as it is: {advice.format(field.name)}"
             )
+    for name in compared(list(found), options):
+        _check_order(schema[name].dataType, found[name], options)
     check_required([column.name for column in columns if column.required], schema.names, options)
     try:
         connection.execute(f"EXPLAIN {insert}", [None] * len(fields))
@@ -155,6 +160,19 @@ def check_taken(
                 f"{table} ({keys}), or name the columns of another"
             ) from error
         raise ConfigError(f"{options} does not accept such rows: {error}") from error
+
+
+def _check_order(kind: DataType, column: SqliteColumn, options: TableOptions) -> None:
+    """Raises ConfigError for a column of ``latestBy`` that stores texts as numbers, or numbers as texts. A column of
+    affinity NUMERIC, such as DATETIME, stores most texts as they are: :func:`_text_in_order` checks each text.
+    """
+    if isinstance(kind, StringType) and column.affinity in ("INTEGER", "REAL"):
+        advice = f"write cast({column.name} as bigint) in the query, or another type of numbers"
+    elif isinstance(kind, NumericType) and column.affinity == "TEXT":
+        advice = "make a table in which the column is INTEGER"
+    else:
+        return
+    raise ConfigError(unlike_order(column.name, column.declared, kind, options, advice))
 
 
 def _advice(kind: DataType, column: SqliteColumn) -> str:
@@ -218,6 +236,8 @@ def _column(batch: pa.RecordBatch, number: int, column: SqliteColumn, options: T
             raw = values.cast(pa.binary())[index].as_py().decode(errors="backslashreplace")
             raise refused(index, raw, _Changed("takes no bytes that are not UTF-8", "decode them in the query"))
     change = _change(values.type, column)
+    if pa.types.is_string(values.type) and column.affinity == "NUMERIC" and column.name in options.latest_by:
+        change = _text_in_order
     if pa.types.is_timestamp(values.type) or pa.types.is_date32(values.type):
         values = moment_texts(values)
     given = values.to_pylist()
@@ -288,6 +308,17 @@ def _text_number(value: str) -> str:
         if _ZEROS.match(value):
             raise _Changed("would drop its leading zeros", "change the column to TEXT")
         _number(number)
+    return value
+
+
+def _text_in_order(value: str) -> str:
+    """A text for a column of ``latestBy`` with affinity NUMERIC, unchanged. Raises _Changed for a numeric text, which
+    SQLite would compare as a number."""
+    if _NUMBER.fullmatch(value):
+        raise _Changed(
+            "would sort it as a number, while latestBy sorts texts by their bytes",
+            "write cast({} as bigint) in the query, or another type of numbers",
+        )
     return value
 
 

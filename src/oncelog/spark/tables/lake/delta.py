@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_required, missing_columns, stored_schema
-from oncelog.spark.tables.databases.sql_names import quoted
+from oncelog.spark.tables.databases.sql_names import of_table, quoted
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.lake.delta_demands import (
@@ -290,7 +290,7 @@ class DeltaTableStore:
         merger = table.merge(source, on, source_alias="source", target_alias="target", commit_properties=properties)
         columns = {quoted(name): f"source.{quoted(name)}" for name in schema.names}
         by = compared(schema.names, self._options)
-        stays = None if not by else f"NOT {later(by, quoted, 'target', 'source')}"
+        stays = None if not by else f"NOT {later(by, of_table, 'target', 'source')}"
         merger.when_matched_update(columns, predicate=stays).when_not_matched_insert(columns).execute()
 
     def _files(self, parts: Sequence[WrittenPart], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.types import (
     ArrayType,
@@ -86,6 +86,14 @@ _COPIED_INTO = (
     "AND NOT EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid AND ev_type = '3') "
     "FROM pg_class WHERE oid = %s"
 )
+_STORED_APART = """
+SELECT DISTINCT part.oid::regclass::text, part.relkind = 'f'
+FROM unnest(%s::text[], %s::text[]) AS written (schema, name) JOIN pg_namespace n ON n.nspname = written.schema
+JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = written.name
+JOIN pg_class part ON part.oid = c.oid OR part.oid IN (SELECT relid FROM pg_partition_tree(c.oid))
+WHERE part.relkind = 'f' OR (part.relkind = 'r' AND part.relpersistence = 'u') ORDER BY 1
+"""
+"""The foreign tables and the unlogged tables among these tables and their partitions."""
 _DEFERRED_KEY = """
 SELECT conname FROM pg_index JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid
 WHERE indrelid = %s AND indisunique AND NOT indimmediate AND (
@@ -252,12 +260,13 @@ def check_taken(
         _explain(connection, f"DELETE FROM {table}", options)
     insert = _insert(table, fields, found)
     try:
-        _explain(connection, insert, options)
+        plans = _explain(connection, insert, options)
     except ConfigError:
         # tried for one column at a time: PostgreSQL's localized message alone would not tell which column is wrong
         for field in fields:
             _explain(connection, _insert(table, [field], found), options, field, found[field.name])
         raise
+    _check_stored_together(connection, plans, options)
     if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:
         check_required([column.name for column in columns if column.required], schema.names, options)
     for name, sequence, role in connection.execute(_NUMBERED, (oid, schema.names)).fetchall():
@@ -269,6 +278,25 @@ def check_taken(
         for name in compared([field.name for field in fields], options):
             _check_order(schema[name], found[name], table, options)
         _check_key(connection, insert, table, oid, [found[field.name] for field in fields], options)
+
+
+def _check_stored_together(connection: psycopg.Connection, plans: Sequence[Any], options: TableOptions) -> None:
+    """Raises ConfigError if rows are stored in a table that could have other batches after a crash than the table of
+    identities has.
+
+    :param plans: PostgreSQL's plans for an INSERT, which name the table behind a view.
+    """
+    written = [plan["Plan"] for plan in plans if "Plan" in plan and "Relation Name" in plan["Plan"]]
+    names = [[plan[field] for plan in written] for field in ("Schema", "Relation Name")]
+    for name, foreign in connection.execute(_STORED_APART, names).fetchall():
+        raise ConfigError(
+            f"{options} stores rows in the foreign table {name}, whose server commits them apart from the batch's "
+            "identity, so that a crash could lose a batch or write it twice: let url lead to the database that has the "
+            "table itself"
+            if foreign
+            else f"{options} stores rows in {name}, which is UNLOGGED: after a crash PostgreSQL empties the table, "
+            f"while oncelog_batches still has the batches: ALTER TABLE {name} SET LOGGED"
+        )
 
 
 def later_of(columns: Sequence[TableColumn], options: TableOptions) -> str:
@@ -374,12 +402,14 @@ def _explain(
     options: TableOptions,
     field: StructField | None = None,
     column: TableColumn | None = None,
-) -> None:
+) -> Sequence[Any]:
+    """PostgreSQL's plans for a statement. Raises ConfigError if PostgreSQL refuses the statement."""
     import psycopg
 
     try:
         with connection.transaction():
-            connection.execute(f"EXPLAIN {statement}".encode())
+            ((plans,),) = connection.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {statement}".encode()).fetchall()
+            return cast("Sequence[Any]", plans)
     except psycopg.errors.DatatypeMismatch as error:
         if field is None or column is None:
             raise ConfigError(f"{options} does not accept such rows: {sentence(error)}") from error
@@ -452,8 +482,6 @@ def _how_to_index(connection: psycopg.Connection, table: str, oid: int, options:
     key = list(options.key)
     if kind == "v":
         return "make one in the view's table, or write to that table (a view with a trigger takes mode append alone)"
-    if kind == "f":
-        return "PostgreSQL takes no such upserts into a foreign table; write to the table itself, or with mode append"
     if kind == "p" and not set(columns) <= set(key):
         if not all(columns):
             return f"PostgreSQL cannot make one, as an expression makes the partitions ({by}); write to another table"

@@ -230,8 +230,8 @@ class Most(NamedTuple):
 
 
 FIRST_STEPS = {
-    CLASSES: Most(630, 42, 138),
-    START: Most(2760, 114, 228),
+    CLASSES: Most(700, 42, 138),
+    START: Most(2800, 115, 228),
     PLUGIN: Most(10, 1, 1),
 }
 

@@ -141,10 +141,18 @@ def _single(schema: Any) -> Any:
     for name in ("oneOf", "anyOf", "allOf"):
         parts = schema.get(name) if isinstance(schema, dict) else None
         if isinstance(parts, list) and "properties" not in schema:
-            kinds = [one for one in parts if one != {"type": "null"}]
+            kinds = [one for one in parts if not _is_null(one)]
             if len(kinds) == 1:
                 return _single(kinds[0])
     return schema
+
+
+def _is_null(schema: Any) -> bool:
+    """Whether null is the only value of a schema, which may have a title and other annotations."""
+    if not isinstance(schema, dict):
+        return False
+    only = [schema["const"]] if "const" in schema else schema.get("enum")
+    return schema.get("type") in ("null", ["null"]) or only == [None]
 
 
 def _unfit(where: str, what: str, value: Any) -> SchemaMismatch:

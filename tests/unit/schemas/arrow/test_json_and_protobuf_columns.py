@@ -108,6 +108,28 @@ def test_json_of_each_type_becomes_a_column() -> None:
     assert row["self"]["self"] == '{"i": 3}'
 
 
+@pytest.mark.parametrize(
+    "null",
+    [
+        {"type": "null", "title": "Nothing"},
+        {"type": ["null"]},
+        {"const": None},
+        {"enum": [None], "description": "none"},
+    ],
+    ids=json.dumps,
+)
+def test_a_union_with_null_has_the_other_type_however_null_is_written(null: Any) -> None:
+    part = {"type": "object", "properties": {"cents": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"o": {"anyOf": [part, null]}, "e": {"anyOf": [{"enum": [None, 1]}, part]}},
+    }
+    reader = reader_of(Registry({1: Schema(json.dumps(schema), JSON)}), 1)
+    assert reader.arrow_type == pa.struct([("o", pa.struct([("cents", pa.int64())])), ("e", pa.string())])
+    found = reader.read(pa.array([as_json(1, {"o": None}), as_json(1, {"o": {"cents": 5}})]))
+    assert [row["o"] for row in found.values.to_pylist()] == [None, {"cents": 5}]
+
+
 MONEY = {"type": "object", "properties": {"cents": {"type": "integer"}}}
 REFERENCES: list[tuple[str, dict[str, Any], str]] = [
     ("draft-07/schema#", {"definitions": {"a": {"$id": "#money", **MONEY}}}, "#money"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
@@ -24,9 +24,12 @@ SHARE_GROUP_STATE_TOPIC = "__share_group_state"
 INTERNAL_TOPICS = frozenset({TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC})
 
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
 def encode_uuid(uuid: bytes) -> str:
     """A 16-byte id as Kafka writes it: URL-safe base64 without padding, 22 characters."""
-    return urlsafe_b64encode(uuid).rstrip(b"=").decode()
+    return b2a_base64(uuid, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def partitions_there(count: int) -> str:

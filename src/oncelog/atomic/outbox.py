@@ -7,7 +7,6 @@ A relay (:mod:`oncelog.atomic.relay`) sends each of these records once.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.atomic.databases import Known, Value, async_database
 from oncelog.atomic.tables import OUTBOX, ensure
 from oncelog.atomic.transaction import Headers, Transaction
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from threading import Event
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oncelog.client.core.client_errors import KafkaTimeoutError
@@ -52,7 +53,7 @@ class Delivery(Generic[T]):
         self._done = False
         self._value: T | None = None
         self._error: BaseException | None = None
-        self._event: threading.Event | None = None
+        self._event: Event | None = None
         self._callbacks: list[Callable[[Delivery[T]], object]] | None = None
 
     def done(self) -> bool:
@@ -80,7 +81,7 @@ class Delivery(Generic[T]):
         known."""
         if not self._done:
             with _lock:
-                event = self._event = self._event or threading.Event()
+                event = self._event = self._event or Event()
             if not self._done and not self._loop.wait(event, timeout):
                 raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
         if self._error is not None:

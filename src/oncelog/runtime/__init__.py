@@ -2,7 +2,8 @@
 
 Called by all other packages; it may import ``errors`` only. ``ports``, ``timers`` and ``deferred`` are pure, and the
 cores run on them; ``chance``, ``forks``, ``listening``, ``loop_thread`` and ``real_time`` are the real process and
-clock. Importing the package adds a finder to ``sys.meta_path``.
+clock. ``real_asyncio`` and ``real_json`` are Python's modules, whatever names of theirs a test replaces. Importing the
+package adds a finder to ``sys.meta_path``.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
+from threading import Event
 from typing import Any, TypeVar
 
 from oncelog.errors import OncelogError
@@ -138,7 +139,7 @@ class LoopThread:
 
         :param is_long: whether ``work``, once it has begun, may block the loop for any time without being reported.
         """
-        begun = threading.Event()
+        begun = Event()
 
         async def noted() -> T:
             if is_long:
@@ -161,7 +162,7 @@ class LoopThread:
             raise self._gone()
         return done.result()
 
-    def wait(self, event: threading.Event, seconds: float | None = None) -> bool:
+    def wait(self, event: Event, seconds: float | None = None) -> bool:
         """Wait until the event is set on the thread, at most for this time (None: without a limit); returns whether
         it is set.
         """

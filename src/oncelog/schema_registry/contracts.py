@@ -6,10 +6,10 @@ them, in the form in which Confluent's registry stores them: without empty parts
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oncelog.runtime import real_json as json
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.schema_records import compact
 

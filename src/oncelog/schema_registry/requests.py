@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from oncelog.runtime import real_json as json
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.contracts import Contract, contract_of
 from oncelog.schema_registry.rest_errors import Refused

@@ -9,11 +9,11 @@ other oncelog registries which one writes, and stores the highest id ever assign
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 
 SCHEMA = "SCHEMA"
 CONFIG = "CONFIG"

@@ -12,13 +12,13 @@ Invariants
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
+from oncelog.runtime import real_json as json
 from oncelog.schema_registry import contracts
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import (

@@ -12,12 +12,12 @@ types.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.schema_errors import SchemaError
 
 PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")

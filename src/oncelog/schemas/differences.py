@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.structs import PROTOBUF, RegisteredSchema, Schema
 
 

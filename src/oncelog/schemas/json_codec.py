@@ -5,10 +5,10 @@ Nothing is fetched from elsewhere: referenced schemas are in the registry or in 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import JSON, Schema

@@ -7,13 +7,13 @@ registry.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codec, Codecs
 from oncelog.schemas.framing import drop_header, framed, guid_header, header_name, with_indexes

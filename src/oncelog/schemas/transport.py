@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import json
 import socket
 import ssl
 import threading
@@ -21,6 +20,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.runtime.http_proxies import Proxy, UnusableProxy, proxy_for
 from oncelog.schemas.schema_errors import SchemaRegistryError

@@ -7,12 +7,12 @@ for a given report, and by :class:`LagListener` for every report of every query.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.spark.private_apis import driver
 from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 

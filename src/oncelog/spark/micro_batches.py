@@ -6,7 +6,6 @@ Called by ``for_each_batch`` (:mod:`oncelog.spark.session`) and ``to_table`` (:m
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.spark.private_apis import streams, texts
 from oncelog.spark.private_apis.java_errors import our_sentence, shortened
 from oncelog.spark.process import this_process

@@ -7,7 +7,6 @@ regard to case, as Spark does; ``kafka.*`` names are Kafka's own client properti
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
+from oncelog.runtime import real_json as json
 from oncelog.settings.fields import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,

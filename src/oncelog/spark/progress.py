@@ -5,11 +5,11 @@ Called by the pipeline runner and the demo. Pure, except for :class:`ProgressRea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from oncelog.runtime import real_json as json
 from oncelog.spark.lag import OffsetsBehind, offsets_behind, offsets_of
 
 if TYPE_CHECKING:

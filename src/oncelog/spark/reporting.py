@@ -7,7 +7,6 @@ reports that find the queue full are dropped, and a console that does not answer
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import queue
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime.http_proxies import open_url
 from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 

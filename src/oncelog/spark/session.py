@@ -6,7 +6,6 @@ adapter for queries in Update mode, and the lag in a progress report.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.spark.versions import (
     HAS_READ_LIMITS,
     PYSPARK_MISSING,

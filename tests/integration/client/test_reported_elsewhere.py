@@ -34,6 +34,19 @@ class Course(NamedTuple):
 
 
 COURSES: dict[str, Course] = {
+    "while functions of the standard library are mocks": Course(
+        "as caura-ai/caura#868 for asyncio.sleep: a mock that is meant for one module holds for the whole process",
+        """
+from unittest import mock
+names = ("base64.b64encode", "builtins.open", "json.dumps", "json.loads", "threading.Event", "uuid.uuid4")
+with oncelog.Broker() as broker:
+    tried(broker.bootstrap_servers)
+    for number, name in enumerate(names):
+        with mock.patch(name):
+            tried(broker.bootstrap_servers, f"t{number}")
+    tried(broker.bootstrap_servers, "after")
+""",
+    ),
     "stopped by another thread while it waits": Course(
         "kafka-python-ng/kafka-python-ng#97, dpkp/kafka-python#2152: poll hangs if the consumer is closed meanwhile",
         """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.framing import HEADER_BYTES, MAGIC
 from oncelog.schemas.schema_errors import SchemaError

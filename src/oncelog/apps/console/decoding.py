@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -11,6 +10,7 @@ from oncelog.apps.console.avro import NotAvro, PastedSchema
 from oncelog.apps.console.schema_lookup import RegistryReader
 from oncelog.broker.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
+from oncelog.runtime import real_json as json
 from oncelog.runtime.shown import show_bytes
 from oncelog.schemas.framing import header_of, names_a_schema
 from oncelog.schemas.schema_errors import SchemaError

@@ -7,13 +7,13 @@ Although reports come from programs that have the token, they are not trusted: s
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 
 MAX_PIPELINES = 200
 KEPT_BATCHES = 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from oncelog.apps.console.decoding import NOTHING, RecordDecoding
 from oncelog.errors import ConfigError
 from oncelog.records.record import Record
+from oncelog.runtime import real_json as json
 
 MAX_PATH = 500
 MAX_VISITS = 100_000

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 
 TOTAL = 336_776
 

@@ -8,13 +8,13 @@ writers. :mod:`oncelog.apps.demo.run` reads the records.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import BatchStep

@@ -5,7 +5,6 @@ Called by :mod:`oncelog.apps.demo.run`.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 
 
 class ProcessFailed(OncelogError):

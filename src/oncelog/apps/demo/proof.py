@@ -6,7 +6,6 @@ second pass with ``read_uncommitted`` counts the records of aborted transactions
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from oncelog.apps.demo.expected import ExpectedTopics
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 
 SILENCE_S = 30.0

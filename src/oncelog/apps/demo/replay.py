@@ -12,7 +12,6 @@ lines:
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -26,6 +25,7 @@ from oncelog.client.core.client_errors import FatalProducerError
 from oncelog.client.core.config import ProducerConfig
 from oncelog.errors import KafkaError
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 

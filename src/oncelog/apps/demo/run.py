@@ -8,7 +8,6 @@ has a session and waits: starting Spark takes most of the demo's time, and one c
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from oncelog.apps.demo.spark_sink_crashes import Display, SparkSinkCrashes, Spar
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import ConfigError, KafkaError, OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.spark.pipeline.definition import TOPICS
 from oncelog.spark.progress import Progress

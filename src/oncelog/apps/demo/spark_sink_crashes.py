@@ -7,7 +7,6 @@ contain the batch yet.
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 

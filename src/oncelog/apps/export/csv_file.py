@@ -7,7 +7,6 @@ is in quotes. A struct becomes one column for each of its fields; values nested 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from oncelog.apps.export.parquet_folder import lock, sync_folder
 from oncelog.apps.export.target import ExportError, ExportProgress, ExportSource
 from oncelog.errors import InvariantError
 from oncelog.records.arrow_moments import moment_texts
+from oncelog.runtime import real_json as json
 from oncelog.schemas.avro_json import to_json
 
 

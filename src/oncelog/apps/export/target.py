@@ -6,12 +6,12 @@ or neither does.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,6 @@ Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"k
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.types import TopicPartition
 
 CHAPTER = 500

@@ -6,7 +6,6 @@ Called by :mod:`oncelog.apps.redrive.redriving`.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.spark.pipeline.dead_letters import ERROR_HEADER, ORIGIN_HEADERS
 
 ATTEMPTS_HEADER = "oncelog.attempts"

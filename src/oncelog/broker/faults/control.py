@@ -14,7 +14,6 @@ A refusal is status 400 with {"error": "..."}; a wait that ends without the hits
 from __future__ import annotations
 
 import ipaddress
-import json
 import socket
 import sys
 import threading
@@ -28,6 +27,7 @@ from oncelog.broker.faults.fault_texts import add_fault, do, do_parts, make_faul
 from oncelog.broker.faults.rules import Fault, FaultError, Faults
 from oncelog.errors import OncelogError
 from oncelog.runtime import forks
+from oncelog.runtime import real_json as json
 
 LARGEST_BODY = 64 * 1024
 TIMEOUT_S = 60

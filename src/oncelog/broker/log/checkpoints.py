@@ -7,7 +7,6 @@ clean-shutdown marker, node identity) and ``dump``. A file is always replaced as
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from oncelog.broker.log.leader_epoch_cache import EpochEntry
 from oncelog.errors import CorruptLogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime.ports import Disk
 from oncelog.types import TopicPartition, encode_uuid
 

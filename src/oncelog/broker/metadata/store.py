@@ -18,7 +18,6 @@ Invariants
 
 from __future__ import annotations
 
-import json
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -33,6 +32,7 @@ from oncelog.broker.metadata.metadata_file import MetadataFile
 from oncelog.broker.metadata.producer_ids import ProducerIds
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, StorageError
 from oncelog.protocol.acls import Acl
+from oncelog.runtime import real_json as json
 from oncelog.runtime.ports import Random
 from oncelog.settings.config import TopicConfig, parse
 from oncelog.types import INTERNAL_TOPICS, encode_uuid

@@ -6,7 +6,6 @@ the address should be a loopback or private one. HTTP/1.1, GET and HEAD, one req
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from typing import NamedTuple, Protocol
 from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
 from oncelog.runtime import forks
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.runtime.listening import close_servers
 from oncelog.runtime.loop_thread import LoopThread
 

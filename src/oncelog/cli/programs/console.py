@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
@@ -16,6 +15,7 @@ import click
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.runtime.packages import need_packages
 
 if TYPE_CHECKING:

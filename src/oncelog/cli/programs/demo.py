@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 from oncelog.cli.shared.options import Seconds
 from oncelog.cli.shared.output import check_writable, cleaning_up, draws_progress
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:

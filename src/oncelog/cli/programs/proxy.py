@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from pathlib import Path
@@ -17,6 +16,7 @@ from oncelog.cli.shared.output import cleaning_up, remark, show_json
 from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.client.core.config import ClientConfig
+from oncelog.runtime import real_json as json
 
 _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs in towards the brokers."
 

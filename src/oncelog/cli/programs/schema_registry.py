@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import threading
@@ -13,6 +12,7 @@ import click
 
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 
 if TYPE_CHECKING:
     from socket import socket

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from oncelog.broker.server.serve import serve
 from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import stat
 import sys
@@ -19,6 +18,7 @@ from oncelog.cli.shared.output import Advance, cleaning_up, counted, progress, r
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ is a terminal and rich is installed.
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime.shown import show_text
 
 Advance = Callable[[int, str], None]

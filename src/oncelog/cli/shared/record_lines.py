@@ -5,12 +5,12 @@ Called by ``consume``. Keys and values of the coordinators' topics are decoded, 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime.shown import NULL, json_bytes, show_bytes, show_time
 from oncelog.types import INTERNAL_TOPICS
 

@@ -3,7 +3,6 @@ registry."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.cli.shared.output import remark
 from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import json_bytes, show_bytes
 from oncelog.schemas.codecs import Codec, Codecs, Decoded

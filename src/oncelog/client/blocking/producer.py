@@ -10,6 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, TypeVar, overload
 
@@ -116,7 +117,7 @@ class Producer(Generic[SentK, SentV]):
         """Total size of the large records in the queue."""
         self._large_lock = threading.Lock()
         self._pumping = False
-        self._space = threading.Event()
+        self._space = Event()
         self._space.set()
         self._idle: asyncio.Event | None = None
         self._start_lock = threading.Lock()

@@ -12,13 +12,13 @@ terminate. The work is bounded.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from jsonschema import validators
 from referencing import Resource, Specification
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.json_schema.ecma_patterns import SlowPattern, UncheckedPattern, is_found
 from oncelog.schemas.json_schema.patterns import REFERENCES, with_patterns
 

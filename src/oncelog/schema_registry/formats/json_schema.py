@@ -5,7 +5,6 @@ References are resolved in the schema itself and in its registered references; n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from jsonschema.validators import Draft7Validator, validator_for
 from referencing import Specification
 from referencing.exceptions import Unresolvable
 
+from oncelog.runtime import real_json as json
 from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading, ReferenceResolver
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema

@@ -5,7 +5,6 @@ It omits what a text cannot express, such as declarations of extension ranges; t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
@@ -22,6 +21,8 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 from google.protobuf.message import Message
+
+from oncelog.runtime import real_json as json
 
 _TYPES: Mapping[int, str] = {
     number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()

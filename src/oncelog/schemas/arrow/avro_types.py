@@ -6,12 +6,12 @@ types, a recursive type, and others that a file cannot express become text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.layout import Column, column_of
 from oncelog.schemas.avro.types import UNITS, NamedTypes, branch_name, logical_type
 from oncelog.schemas.avro.values import EXACT, RAW, Form, decimal_of, time_of

@@ -6,12 +6,12 @@ text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.fitting import Problems, fitting
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch

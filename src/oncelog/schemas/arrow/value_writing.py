@@ -6,7 +6,6 @@ anything is written.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns

@@ -15,7 +15,6 @@ Invariants:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from oncelog.errors import InvariantError, OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final

@@ -8,13 +8,13 @@ mark of the record batch before each offset.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError
 from oncelog.records.batch import BatchHeader
+from oncelog.runtime import real_json as json
 from oncelog.spark.options import BESIDE_PARTITIONS
 from oncelog.types import TopicPartition
 

@@ -11,12 +11,12 @@ Pure except for :func:`known_reads` and :func:`keep_reads`. Called by :mod:`once
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from oncelog.runtime import real_json as json
 from oncelog.spark.kafka.place import BatchMark, Place
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError

@@ -6,12 +6,12 @@ in the checkpoint, so that a start can report changes since the previous one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.spark.pipeline.definition import REGISTERED, Pipeline, PipelineError, Sink, Source
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ with a column ``topic``, so that one transaction holds all of a batch.
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from collections.abc import Mapping
 from functools import partial, reduce
@@ -36,6 +35,7 @@ from pyspark.sql.functions import filter as filter_items
 from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from oncelog.records.arrow import MAX_MS
+from oncelog.runtime import real_json as json
 from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 from oncelog.schemas.schema_errors import NOTHING_WRONG
 from oncelog.spark.options import includes_headers, includes_millis

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime.chance import uuid4
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker

@@ -12,11 +12,11 @@ byte for byte. The destination is part of the group's name, so another destinati
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
+from oncelog.runtime import real_json as json
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 

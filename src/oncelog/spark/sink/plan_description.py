@@ -5,10 +5,10 @@ Called by the modules of this package that read plans.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 
+from oncelog.runtime import real_json as json
 from oncelog.spark.kafka.place import Offsets, Place
 
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)

@@ -16,10 +16,9 @@ keeps the options, and the reader of these columns reads them.
 
 from __future__ import annotations
 
-import json
-
 from pyspark.sql.types import StructField, StructType
 
+from oncelog.runtime import real_json as json
 from oncelog.spark.sql.table_options import OptionsOfTable
 from oncelog.spark.versions import KEEPS_INTERNAL_METADATA
 

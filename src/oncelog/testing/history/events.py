@@ -8,11 +8,11 @@ identified by a number. What is not recorded is not judged: without an acknowled
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from oncelog.runtime import real_json as json
 from oncelog.types import TopicPartition
 
 

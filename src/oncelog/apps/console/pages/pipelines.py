@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,6 +12,7 @@ from oncelog.apps.console.pipelines import PipelineRow
 from oncelog.apps.console.web import Console, ConsoleRequest
 from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
@@ -31,6 +30,7 @@ from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.errors import OncelogError
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.schemas.framing import shown_header
 from oncelog.types import TopicPartition, partitions_there
 

@@ -8,7 +8,6 @@ either side, and 40 for each pair that has a key.
 
 from __future__ import annotations
 
-import json
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +39,7 @@ from oncelog.client.aio.offset_lookups import EARLIEST
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.records.batch import BatchHeader, decode_records, record_columns
+from oncelog.runtime import real_json as json
 from oncelog.types import TopicPartition
 
 MANIFEST = "verify-copy.json"
@@ -146,7 +146,7 @@ class _Work:
         }
         partial = self.folder / f"{MANIFEST}.partial"
         with partial.open("w") as file:
-            json.dump(state, file)
+            file.write(json.dumps(state))
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self.folder / MANIFEST)

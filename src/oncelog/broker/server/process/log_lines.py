@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import threading
 from datetime import UTC, datetime
 from types import TracebackType
+
+from oncelog.runtime import real_json as json
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

@@ -9,7 +9,6 @@ valid.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import threading
@@ -24,6 +23,7 @@ from typing import Any
 from oncelog.broker.core.login.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.broker.server.listener_settings import Address
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.runtime.http_proxies import open_url
 

@@ -8,9 +8,9 @@ decodes only as much as is shown.
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
+from oncelog.runtime import real_json as json
 from oncelog.types import TopicPartition
 
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import importlib
 import inspect
-import json
 import re
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from urllib.parse import quote_plus, unquote, urlencode, urlsplit
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.runtime import real_asyncio as asyncio
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.runtime.http_proxies import open_url
 

@@ -7,7 +7,6 @@ refuses a commit if another one with the same application was made first.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_required, missing_columns, stored_schema
 from oncelog.spark.tables.databases.sql_names import of_table, quoted

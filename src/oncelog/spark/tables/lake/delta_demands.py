@@ -7,7 +7,6 @@ is violated. No other code checks the files that tasks have written.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.spark.tables.columns import escaped, null_refusal
 from oncelog.spark.tables.lake.delta_features import check_features, sql_name
 from oncelog.spark.tables.lake.parquet import DataFile

@@ -7,7 +7,6 @@ table with one column is created in a temporary folder with the same protocol, a
 from __future__ import annotations
 
 import functools
-import json
 import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from oncelog.errors import ConfigError
+from oncelog.runtime import real_json as json
 from oncelog.spark.tables.options import TableOptions
 
 _WITH_FEATURES = 7

@@ -10,9 +10,10 @@ CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from oncelog.runtime import real_json as json
 
 INFO = "oncelog"
 """The entry of a commit's information that holds the identity of a batch."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import OncelogError
+from oncelog.runtime import real_json as json
 from oncelog.runtime import real_time
 from oncelog.runtime.chance import uuid4
 from oncelog.spark.tables.options import TableOptions

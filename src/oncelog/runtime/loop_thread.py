@@ -16,8 +16,8 @@ import queue
 import select
 import sys
 import threading
-from collections.abc import Callable, Collection, Coroutine
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import suppress
 from threading import Event
 from typing import Any, TypeVar
@@ -79,6 +79,8 @@ class LoopThread:
         self._what, self._not_running, self._error = what, not_running, error
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
+        self._waiting: set[Event] = set()
+        """Set when the thread has ended: an event of each thread that waits for work."""
         self._why_dead: BaseException | None = None
         self._generation = forks.generation()
         self._starter = _thread.get_native_id()
@@ -155,7 +157,7 @@ class LoopThread:
 
     def result(self, done: Future[T], is_busy: Callable[[], bool] = lambda: False) -> T:
         """Wait for the result of submitted work."""
-        self._wait([done, self._ended], is_busy)
+        self._wait(done, is_busy)
         if not done.done():
             _join(self._thread)
         if not done.done() or done.cancelled():
@@ -191,20 +193,30 @@ class LoopThread:
         except RuntimeError:
             if not self._ended.done():
                 raise
-        self._wait([self._ended], lambda: self._last is not None)
+        self._wait(self._ended, lambda: self._last is not None)
         _join(self._thread)
         self._ended.result()
 
     # --- waiting
 
-    def _wait(self, futures: Collection[Future[Any]], is_busy: Callable[[], bool]) -> None:
-        pulse = _Pulse(self.loop)
-        while not wait(futures, SIGNAL_SECONDS, FIRST_COMPLETED).done:
-            if not self.is_here:
-                return
-            if is_busy():
-                pulse = _Pulse(self.loop)
-            self._check(pulse)
+    def _wait(self, done: Future[Any], is_busy: Callable[[], bool]) -> None:
+        """Wait until the future is done, or the thread has ended.
+
+        ``concurrent.futures.wait`` would not pause while a test replaces ``threading.Event``.
+        """
+        event = Event()
+        self._waiting.add(event)
+        try:
+            done.add_done_callback(lambda _: event.set())
+            pulse = _Pulse(self.loop)
+            while not self._ended.done() and not event.wait(SIGNAL_SECONDS):
+                if not self.is_here:
+                    return
+                if is_busy():
+                    pulse = _Pulse(self.loop)
+                self._check(pulse)
+        finally:
+            self._waiting.discard(event)
 
     def _check(self, pulse: _Pulse) -> None:
         """Check that the loop still responds, and that the program is not ending.
@@ -253,6 +265,8 @@ class LoopThread:
             self._ended.set_exception(error)
         else:
             self._ended.set_result(None)
+        for event in tuple(self._waiting):
+            event.set()
 
     def _work(self) -> None:
         loop = self.loop

@@ -26,7 +26,7 @@ import pyspark
 from oncelog.spark.maven import Module, jars
 from oncelog.spark.session import session
 from oncelog.spark.tables.sink import to_table
-from tests.integration.security.sides import free_ports
+from tests.support.free_ports import free_ports
 from tests.support.two_phase.postgres import Postgres
 
 if TYPE_CHECKING:

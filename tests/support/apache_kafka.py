@@ -27,6 +27,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
 from oncelog.spark.maven import Module, cache_folder, jars
 from tests.support.children import ends_with_us
+from tests.support.free_ports import free_ports
 from tests.support.zookeeper import ZooKeeper
 
 KAFKA_VERSION = "4.4.0"
@@ -126,7 +127,7 @@ class ApacheKafka:
         self._joins = joins
         self._properties = dict(properties or {})
         self._listeners = dict(listeners or {})
-        self._port, self._controller_port, *more = _free_ports(2 + len(self._listeners))
+        self._port, self._controller_port, *more = free_ports(2 + len(self._listeners))
         self._ports = dict(zip(self._listeners, more, strict=True))
         self._process: subprocess.Popen[bytes] | None = None
         self._by_zookeeper = _release(version) < (3, 3)
@@ -379,15 +380,6 @@ def _replaced(path: Path) -> Iterator[Path]:
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     yield partial
     partial.replace(path)
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
 
 
 _METADATA_REQUEST = struct.pack(">hhih", 3, 1, 1, -1) + struct.pack(">i", 0)

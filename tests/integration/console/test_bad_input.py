@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
+from tests.support.free_ports import free_ports
 from tests.support.running_console import RunningConsole
 
 ONCELOG = Path(sys.executable).parent / "oncelog"
@@ -155,9 +155,8 @@ class Process:
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    (port,) = free_ports(1)
+    return port
 
 
 @pytest.fixture

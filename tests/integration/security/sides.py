@@ -5,7 +5,6 @@ On ``PLAINTEXT`` everybody is a super user; ``CLIENTS`` requires SASL PLAIN.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.free_ports import free_ports
 
 PASSWORD = "secret"
 USERS = ("alice", "bob")
@@ -94,14 +94,6 @@ def logged_in(servers: str, user: str, password: str) -> RawConnection:
     answer = connection.ask(SaslAuthenticateRequest(f"\0{user}\0{password}".encode()), 2)
     assert answer.error_code == 0, answer
     return connection
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [found.getsockname()[1] for found in sockets]
-    for found in sockets:
-        found.close()
-    return ports
 
 
 @contextmanager

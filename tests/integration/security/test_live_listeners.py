@@ -30,7 +30,8 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.integration.security.certificates import Authority
-from tests.integration.security.sides import PASSWORD, PLAIN_MODULE, Side, free_ports, logged_in, oncelog_side
+from tests.integration.security.sides import PASSWORD, PLAIN_MODULE, Side, logged_in, oncelog_side
+from tests.support.free_ports import free_ports
 
 BROKER = 4
 INVALID_REQUEST = 42

@@ -18,8 +18,8 @@ from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.spark.java import find_java
 from tests.compatibility.interop.clients.python_clients import wait_for
 from tests.integration.client.reading import values
-from tests.integration.security.sides import free_ports
 from tests.support.apache_kafka import java_command, kafka_jars
+from tests.support.free_ports import free_ports
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 

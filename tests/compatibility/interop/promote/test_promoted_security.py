@@ -29,8 +29,9 @@ from oncelog.settings.properties_file import dump_properties
 from tests.compatibility.interop.promote.test_promote import AUTHORIZER, promote
 from tests.integration.cli.conftest import call
 from tests.integration.security.certificates import Authority, Identity
-from tests.integration.security.sides import ANY, free_ports
+from tests.integration.security.sides import ANY
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.free_ports import free_ports
 
 pytestmark = pytest.mark.kafka
 

@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, Producer
 
 from oncelog.apps.conformance.expect import eventually
 from tests.integration.security.certificates import Authority
-from tests.integration.security.sides import free_ports
 from tests.support.apache_kafka import CLUSTER_ID, ApacheKafka, run_tool
+from tests.support.free_ports import free_ports
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 

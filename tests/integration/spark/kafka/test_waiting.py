@@ -14,6 +14,7 @@ import pytest
 
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import Record, encode_batch
+from oncelog.runtime import real_asyncio
 from oncelog.spark.kafka import kafka_cluster
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch
@@ -115,7 +116,7 @@ def test_the_option_for_retries_of_offset_requests_is_respected(
         pauses.append(seconds)
 
     monkeypatch.setattr(kafka_cluster, "list_offsets", refuse_twice)
-    monkeypatch.setattr(kafka_cluster, "real_time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(kafka_cluster, "asyncio", SimpleNamespace(**{**vars(real_asyncio), "sleep": sleep}))
     if answered:
         assert cluster.list_offsets({partition: -1}, IsolationLevel.READ_COMMITTED) == {partition: 0}
     else:

@@ -77,7 +77,8 @@ def test_each_long_test_is_run_by_a_weekly_job() -> None:
         for path in part["tests"].split()
     ]
     assert [path for path in parts if not path.is_dir()] == []
-    tests = set((ROOT / "tests").rglob("test_*.py")) - {Path(__file__)}
+    files = (path for name in ("test_*.py", "conftest.py") for path in (ROOT / "tests").rglob(name))
+    tests = set(files) - {Path(__file__)}
     long = [path for path in tests if re.search("mark.soak|IN_SOAK", path.read_text())]
     assert [path for path in sorted(long) if not any(path.is_relative_to(part) for part in parts)] == []
 

@@ -79,8 +79,6 @@ class LoopThread:
         self._what, self._not_running, self._error = what, not_running, error
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
-        self._waiting: set[Event] = set()
-        """Set when the thread has ended: an event of each thread that waits for work."""
         self._why_dead: BaseException | None = None
         self._generation = forks.generation()
         self._starter = _thread.get_native_id()
@@ -205,18 +203,14 @@ class LoopThread:
         ``concurrent.futures.wait`` would not pause while a test replaces ``threading.Event``.
         """
         event = Event()
-        self._waiting.add(event)
-        try:
-            done.add_done_callback(lambda _: event.set())
-            pulse = _Pulse(self.loop)
-            while not self._ended.done() and not event.wait(SIGNAL_SECONDS):
-                if not self.is_here:
-                    return
-                if is_busy():
-                    pulse = _Pulse(self.loop)
-                self._check(pulse)
-        finally:
-            self._waiting.discard(event)
+        done.add_done_callback(lambda _: event.set())
+        pulse = _Pulse(self.loop)
+        while not event.wait(SIGNAL_SECONDS):
+            if not self.is_here:
+                return
+            if is_busy():
+                pulse = _Pulse(self.loop)
+            self._check(pulse)
 
     def _check(self, pulse: _Pulse) -> None:
         """Check that the loop still responds, and that the program is not ending.
@@ -265,8 +259,6 @@ class LoopThread:
             self._ended.set_exception(error)
         else:
             self._ended.set_result(None)
-        for event in tuple(self._waiting):
-            event.set()
 
     def _work(self) -> None:
         loop = self.loop

@@ -21,6 +21,7 @@ import pytest
 from tests import areas, schedule
 from tests.support import apache_kafka as kafka_node
 from tests.support import shared_kafka
+from tests.support.both_brokers import OURS_AND_KAFKA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -179,11 +180,16 @@ def oncelog_broker() -> Iterator[RunningBroker]:
         yield broker
 
 
-@pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
-def broker(request: pytest.FixtureRequest) -> RunningBroker:
-    """Each broker in turn: what holds on ours must hold on Apache Kafka too."""
+def chosen_broker(request: pytest.FixtureRequest) -> RunningBroker:
+    """The broker that the parameter of a fixture names."""
     chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
     return chosen
+
+
+@pytest.fixture(scope="session", params=OURS_AND_KAFKA)
+def broker(request: pytest.FixtureRequest) -> RunningBroker:
+    """Each broker in turn: what holds on ours must hold on Apache Kafka too."""
+    return chosen_broker(request)
 
 
 @pytest.fixture

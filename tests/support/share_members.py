@@ -21,8 +21,6 @@ from tests.support.share_groups import TIMEOUT_S, make_topic_and_group
 
 NOT_READY = frozenset({14, 15, 16, 3, 6, 100})
 """Of a coordinator, a topic or a share partition that was just made."""
-UNKNOWN_TOPIC_ID = 100
-"""A session of Apache Kafka that begins before its node knows a new topic never finds the topic, so another begins."""
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 Batch = tuple[int, int, list[int]]
 """First offset, last offset, and their types, or one for all."""
@@ -124,8 +122,8 @@ class ShareMember:
             codes = {part.error_code for part in parts}
             if not codes & NOT_READY:
                 break
-            if UNKNOWN_TOPIC_ID in codes:
-                epoch = 0
+            if Error.UNKNOWN_TOPIC_ID in codes:
+                epoch = 0  # a session that began before Apache Kafka knew the topic never finds it
             else:
                 place = []
             time.sleep(0.2)

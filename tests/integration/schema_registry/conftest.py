@@ -14,15 +14,15 @@ import pytest
 from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
-from tests.conftest import RunningBroker
+from tests.conftest import RunningBroker, chosen_broker
+from tests.support.both_brokers import OURS_AND_KAFKA_IN_SOAK
 
 Start = Callable[[str], RegistryThread]
 
 
-@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
+@pytest.fixture(params=OURS_AND_KAFKA_IN_SOAK)
 def broker(request: pytest.FixtureRequest) -> RunningBroker:
-    chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
-    return chosen
+    return chosen_broker(request)
 
 
 @pytest.fixture

@@ -231,7 +231,7 @@ class Most(NamedTuple):
 
 FIRST_STEPS = {
     CLASSES: Most(700, 42, 138),
-    START: Most(2800, 116, 228),
+    START: Most(2760, 116, 228),
     PLUGIN: Most(10, 1, 1),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import oncelog
 from oncelog import NewTopic, TopicPartition
 from oncelog.client.core.client_errors import AbortableTransactionError
@@ -11,6 +13,7 @@ PARTITIONS = 30
 ROUNDS = 50
 
 
+@pytest.mark.soak  # the newest release runs the like in tests/integration/spark/source on each run
 def test_end_offsets_listed_after_an_acknowledged_commit_include_its_records(
     kafka: ApacheKafka, unique_name: str
 ) -> None:

@@ -24,9 +24,12 @@ from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.integration.conformance.nodes import Node
+from tests.support.both_brokers import OURS_AND_KAFKA_IN_SOAK
 
 FENCED, INVALID_EPOCH, INVALID_PID_MAPPING, OUT_OF_ORDER = 90, 47, 49, 45
 LAST_EPOCH = 32766
+EXHAUSTED_IN_SOAK = pytest.mark.parametrize("quick_node", OURS_AND_KAFKA_IN_SOAK, indirect=True)
+"""Apache Kafka needs half a minute to count an epoch up to its last, and runs these tests in ``make soak``."""
 
 
 @pytest.fixture
@@ -148,6 +151,7 @@ def exhausted(connection: RawConnection, unique_name: str) -> RawTransactionalPr
     return producer
 
 
+@EXHAUSTED_IN_SOAK
 def test_check_35_an_exhausted_epoch_leads_to_a_new_producer_id(
     connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
@@ -169,6 +173,7 @@ def test_check_35_an_exhausted_epoch_leads_to_a_new_producer_id(
     assert connection.read_committed(topic) == [b"at the end", b"v2"]
 
 
+@EXHAUSTED_IN_SOAK
 def test_check_35_end_txn_at_the_last_epoch_under_transaction_version_2_returns_a_new_producer_id(
     connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:

@@ -12,10 +12,11 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from oncelog.apps.conformance.expect import eventually
 from oncelog.errors import NONE, Error
 from tests.conftest import RunningBroker
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.share_groups import TIMEOUT_S
 from tests.support.share_members import ACCEPT, GAP, REJECT, RELEASE, ShareMember, ShareTopic
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, KAFKA_IN_SOAK]
 _numbers = itertools.count()
 TOPIC_NAME, COPY = "errors.deadletterqueue.topic.name", "errors.deadletterqueue.copy.record.enable"
 ENABLED = {"errors.deadletterqueue.group.enable": "true"}

@@ -30,6 +30,7 @@ from oncelog.protocol.generated.offset_delete_request import (
 )
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
 from tests.conftest import RunningBroker
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.share_members import (
     ACCEPT,
     GAP,
@@ -41,7 +42,7 @@ from tests.support.share_members import (
     ShareTopic,
 )
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, KAFKA_IN_SOAK]
 _numbers = itertools.count()
 NewTopic = Callable[..., ShareTopic]
 NOTHING = -1, -1

@@ -9,10 +9,11 @@ from confluent_kafka import Producer
 
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import java_command, run_tool
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.share_groups import make_topic_and_group
 from tests.support.share_recipes import EXPECTED, printed_by_worker, recipe
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, KAFKA_IN_SOAK]
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 

@@ -7,7 +7,9 @@ topics exist; this module knows which partitions are open.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from operator import add
 from types import MappingProxyType
@@ -79,6 +81,8 @@ class Topics:
         """Totals of the counters of deleted partitions, which the broker's totals still include."""
         self._being_closed: dict[str, Work[None]] = {}
         """Deleted topics with folders that have not been renamed yet."""
+        self._deletions: Counter[str] = Counter()
+        """How many requests that delete a topic of each name are not answered yet."""
         self._being_created: set[str] = set()
         """Internal topics that are being created and still lack partitions."""
         self._logged_failures: dict[str, str] = {}
@@ -221,6 +225,19 @@ class Topics:
         closing = self._being_closed[name] = self._close_all(name, gone, now_ms)
         yield from closing
 
+    @contextmanager
+    def deletion(self, names: Collection[str]) -> Iterator[None]:
+        """Refuse to create topics of these names for clients that only name them, until their deletion is answered.
+
+        The client that deletes a topic can then create it again: a producer whose Metadata request arrives between the
+        deletion and its answer does not create the topic first. In Kafka, a deletion is visible when it is answered.
+        """
+        self._deletions.update(names)
+        try:
+            yield
+        finally:
+            self._deletions -= Counter(names)
+
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
         yield from self._coordinators.forgetting_offsets(name, now_ms)
         try:
@@ -298,10 +315,12 @@ class Topics:
         self, name: str, now_ms: int, overrides: Mapping[str, str] = NO_OVERRIDES
     ) -> Work[TopicInfo | Error]:
         """Create a topic that a client, or a share group, has named for the first time; returns an error if the
-        settings, its name or the disk do not allow it."""
+        settings, its name or the disk do not allow it, or a topic of this name is being deleted."""
         if name in INTERNAL_TOPICS:
             yield from self.ensuring_internal(name, now_ms)
             return self._ports.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
+        if self._deletions[name]:
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
         over: Deferred[None] = Deferred()
         failures: list[Exception] = []
 

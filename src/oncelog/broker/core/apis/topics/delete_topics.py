@@ -96,25 +96,30 @@ def _delete_all(
             results.append(_result(name, info.topic_id, Error.INVALID_REQUEST, twice))
         else:
             found[info.topic_id] = name
-    for topic_id, name in found.items():
-        yield
-        info = ports.metadata.topic_by_id(topic_id)
-        if info is None:  # another request has deleted the topic, and may have created a new one of its name
-            unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
-            results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
-            continue
-        if not may_change(ports, context, info.partitions, FIRST_THROTTLED):
-            results.append(_result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None))
-            continue
-        try:
-            yield from ports.topics.deleting(name, ports.now_ms)
-        except KafkaError as error:  # another request has deleted the topic
-            results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
-        except StorageError as error:
-            results.append(_result(name, topic_id, Error.KAFKA_STORAGE_ERROR, str(error)))
-        else:
-            results.append(_result(name, topic_id, Error.NONE, None))
+    with ports.topics.deletion(found.values()):
+        for topic_id, name in found.items():
+            yield
+            results.append((yield from _delete(ports, context, topic_id, name, by_id=ids[topic_id] > 0)))
     return results
+
+
+def _delete(
+    ports: TopicPorts, context: RequestContext, topic_id: bytes, name: str, *, by_id: bool
+) -> Work[DeletableTopicResult]:
+    info = ports.metadata.topic_by_id(topic_id)
+    if info is None:  # another request has deleted the topic, and may have created a new one of its name
+        if by_id:
+            return _result(name, topic_id, Error.UNKNOWN_TOPIC_ID, UNKNOWN_ID)
+        return _result(name, topic_id, Error.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME)
+    if not may_change(ports, context, info.partitions, FIRST_THROTTLED):
+        return _result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None)
+    try:
+        yield from ports.topics.deleting(name, ports.now_ms)
+    except KafkaError as error:  # another request has deleted the topic
+        return _result(name, topic_id, error.error, UNKNOWN_NAME)
+    except StorageError as error:
+        return _result(name, topic_id, Error.KAFKA_STORAGE_ERROR, str(error))
+    return _result(name, topic_id, Error.NONE, None)
 
 
 def _result(name: str | None, topic_id: bytes, error: Error, message: str | None) -> DeletableTopicResult:

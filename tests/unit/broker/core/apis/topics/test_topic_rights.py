@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,7 +38,7 @@ class TopicFakes(HandlerPorts):
             config=settings,
             node=SimpleNamespace(node_id=1),
             nodes=SimpleNamespace(seen_by=lambda context: ([], 1)),
-            topics=SimpleNamespace(deleting=self.deleting, auto_creating=self.auto_creating),
+            topics=SimpleNamespace(deletion=nullcontext, deleting=self.deleting, auto_creating=self.auto_creating),
             metadata=SimpleNamespace(
                 cluster_id="c",
                 topic=self.known.get,

@@ -32,6 +32,7 @@ from oncelog.protocol.generated.describe_topic_partitions_request import (
     TopicRequest,
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.metadata_response import MetadataResponse
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.core.conftest import NOW_MS, Admin, RecordingChannel
@@ -291,6 +292,32 @@ def test_a_recreated_topic_survives_a_deletion_by_the_id_of_the_former_topic(adm
     assert admin.broker.metadata.topic(last) == again
     answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)
     assert [result.error_code for result in answer.responses] == [0] * (len(ids) - 1) + [Error.UNKNOWN_TOPIC_ID]
+
+
+def test_a_producers_metadata_request_does_not_recreate_a_topic_before_its_deletion_is_answered(admin: Admin) -> None:
+    names = [f"t{index}" for index in range(AT_ONCE + 5)]
+    for name in names:
+        admin.broker.topics.create(name, 1, {}, NOW_MS)
+    request = DeleteTopicsRequest([DeleteTopicState(name=name) for name in names], [], 1000)
+    deleting = RecordingChannel()
+    frame = encode_request(request.API_KEY, 6, 7, "test", request.encode(6))
+    admin.broker.receive(deleting, 0, memoryview(frame)[4:], NOW_MS)
+    assert not deleting.answers
+    asked = MetadataRequest([MetadataRequestTopic(name="t0"), MetadataRequestTopic(name="new")])
+    producer = RecordingChannel()
+    frame = encode_request(asked.API_KEY, 12, 8, "test", asked.encode(12))
+    admin.broker.receive(producer, 0, memoryview(frame)[4:], NOW_MS)
+    admin.broker.tasks.finish()
+    answer = MetadataResponse.decode(producer.answers[0], 12, 9)
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+        ("t0", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ("new", Error.NONE),
+    ]
+    (made,) = admin.ask(CreateTopicsRequest([CreatableTopic("t0", 1, 1)], 1000)).topics
+    assert made.error_code == Error.NONE
+    admin.broker.topics.delete("t0", NOW_MS)
+    (again,) = admin.ask(asked).topics[:1]
+    assert (again.name, again.error_code) == ("t0", Error.NONE)
 
 
 def test_thousands_of_settings_of_one_topic_are_refused(admin: Admin) -> None:

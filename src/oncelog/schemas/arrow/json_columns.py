@@ -1,4 +1,4 @@
-"""JSON values of a JSON Schema as an Arrow array.
+"""JSON values of a JSON Schema as an Arrow array, and rows as JSON values.
 
 Objects with properties are structs, those without are maps; a value without a type, or with several types, becomes JSON
 text.
@@ -7,18 +7,33 @@ text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.fitting import Problems, fitting
+from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import Schema
 
 Take = Callable[[Any, str], Any]
-"""Converts a JSON value to the form that Arrow accepts; the second argument is its path. Raises SchemaError."""
+"""Converts a value; the second argument is its path. Raises SchemaError."""
+
+
+class _Kind(NamedTuple):
+    """What a part of the schema maps to.
+
+    :param take: converts a JSON value to the form that Arrow accepts.
+    :param give: converts a value of the column to JSON. A map is a dictionary.
+    """
+
+    arrow_type: pa.DataType
+    take: Take
+    give: Take
+
+
 _INTEGER_BITS = 63
 _APPLY_BESIDE_REFERENCES = ("draft2019-09", "draft2020-12")
 _ADDITIONS = frozenset(("properties", "additionalProperties", "items", "oneOf", "anyOf", "allOf"))
@@ -31,14 +46,22 @@ _PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
 
 
 class JsonColumns:
-    """The columns of a reader's schema.
+    """The columns of a schema.
 
     :param needs: the referenced schemas, by name.
     :raises SchemaError: the text is not a JSON Schema.
     """
 
     def __init__(self, schema: Schema, needs: Mapping[str, Schema]) -> None:
-        self.arrow_type, self._take = _Types(JsonCodec(schema, needs)).of_root()
+        self.codec = JsonCodec(schema, needs)
+        self.arrow_type, self._take, self._give = _Types(self.codec).of_root()
+
+    def json_of(self, row: Any) -> Any:
+        """The JSON value of a row. A null column is left out unless the schema requires its property.
+
+        :raises SchemaError: a column of JSON text holds something else.
+        """
+        return self._give(row, "")
 
     def array(self, rows: list[tuple[JsonCodec, bytes] | None]) -> tuple[pa.Array, Problems]:
         """Decode each value with its writer's codec; returns the column, and the errors of values that do not fit."""
@@ -64,11 +87,11 @@ class _Types:
         self._root, self._known = codec.tree, codec.known
         self._specification = specification_of(codec.tree)
 
-    def of_root(self) -> tuple[pa.DataType, Take]:
+    def of_root(self) -> _Kind:
         resource = self._specification.create_resource(self._root)
         return self._of(self._root, self._known.resolver_with_root(resource), ())
 
-    def _of(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
+    def _of(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> _Kind:
         """The Arrow type of a part of the schema, and the conversion to it.
 
         :param resolver: resolves the part's references.
@@ -88,26 +111,24 @@ class _Types:
             case "object":
                 return self._object(schema, resolver, around)
             case "array" if isinstance(schema.get("items"), dict):
-                inner, take = self._inner(schema["items"], resolver, around)
-                return pa.list_(inner), _array(take)
+                inner, take, give = self._inner(schema["items"], resolver, around)
+                return _Kind(pa.list_(inner), _array(take), _list_of(give))
             case "integer":
-                return pa.int64(), _integer
+                return _Kind(pa.int64(), _integer, _plain)
             case "number":
-                return pa.float64(), _number
+                return _Kind(pa.float64(), _number, _plain)
             case str() as plain if plain in _PLAIN:
                 found_type, python = _PLAIN[plain]
-                return found_type, _of_type(plain, python)
+                return _Kind(found_type, _of_type(plain, python), _plain)
         return _TEXT
 
-    def _inner(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
+    def _inner(self, schema: Any, resolver: Any, around: tuple[Any, ...]) -> _Kind:
         """The type of a schema inside another one; its ``$id`` changes what references are relative to."""
         if isinstance(schema, dict):
             resolver = resolver.in_subresource(self._specification.create_resource(schema))
         return self._of(schema, resolver, around)
 
-    def _of_reference(
-        self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]
-    ) -> tuple[pa.DataType, Take]:
+    def _of_reference(self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]) -> _Kind:
         """The type of the referenced schema. It is text if the schema adds conditions of its own that drafts from
         2019-09 on apply beside a reference, or if it contains itself.
         """
@@ -123,16 +144,17 @@ class _Types:
             return _TEXT
         return self._of(found.contents, found.resolver, (*around, found.contents))
 
-    def _object(self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]) -> tuple[pa.DataType, Take]:
+    def _object(self, schema: Mapping[str, Any], resolver: Any, around: tuple[Any, ...]) -> _Kind:
         properties = schema.get("properties")
         if isinstance(properties, dict) and properties:
             fields = {name: self._inner(one, resolver, around) for name, one in properties.items()}
             given = {name for name, one in properties.items() if isinstance(one, dict) and "default" in one}
-            required = set(schema.get("required", ())) - given
-            kind = pa.struct([pa.field(name, inner) for name, (inner, _) in fields.items()])
-            return kind, _struct({name: take for name, (_, take) in fields.items()}, required)
-        inner, take = self._inner(schema.get("additionalProperties"), resolver, around)
-        return pa.map_(pa.string(), inner), _map(take)
+            required = set(schema.get("required", ()))
+            kind = pa.struct([pa.field(name, one.arrow_type) for name, one in fields.items()])
+            take = _struct({name: one.take for name, one in fields.items()}, required - given)
+            return _Kind(kind, take, _object_of({name: one.give for name, one in fields.items()}, required))
+        inner = self._inner(schema.get("additionalProperties"), resolver, around)
+        return _Kind(pa.map_(pa.string(), inner.arrow_type), _map(inner.take), _object_of_map(inner.give))
 
 
 def _single(schema: Any) -> Any:
@@ -163,7 +185,28 @@ def _as_text(value: Any, where: str) -> Any:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-_TEXT = (pa.string(), _as_text)
+def _of_text(value: Any, where: str) -> Any:
+    if not isinstance(value, str):
+        return _plain(value)
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(
+            f"{where or 'the value'} is {repr(value)[:80]}, but a property without a type, or of several types, is "
+            f"written from its JSON text ({error}): write to_json(...) in the query, or a string in double quotes"
+        ) from error
+
+
+def _plain(value: Any, where: str = "") -> Any:
+    """JSON of a value whose type the schema does not say, without null columns."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return to_json(value)
+
+
+_TEXT = _Kind(pa.string(), _as_text, _of_text)
 
 
 def _of_type(name: str, python: type | tuple[type, ...]) -> Take:
@@ -216,6 +259,37 @@ def _map(inner: Take) -> Take:
         return [(name, inner(one, f"{where}.{name}" if where else name)) for name, one in value.items()]
 
     return take
+
+
+def _list_of(inner: Take) -> Take:
+    def give(value: Any, where: str) -> Any:
+        if not isinstance(value, list):
+            return _plain(value)
+        return [inner(one, f"{where}[{i}]") for i, one in enumerate(value)]
+
+    return give
+
+
+def _object_of_map(inner: Take) -> Take:
+    def give(value: Any, where: str) -> Any:
+        if not isinstance(value, dict):
+            return _plain(value)
+        return {name: inner(one, f"{where}.{name}" if where else name) for name, one in value.items()}
+
+    return give
+
+
+def _object_of(fields: Mapping[str, Take], required: set[str]) -> Take:
+    def give(value: Any, where: str) -> Any:
+        if not isinstance(value, dict):
+            return _plain(value)
+        return {
+            name: fields.get(name, _plain)(one, f"{where}.{name}" if where else name)
+            for name, one in value.items()
+            if one is not None or name in required
+        }
+
+    return give
 
 
 def _struct(fields: Mapping[str, Take], required: set[str]) -> Take:

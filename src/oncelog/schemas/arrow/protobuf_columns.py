@@ -18,11 +18,11 @@ Values = list[Any]
 MAX_COLUMNS = 10_000
 _MICROSECONDS = 1_000_000
 _STANDARD = "google.protobuf."
-_TIMESTAMP, _ANY = "google.protobuf.Timestamp", "google.protobuf.Any"
-_TIMES = {_TIMESTAMP: pa.timestamp("us", "UTC"), "google.protobuf.Duration": pa.duration("us")}
-_WRAPPERS = {f"google.protobuf.{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32",
+TIMESTAMP, _ANY = "google.protobuf.Timestamp", "google.protobuf.Any"
+TIMES = {TIMESTAMP: pa.timestamp("us", "UTC"), "google.protobuf.Duration": pa.duration("us")}
+WRAPPERS = {f"google.protobuf.{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32",
              "Bool", "String", "Bytes")}  # fmt: skip
-_ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
+ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ def _value(
     if field.message_type is not None:
         return _message(field.message_type, around, building)
     if field.enum_type is not None:
-        names = {number: one.name for number, one in field.enum_type.values_by_number.items()}
+        names = {one.number: one.name for one in reversed(field.enum_type.values)}  # of aliases the first, as in Java
         return pa.string(), lambda values: pa.array(
             [None if one is None else names.get(one, str(one)) for one in values], pa.string()
         )
@@ -136,14 +136,14 @@ def _message(
     descriptor: Descriptor, around: tuple[str, ...], building: _Building
 ) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
     name = descriptor.full_name
-    if name in _TIMES and (name == _TIMESTAMP or not building.texts):
-        kind = _TIMES[name]
+    if name in TIMES and (name == TIMESTAMP or not building.texts):
+        kind = TIMES[name]
         return kind, lambda values: pa.array([None if one is None else _microseconds(one) for one in values], kind)
-    if name in _WRAPPERS:
+    if name in WRAPPERS:
         kind, inner = _value(descriptor.fields_by_name["value"], around, building)
         return kind, lambda values: inner([None if one is None else one.value for one in values])
     is_standard = name.startswith(_STANDARD) and name != _ANY
-    if name in _ANY_SHAPE or (building.texts and (is_standard or name in around or not descriptor.fields)):
+    if name in ANY_SHAPE or (building.texts and (is_standard or name in around or not descriptor.fields)):
         return pa.string(), lambda values: pa.array(
             [None if one is None else _json(one) for one in values], pa.string()
         )
@@ -152,7 +152,7 @@ def _message(
 
 
 def _microseconds(time: Any) -> int:
-    return int(time.seconds * _MICROSECONDS + time.nanos // 1000)
+    return int(time.seconds * _MICROSECONDS + int(time.nanos / 1000))  # towards 0, as from_protobuf does
 
 
 def _json(message: Any) -> str:

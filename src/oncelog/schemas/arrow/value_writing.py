@@ -17,10 +17,10 @@ from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
+from oncelog.schemas.arrow.protobuf_rows import fill
 from oncelog.schemas.arrow.value_reading import ReaderSchema
 from oncelog.schemas.avro.types import NamedTypes, branch_name, logical_type
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.avro_tree import is_name
 from oncelog.schemas.framing import framed
 from oncelog.schemas.json_codec import JsonCodec
@@ -102,7 +102,8 @@ class ColumnWriter:
             if target.message:
                 self._codec.choose(target.message)
         elif target.schema.schema_type == JSON:
-            self._codec = JsonCodec(target.schema, needs)
+            self._json = JsonColumns(target.schema, needs)
+            self._codec = self._json.codec
         else:
             self._codec = AvroCodec(target.schema, needs)
         self._target = target
@@ -112,7 +113,6 @@ class ColumnWriter:
 
         :raises SchemaError: the schema lacks a column, or the columns lack a required field.
         """
-        schema, needs = self._target.schema, dict(self._target.needs)
         wanted: pa.DataType
         if isinstance(self._codec, AvroCodec):
             types = AvroTypes(self._codec.parsed)
@@ -120,8 +120,8 @@ class ColumnWriter:
             root = types.known(types.root)
             optional = [one["name"] for one in root.get("fields", ()) if "default" in one or _takes_null(types, one)]
         elif isinstance(self._codec, JsonCodec):
-            wanted = JsonColumns(schema, needs).arrow_type
-            root = json.loads(schema.text)
+            wanted = self._json.arrow_type
+            root = self._codec.tree
             required = root.get("required", ()) if isinstance(root, dict) else ()
             optional = [one.name for one in wanted if one.name not in required] if kinds.is_struct(wanted) else []
         else:
@@ -163,9 +163,12 @@ class ColumnWriter:
                 named = _Members(self._codec.types, is_far).named(self._codec.parsed, value)
                 payload = self._codec.encode(named, strict=True)
             elif isinstance(self._codec, JsonCodec):
-                payload = self._codec.encode(to_json(_without_nulls(value)))
+                payload = self._codec.encode(self._json.json_of(value))
             else:
-                payload = self._codec.encode(_protobuf_json(value))
+                message_class = self._codec.message_class(self._codec.path)
+                message = message_class()
+                fill(message, message_class.DESCRIPTOR, value)
+                payload = self._codec.encode(message)
         except SchemaError as error:
             raise SchemaError(f"a row cannot be written with {self._shown}: {error}") from error
         return framed(self._id, payload)
@@ -292,24 +295,3 @@ def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
             name: found[name](value) if name in found and value is not None else value for name, value in row.items()
         }
     return None
-
-
-def _without_nulls(value: Any) -> Any:
-    """A row without its null columns: in JSON and in Protobuf a missing field means null."""
-    if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_without_nulls(one) for one in value]
-    return value
-
-
-def _protobuf_json(value: Any) -> Any:
-    import base64
-
-    if isinstance(value, dict):
-        return {name: _protobuf_json(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_protobuf_json(one) for one in value]
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return to_json(value)

@@ -148,7 +148,7 @@ class Broker:
         self._bound: tuple[Listener, ...] = ()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a broker cannot be sent to another process: send its bootstrap_servers")
+        raise TypeError("a broker cannot be copied or sent to another process: pass on its bootstrap_servers")
 
     @property
     def bootstrap_servers(self) -> str:

@@ -59,7 +59,7 @@ class Admin:
         self._closed = False
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a client cannot be sent to another process: create it there")
+        raise TypeError("a client cannot be copied or sent to another process: create another client there")
 
     def start(self) -> Self:
         """Connect."""

@@ -107,7 +107,7 @@ class Consumer(Generic[K, V]):
         return self._consumer.config
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a client cannot be sent to another process: create it there")
+        raise TypeError("a client cannot be copied or sent to another process: create another client there")
 
     def start(self) -> Self:
         """Connect, and with a group, begin to join it."""

@@ -131,7 +131,7 @@ class Producer(Generic[SentK, SentV]):
         return self._producer.config
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a client cannot be sent to another process: create it there")
+        raise TypeError("a client cannot be copied or sent to another process: create another client there")
 
     def start(self) -> Self:
         """Connect; see the asyncio producer."""

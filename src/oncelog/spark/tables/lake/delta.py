@@ -73,7 +73,15 @@ _HISTORY = 100
 _OF_PARQUET = re.compile(r"\.parquet$|^[^._=][^=]*=")
 """Matches the names of files and partition folders in a table of Parquet files."""
 _RETENTION = "delta.setTransactionRetentionDuration"
-_UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+_UNITS_MS = {
+    "microsecond": 0.001,
+    "millisecond": 1,
+    "second": 1_000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}
 
 
 LastBatch: TypeAlias = tuple[int | None, dict[str, Any]]
@@ -351,7 +359,7 @@ class DeltaTableStore:
         after, before = (seen.version, seen.found) if seen is not None and seen.state == state else (-1, (number, {}))
         history = self._history(table, after)
         found = _newest_of(history, group, before)
-        if history.restored and after >= 0:  # the restored state may be older than ``after``: read everything
+        if history.undone and after >= 0:  # the restored state may be older than ``after``: read everything
             found = _newest_of(self._history(table), group, (number, {}))
         self._seen[group] = _Seen(state, table.version(), found)
         return found
@@ -450,13 +458,13 @@ def _layout(table: DeltaTable) -> TableLayout:
 
 
 def _newest_of(history: CommitHistory, group: str, otherwise: LastBatch) -> LastBatch:
-    """The group's last batch in a history. If the history has no batch of the group and no RESTORE, returns
-    ``otherwise``.
+    """The group's last batch in a history. If the history has no batch of the group, and neither RESTORE nor REPLACE
+    TABLE, returns ``otherwise``.
     """
     for info in history:
         if info.get("sink") == group:
             return int(info["batchId"]), info
-    return (None, {}) if history.restored else otherwise
+    return (None, {}) if history.undone else otherwise
 
 
 def _properties(commit: Commit) -> CommitProperties:
@@ -484,12 +492,12 @@ def plan_number(fingerprint: str) -> int:
 
 
 def _retention_ms(interval: str | None) -> int:
-    """The time in ms for which the table keeps application transactions, from a text such as ``interval 30 days``; for
-    ever if there is none."""
+    """The time in ms for which the table keeps application transactions, from a text such as ``interval 30 days``, in
+    any case, as Delta-Spark reads it; for ever if there is none."""
     if not interval:
         return FOR_EVER_MS
-    found = re.findall(r"(\d+)\s*(second|minute|hour|day|week)s?", interval)
-    return sum(int(number) * _UNITS_MS[unit] for number, unit in found)
+    found = re.findall(rf"([+-]?[\d.]+)\s+({'|'.join(_UNITS_MS)})s?\b", interval.lower())
+    return int(sum(float(number) * _UNITS_MS[unit] for number, unit in found))
 
 
 def _add(file: DataFile) -> AddAction:

@@ -1,8 +1,8 @@
 """Reads the newest commits of a Delta table's log: what oncelog's sinks stored in those that still count.
 
-Called by :mod:`oncelog.spark.tables.lake.delta`. RESTORE removes files and does not change application transactions
-(delta-io/delta#1813), so the transactions alone would count batches whose rows are gone. Pure: the caller reads the
-files.
+Called by :mod:`oncelog.spark.tables.lake.delta`. RESTORE and REPLACE TABLE remove files and do not change application
+transactions (delta-io/delta#1813), so the transactions alone would count batches whose rows are gone. Pure: the caller
+reads the files.
 
 The files are read here, since the library's ``history`` fails as a whole at a commit that it does not understand:
 CONVERT TO DELTA and CLONE write -1 as ``readVersion``.
@@ -17,18 +17,21 @@ from oncelog.runtime import real_json as json
 
 INFO = "oncelog"
 """The entry of a commit's information that holds the identity of a batch."""
+_REPLACE = "REPLACE TABLE"
+"""A part of the names of operations that replace a table with a new one in the same log."""
 
 
 class CommitHistory:
-    """The batches in the newest commits of a log, the newest first, without batches that a RESTORE removed.
+    """The batches in the newest commits of a log, the newest first, without batches that a RESTORE or REPLACE TABLE
+    removed.
 
     :param commits: the texts of the newest commits, the newest first.
     """
 
     def __init__(self, commits: Iterable[str]) -> None:
         self._commits = commits
-        self.restored = False
-        """Whether the commits that were read so far include a RESTORE."""
+        self.undone = False
+        """Whether the commits that were read so far include a RESTORE or REPLACE TABLE."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The data that sinks stored about their batches."""
@@ -42,8 +45,11 @@ class CommitHistory:
                 if isinstance(fields, dict):
                     yield fields
                 if info.get("operation") == "RESTORE":
-                    self.restored = True
+                    self.undone = True
                     _undo(text, gone)
+                elif _REPLACE in info.get("operation", ""):
+                    self.undone = True
+                    return
 
 
 def _commit_infos(text: str) -> list[dict[str, Any]]:

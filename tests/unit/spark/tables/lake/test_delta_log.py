@@ -1,8 +1,10 @@
-"""Which batches of a Delta table's log count after RESTORE; the actions are those of Delta's protocol."""
+"""Which batches of a Delta table's log count after RESTORE and REPLACE TABLE, with actions of Delta's protocol."""
 
 from __future__ import annotations
 
 import json
+
+import pytest
 
 from oncelog.spark.tables.lake.delta_log import CommitHistory
 
@@ -73,4 +75,14 @@ def test_a_deletion_vector_changes_the_state_of_a_file() -> None:
 def test_a_restore_to_a_version_that_the_history_lacks_is_recognised_as_a_restore() -> None:
     history = CommitHistory([restore(remove("f2"), remove("f3")), APPENDED[3]])
     assert list(history) == []
-    assert history.restored
+    assert history.undone
+
+
+@pytest.mark.parametrize("operation", ["REPLACE TABLE", "CREATE OR REPLACE TABLE AS SELECT"])
+def test_only_batches_after_the_replacement_of_the_delta_table_count_as_written(operation: str) -> None:
+    """The names of the operations are Delta-Spark's."""
+    replaced = commit(remove("f3"), add("g"), operation=operation)
+    history = CommitHistory([replaced, APPENDED[3]])
+    assert list(history) == []
+    assert history.undone
+    assert batches(*APPENDED, replaced, commit(add("h"), batch=4)) == [4]

@@ -29,11 +29,13 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import BatchOutcome, SinkRefused
 from oncelog.spark.tables.inline import inline_part
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
+from oncelog.spark.tables.sink import open_store
 from oncelog.spark.tables.store import WrittenPart
-from tests.integration.tables.worlds import Query
+from tests.integration.tables.worlds import DAY_MS, Query
 from tests.support.lake_engines import EngineError, LakeEngine
 
 pytestmark = [pytest.mark.soak, pytest.mark.spark]
@@ -282,7 +284,98 @@ def test_iceberg_types_without_a_spark_name_are_written_or_refused(engine: LakeE
         Query(engine.folder / "cp-odd3", options, query_id="odd3-0000").write(0, [], schema=only)
 
 
+MAINTENANCE = {
+    "files": ("rewrite_data_files", ", options => map('min-input-files', '1', 'rewrite-all', 'true')"),
+    "manifests": ("rewrite_manifests", ""),
+    "expired": ("expire_snapshots", ", older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1"),
+    "orphans": ("remove_orphan_files", ""),
+}
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_maintenance_of_an_iceberg_table_hides_no_batch(engine: LakeEngine, mode: Mode) -> None:
+    """Between a crash and the restart, and while the query runs."""
+    name = f"maintained_{mode.value}"
+    engine.sql(f"CREATE TABLE ice.lake.{name} ({ICE}) USING iceberg")
+    options = iceberg(engine, name, mode=mode, key=("id",) if mode is Mode.UPSERT else ())
+    query = Query(engine.folder / f"checkpoint-{name}", options)
+
+    def batch(query: Query, number: int) -> BatchOutcome:
+        rows = ROWS.set_column(0, "id", pa.array([10 * number + n for n in range(3)], pa.int64()))
+        return query.write(number, [], schema=SCHEMA, made=lambda: made(rows)).outcome
+
+    for number in range(3):
+        assert batch(query, number) is BatchOutcome.WRITTEN
+        engine.sql(f"INSERT INTO ice.lake.{name} VALUES (-1, null, null)")
+        for procedure, arguments in MAINTENANCE.values():
+            engine.sql(f"CALL ice.system.{procedure}(table => 'lake.{name}'{arguments})")
+        assert len(engine.sql(f"SELECT * FROM ice.lake.{name}.snapshots")) == 1
+        assert batch(Query(query.root, options), number) is BatchOutcome.SKIPPED
+        query.end(number)
+    numbers = [20, 21, 22] if mode is Mode.COMPLETE else [n * 10 + m for n in range(3) for m in range(3)]
+    assert engine.sql(f"SELECT id FROM ice.lake.{name} WHERE id >= 0 ORDER BY id") == [(one,) for one in numbers]
+
+
+@pytest.mark.parametrize("selects", [True, False])
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], ids=str)
+def test_a_replaced_table_is_refused(engine: LakeEngine, form: TableFormat, selects: bool) -> None:
+    """REPLACE TABLE keeps the properties of Iceberg and the application transactions of Delta."""
+    short = f"replaced_{form.value}_{selects}".lower()
+    name = f"ice.lake.{short}" if form is TableFormat.ICEBERG else short
+    engine.sql(f"CREATE TABLE {name} (id bigint, s string) USING {form.value}")
+    if form is TableFormat.ICEBERG:
+        options = iceberg(engine, short)
+    else:
+        options = TableOptions(form, f"{engine.folder}/spark-warehouse/{short}")
+    query = Query(engine.folder / f"checkpoint-{short}", options)
+
+    def write(query: Query, number: int) -> BatchOutcome:
+        return query.write(number, [], schema=DELTA_SCHEMA, made=lambda: made(DELTA_ROWS)).outcome
+
+    for number in range(2):
+        assert write(query, number) is BatchOutcome.WRITTEN
+        query.end(number)
+    columns = "AS SELECT 0L AS id, 'old' AS s" if selects else ""
+    engine.sql(f"REPLACE TABLE {name} {'' if selects else '(id bigint, s string)'} USING {form.value} {columns}")
+    for run in (query, Query(query.root, options)):
+        with pytest.raises(SinkRefused, match=r"has no marker in .*, so it cannot be known whether it is written"):
+            write(run, 2)
+    query.write(2, [], schema=DELTA_SCHEMA, made=lambda: made(DELTA_ROWS), on_missing=OnMissingMarker.WRITE)
+    query.end(2)
+    assert write(Query(query.root, options), 3) is BatchOutcome.WRITTEN
+    assert engine.sql(f"SELECT count(*) FROM {name}") == [(6 + selects,)]
+
+
+def test_iceberg_tables_upgraded_to_format_version_3_are_refused(engine: LakeEngine) -> None:
+    engine.sql(f"CREATE TABLE ice.lake.upgraded ({ICE}) USING iceberg")
+    query = Query(engine.folder / "checkpoint-upgraded", iceberg(engine, "upgraded"))
+    query.run(0, [], schema=SCHEMA, made=lambda: made(ROWS))
+    engine.sql("ALTER TABLE ice.lake.upgraded SET TBLPROPERTIES ('format-version' = '3')")
+    with pytest.raises(ConfigError, match=r"has format-version 3, .* copy the rows in Spark"):
+        query.run(1, [], schema=SCHEMA, made=lambda: made(ROWS))
+
+
 # --- Delta
+
+RETENTIONS = {
+    "INTERVAL 30 DAYS": 30 * DAY_MS,
+    "Interval 2 Weeks": 14 * DAY_MS,
+    "30 days": 30 * DAY_MS,
+    "interval 1 day 12 hours": 1.5 * DAY_MS,
+    "interval 86400000 milliseconds": DAY_MS,
+    "interval 86400.5 seconds": DAY_MS + 500,
+}
+
+
+@pytest.mark.parametrize("text", list(RETENTIONS))
+def test_the_retention_of_batches_in_delta_is_read_as_delta_spark_accepts_it(engine: LakeEngine, text: str) -> None:
+    path = str(engine.folder / f"retention-{list(RETENTIONS).index(text)}")
+    properties = f"TBLPROPERTIES ('delta.setTransactionRetentionDuration' = '{text}')"
+    engine.sql(f"CREATE TABLE delta.`{path}` (id BIGINT, s STRING) USING delta {properties}")
+    options = TableOptions(TableFormat.DELTA, path)
+    write(engine, options, DELTA_ROWS, DELTA_SCHEMA)
+    assert open_store(options).look("84d98cca-0000", []).retention_ms == RETENTIONS[text]
+
 
 DELTA_WRITABLE = {
     "plain": "",

@@ -212,23 +212,29 @@ class IcebergWorld(World):
         self.catalog().drop_table(self.options.table)
 
     def clean_identities(self) -> None:
-        """Somebody else's commit, and then all older snapshots are expired."""
+        """Somebody else's commit; then all older snapshots expire, and the properties of the sinks are removed."""
         self.append_as_another((99, "another's"))
+        self.expire_snapshots()
+        table = self.catalog().load_table(self.options.table)
+        with table.transaction() as transaction:
+            transaction.remove_properties(*(name for name in table.properties if name.startswith("oncelog.")))
+
+    def expire_snapshots(self) -> None:
+        """All but the current one."""
         table = self.catalog().load_table(self.options.table)
         current = table.current_snapshot()
-        assert current is not None
-        others = [snapshot.snapshot_id for snapshot in table.snapshots() if snapshot.snapshot_id != current.snapshot_id]
-        table.maintenance.expire_snapshots().by_ids(others).commit()
+        ids = [one.snapshot_id for one in table.snapshots() if one != current]
+        if ids:
+            table.maintenance.expire_snapshots().by_ids(ids).commit()
 
     def append_as_another(self, row: Row) -> None:
         self.catalog().load_table(self.options.table).append(arrow([row]))
 
     def maintain(self) -> None:
-        """Expire what nothing needs; the newest snapshots stay."""
+        """Rewrite the files, and expire all snapshots but the current one."""
         table = self.catalog().load_table(self.options.table)
-        ids = [snapshot.snapshot_id for snapshot in sorted(table.snapshots(), key=lambda one: one.timestamp_ms)[:-1]]
-        if ids:
-            table.maintenance.expire_snapshots().by_ids(ids).commit()
+        table.overwrite(table.scan().to_arrow())
+        self.expire_snapshots()
 
     def saved(self) -> Callable[[], None]:
         """Restored by a rollback."""

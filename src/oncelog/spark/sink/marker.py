@@ -541,7 +541,7 @@ def _why_previous_proves_nothing(plan: BatchPlan) -> str:
 
 def _expiry(plan: BatchPlan) -> str:
     if plan.table:
-        return "and the table may have lost it since (snapshots expire, and so may application transactions)"
+        return "and the table may have lost it since, because its application transactions expire"
     if plan.retention_ms is None:
         return (
             "and how long markers live is not known (grant DESCRIBE_CONFIGS on the cluster, or say it in the option "
@@ -566,7 +566,7 @@ def _place(plan: BatchPlan) -> str:
 
 
 def _losses(plan: BatchPlan) -> str:
-    return "a restored backup, a rollback" if plan.table else "a power failure, a restored cluster"
+    return "a restored backup, a rollback, REPLACE TABLE" if plan.table else "a power failure, a restored cluster"
 
 
 def _deleted(plan: BatchPlan) -> str:

@@ -1,10 +1,9 @@
-"""An Iceberg table, by pyiceberg: tasks write files, the driver makes one commit, and its snapshots contain the batch's
-identity.
+"""An Iceberg table, by pyiceberg: tasks write files, the driver makes one commit, which contains the batch's identity.
 
-The identity is in the summary of each snapshot that a batch creates, and is searched among the ancestors of the current
-snapshot: a table that was rolled back lacks the later batches. Expiring snapshots removes identities, so the table's
-own expiry setting determines how long they stay. pyiceberg would retry a commit that lost a race without checking
-identities, so the catalog is called directly, once.
+The identity is in the summary of each snapshot that a batch creates: a table that was rolled back lacks the later
+batches, because their snapshots are no ancestors of the current one. Snapshots expire, so a table property keeps the
+last batch of each sink (:mod:`oncelog.spark.tables.lake.iceberg_batches`). pyiceberg would retry a commit that lost a
+race without checking identities, so the catalog is called directly, once.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import ConfigError
 from oncelog.spark.private_apis import plans
-from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
@@ -39,7 +37,6 @@ from oncelog.spark.tables.store import (
     WrittenPart,
     check_rights,
     inline_rows,
-    query_of,
     unwritable,
 )
 
@@ -58,10 +55,10 @@ try:
     )
     from pyiceberg.io import load_file_io
     from pyiceberg.io.pyarrow import PyArrowFileIO
-    from pyiceberg.table.snapshots import ancestors_of
-    from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
+    from pyiceberg.table.update import AddSnapshotUpdate, AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
 
+    from oncelog.spark.tables.lake.iceberg_batches import LAST, in_summary, in_table, last_batches
     from oncelog.spark.tables.lake.iceberg_demands import (
         MADE_OF,
         check_deletes,
@@ -98,16 +95,10 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
-    from pyiceberg.table.snapshots import Snapshot
     from pyiceberg.types import NestedField
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-SINK = "oncelog.sink"
-BATCH = "oncelog.batch"
-_EXPIRY = "history.expire.max-snapshot-age-ms"
-_EXPIRY_MS = 432_000_000
-"""Iceberg's default expiry of snapshots in ms: five days."""
 _WRITTEN = re.compile(r"\d{5}-\d+-[0-9a-f-]{36}\.parquet")
 _CHUNK_BYTES = 128 << 20
 _FAILURES: tuple[type[Exception], ...] = (RESTError, SQLAlchemyError, OSError, *_AWS_FAILURES)
@@ -130,7 +121,7 @@ class IcebergTable:
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans, known)
+        return TableLook("", FOR_EVER_MS, None) if table is None else self._look_at(table, group, known)
 
     def prepare(self, schema: StructType, options: TableOptions) -> str:
         self._options = options
@@ -162,7 +153,11 @@ class IcebergTable:
     def _check(self, table: Table) -> None:
         """Refuse a table that cannot be written; checked again when the table has changed."""
         metadata = table.metadata
-        checked = (metadata.table_uuid, metadata.current_schema_id, metadata.default_spec_id, dict(table.properties))
+        properties = {name: text for name, text in table.properties.items() if not name.startswith(LAST)}
+        checked = (
+            *(metadata.table_uuid, metadata.format_version, metadata.current_schema_id, metadata.default_spec_id),
+            properties,
+        )
         check_deletes(summary_of(table), self._options)
         if checked != self._checked:
             check_writable(table, self._options)
@@ -266,14 +261,15 @@ class IcebergTable:
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
-        if table is None or not _look_at(table, commit.group, ()).is_as(commit.seen):
+        if table is None or not self._look_at(table, commit.group).is_as(commit.seen):
             raise Conflict(f"{self._options} got another batch of {commit.group} after it was read")
+        self._check(table)
         if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
                 f"{self._options} changed its columns or partitions while a batch was written, so the batch's files do "
                 f"not fit: nothing was committed, and a new start computes the batch again"
             )
-        properties = {SINK: commit.group, BATCH: commit.marker.encode()}
+        properties = in_summary(commit.group, commit.marker)
         rows = inline_rows(commit.parts)
         transaction = table.transaction()
         try:
@@ -288,6 +284,8 @@ class IcebergTable:
             raise self._refused(error) from error
         except OverflowError as error:
             raise _beyond_years(str(self._options)) from error
+        *_, last = (one.snapshot for one in transaction._updates if isinstance(one, AddSnapshotUpdate))
+        transaction.set_properties(in_table(commit.group, commit.marker, last))
         metadata = table.metadata
         requirements = (
             *transaction._requirements,
@@ -327,6 +325,15 @@ class IcebergTable:
         _check_nulls(source, table.metadata, str(self._options))
         check_partitions(source, table.metadata, self._options)
         return source
+
+    def _look_at(self, table: Table, group: str, known: Collection[str] = ()) -> TableLook:
+        try:
+            found = last_batches(table, group, known)
+        except OSError as error:
+            raise self._refused(error) from error
+        own = found.pop(group, None)
+        others = found if own is None else {}
+        return TableLook(str(table.metadata.table_uuid), FOR_EVER_MS, own, others, _layout(table))
 
     def _catalog(self) -> Catalog:
         if self._opened is None:
@@ -433,37 +440,6 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
-
-
-def _look_at(table: Table, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
-    found: dict[str, Marker | None] = {}
-    for sink, marker in _identities(ancestors_of(table.current_snapshot(), table.metadata)):
-        if sink not in found and (query_of(sink) == query_of(group) or sink in known):
-            found[sink] = marker
-        if sink == group:
-            break
-    own = found.pop(group, None)
-    others = {} if own is not None else {sink: one for sink, one in found.items() if one is not None}
-    retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
-    if own is None and _has_snapshot_of(table, group, plans):
-        retention = FOR_EVER_MS  # the snapshot has not expired, so the table was rolled back
-    return TableLook(str(table.metadata.table_uuid), retention, own, others, _layout(table))
-
-
-def _has_snapshot_of(table: Table, group: str, plans: Sequence[str]) -> bool:
-    """Whether the table has a snapshot, among the current one's ancestors or not, of a batch of the group with one of
-    these fingerprints."""
-    return any(
-        sink == group and one is not None and one.fingerprint in plans for sink, one in _identities(table.snapshots())
-    )
-
-
-def _identities(snapshots: Iterable[Snapshot]) -> Iterator[tuple[str, Marker | None]]:
-    """The sink and the batch of each snapshot that a sink has created."""
-    for snapshot in snapshots:
-        properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
-        if sink := properties.get(SINK, ""):
-            yield sink, Marker.decode(properties.get(BATCH, ""))
 
 
 def _layout(table: Table) -> TableLayout:

@@ -44,6 +44,8 @@ _PLAIN: dict[str, tuple[pa.DataType, type | tuple[type, ...]]] = {
     "null": (pa.bool_(), ()),
 }
 
+_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer"}
+
 
 class JsonColumns:
     """The columns of a schema.
@@ -103,7 +105,7 @@ class _Types:
             return _TEXT
         if isinstance(schema.get("$ref"), str):
             return self._of_reference(schema, resolver, around)
-        kind = schema.get("type")
+        kind = schema.get("type", _type_of_values(schema))
         kinds = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
         if len(kinds) != 1 or any(name in schema for name in ("oneOf", "anyOf", "allOf")):
             return _TEXT
@@ -175,6 +177,13 @@ def _is_null(schema: Any) -> bool:
         return False
     only = [schema["const"]] if "const" in schema else schema.get("enum")
     return schema.get("type") in ("null", ["null"]) or only == [None]
+
+
+def _type_of_values(schema: Mapping[str, Any]) -> str | None:
+    """The type of the values in ``const`` or ``enum`` besides null, if they have one type."""
+    values = [schema["const"]] if "const" in schema else schema.get("enum", ())
+    found = {type(value) for value in values if value is not None}
+    return _TYPE_NAMES.get(found.pop()) if len(found) == 1 else None
 
 
 def _unfit(where: str, what: str, value: Any) -> SchemaMismatch:

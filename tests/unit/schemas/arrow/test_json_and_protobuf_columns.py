@@ -209,6 +209,27 @@ def test_each_schema_id_is_requested_once() -> None:
     assert codecs.of(1) is codecs.of(1)
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "kind"),
+    [
+        ({"enum": ["NEW", "DONE", None]}, "NEW", pa.string()),
+        ({"anyOf": [{"const": "x"}, {"type": "null"}]}, "x", pa.string()),
+        ({"enum": [1, 2]}, 2, pa.int64()),
+        ({"const": True}, True, pa.bool_()),
+        ({"enum": [True, 1]}, 1, None),
+        ({"enum": ["a", {}]}, "a", None),
+        ({"enum": [None]}, None, None),
+    ],
+    ids=str,
+)
+def test_values_of_one_type_in_an_enum_or_a_const_are_the_type_of_a_property_without_a_type(
+    schema: dict[str, Any], value: Any, kind: pa.DataType | None
+) -> None:
+    found = reader_of(Registry({1: json_schema(p=schema)}), 1).read(pa.array([as_json(1, {"p": value})]))
+    given = value if kind is not None or value is None else json.dumps(value)
+    assert (found.values.type.field("p").type, found.values.to_pylist()) == (kind or pa.string(), [{"p": given}])
+
+
 def protobuf_file() -> Schema:
     file = FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
     file.dependency.extend(["google/protobuf/timestamp.proto", "google/protobuf/wrappers.proto",

@@ -121,14 +121,17 @@ def apache_kafka(request: pytest.FixtureRequest) -> Iterator[shared_kafka.Runnin
 
 @pytest.fixture(scope="session")
 def spark_class_archive() -> Iterator[None]:
-    """Makes every JVM that Spark starts from here on load its classes from an archive; folders with such tests ask
-    for it.
+    """Makes every JVM that Spark starts from here on load its classes from an archive, and its streaming queries fork
+    their sources; folders with such tests ask for it.
     """
     from tests.support import class_archive  # which needs PySpark: other tests run without it
+    from tests.support.forked_sources import forked_sources
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, forked_sources() as environment:
         patch.setenv("SPARK_HOME", str(class_archive.spark_home()))
         patch.setenv("SPARK_SUBMIT_OPTS", class_archive.spark_options())
+        for name, value in environment.items():
+            patch.setenv(name, value)
         yield
 
 

@@ -4,7 +4,7 @@ Python's: Spark has its workers import PySpark from ``python/lib/pyspark.zip``, 
 process; :func:`spark_home` is a Spark without that file, so they take the same PySpark where it is installed. Java's:
 an archive for Spark and one for Apache Kafka, each made once for a machine under ``-XX:ArchiveClassesAtExit``; the
 program that loads Spark's classes is this file. A JVM that an archive does not fit (another Java, other jars) takes no
-notice of it.
+notice of it. The sources of streaming queries are forks (``forked_sources.py``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, concat_ws, count, expr, from_json, sum, window
+from pyspark.sql.functions import col, concat_ws, count, expr, from_json, session_window, sum, window
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -24,6 +24,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from oncelog.spark.session import for_each_batch, session
 from tests.support.class_archive import QUICK_START, executors_options
@@ -41,6 +42,7 @@ SETTINGS = {
     "spark.deploy.maxExecutorRetries": "-1",
 }
 TIMER_MS = 10_000
+SESSION_GAP = "400 milliseconds"
 
 
 class Totals(StatefulProcessor):
@@ -112,10 +114,56 @@ def timed(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
     return rows.transformWithStateInPandas(Totals(), "key string, value string", "Append", "EventTime")
 
 
-QUERIES = {"windows": windows, "joined": joined, "distinct": distinct, "timed": timed}
+def sessions(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
+    rows = events(spark, task, task["events"]).withWatermark("at", "5 seconds")
+    totals = rows.groupBy(session_window("at", SESSION_GAP), "key").agg(
+        count("*").alias("n"), sum("amount").alias("amount")
+    )
+    start = expr("cast(unix_millis(session_window.start) as string)")
+    return totals.select(concat_ws("|", start, "key").alias("key"), concat_ws("|", "n", "amount").alias("value"))
 
 
-BY_EXECUTORS = ("windows", "timed")
+def outer(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
+    """A row of either side without a partner has NULL for the other, once the watermarks have passed."""
+    left = events(spark, task, task["events"]).withWatermark("at", "5 seconds").where("kind = 'a'").alias("l")
+    right = events(spark, task, task["others"]).withWatermark("at", "5 seconds").where("kind = 'a'").alias("r")
+    near = expr("l.key = r.key and r.at >= l.at and r.at <= l.at + interval 1 second")
+    amounts = concat_ws("|", *(expr(f"coalesce(cast({side}.amount as string), 'none')") for side in "lr"))
+    return left.join(right, near, "full_outer").select(
+        expr("coalesce(l.key, r.key)").alias("key"), amounts.alias("value")
+    )
+
+
+def grouped(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
+    rows = events(spark, task, task["events"]).withWatermark("at", "5 seconds").groupBy("key")
+    timeout = GroupStateTimeout.EventTimeTimeout
+    return rows.applyInPandasWithState(amounts_of, "key string, value string", "amounts string", "Append", timeout)
+
+
+def amounts_of(key: Any, frames: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+    """Keeps the amounts of a key as JSON, and emits them when the key is done."""
+    amounts = json.loads(state.get[0]) if state.exists else []
+    if state.hasTimedOut:
+        state.remove()
+        yield pd.DataFrame({"key": [key[0]], "value": [json.dumps(amounts)]})
+        return
+    rows = pd.concat(frames)
+    state.update((json.dumps(sorted([*amounts, *map(int, rows["amount"])])),))
+    state.setTimeoutTimestamp(int(rows["at"].max().timestamp() * 1000) + TIMER_MS)
+
+
+QUERIES = {
+    "windows": windows,
+    "joined": joined,
+    "distinct": distinct,
+    "timed": timed,
+    "sessions": sessions,
+    "outer": outer,
+    "grouped": grouped,
+}
+
+
+BY_EXECUTORS = ("windows", "timed", "sessions", "outer")
 """The queries whose output is written by for_each_batch and two writers; the others use ``format("oncelog")``."""
 
 

@@ -1,4 +1,5 @@
-"""State and failures: windows, a stream-stream join, deduplication and transformWithState, on RocksDB.
+"""State and failures: windows, sessions, stream-stream joins, deduplication, transformWithState and
+applyInPandasWithState, on RocksDB.
 
 Executors are killed, and drivers with all of theirs. The output is compared with what a few lines of Python make of the
 same events: each result once, none missing.
@@ -18,11 +19,12 @@ import pytest
 
 from tests.integration.spark.driver_process import DriverProcess
 from tests.integration.spark.kafka_records import committed, create_topic, produce
-from tests.integration.spark.pipeline.stateful_query import QUERIES
+from tests.integration.spark.pipeline.stateful_query import QUERIES, SESSION_GAP
 
 pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 
 BEGIN_MS = 1_767_600_000_000
+GAP_MS = int(SESSION_GAP.split()[0])
 
 
 class RunningBroker(Protocol):
@@ -55,31 +57,90 @@ def made(count: int, seed: int) -> list[Event]:
 
 def expected(name: str, events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
     """The expected results, without Spark, except for the last two events, which only close what is open."""
-    events, others = events[:-2], others[:-2]
-    found: Counter[tuple[str, str]] = Counter()
-    if name == "windows":
-        windows: dict[tuple[int, str], list[int]] = defaultdict(list)
-        for event in events:
-            windows[event.at_ms // 10_000 * 10_000, event.key].append(event.amount)
-        found.update((f"{start}|{key}", f"{len(a)}|{sum(a)}") for (start, key), a in windows.items())
-    elif name == "joined":
-        by_key: dict[str, list[Event]] = defaultdict(list)
-        for other in others:
-            by_key[other.key].append(other)
-        for event in events:
-            for other in by_key[event.key] if event.kind == "a" else ():
-                if event.at_ms <= other.at_ms <= event.at_ms + 5000:
-                    found[event.key, f"{event.amount}|{other.amount}"] += 1
-    elif name == "distinct":
-        found.update((key, key) for key in {event.key for event in events})
-    else:
-        amounts: dict[str, list[int]] = defaultdict(list)
-        kinds: dict[str, Counter[str]] = defaultdict(Counter)
-        for event in events:
-            amounts[event.key].append(event.amount)
-            kinds[event.key][event.kind] += 1
-        found.update((key, json.dumps([sorted(amounts[key]), kinds[key]], sort_keys=True)) for key in amounts)
+    return EXPECTED[name](events[:-2], others[:-2])
+
+
+def windows(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    found: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for event in events:
+        found[event.at_ms // 10_000 * 10_000, event.key].append(event.amount)
+    return Counter({(f"{start}|{key}", f"{len(a)}|{sum(a)}"): 1 for (start, key), a in found.items()})
+
+
+def sessions(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    """Events of a key at most the gap apart belong together."""
+    found: list[list[Event]] = []
+    for event in sorted(events, key=lambda one: (one.key, one.at_ms)):
+        if found and found[-1][-1].key == event.key and event.at_ms - found[-1][-1].at_ms <= GAP_MS:
+            found[-1].append(event)
+        else:
+            found.append([event])
+    return Counter(
+        (f"{session[0].at_ms}|{session[0].key}", f"{len(session)}|{sum(event.amount for event in session)}")
+        for session in found
+    )
+
+
+def near(events: list[Event], others: list[Event], within_ms: int) -> list[tuple[Event, Event]]:
+    by_key: dict[str, list[Event]] = defaultdict(list)
+    for other in others:
+        by_key[other.key].append(other)
+    return [
+        (event, other)
+        for event in events
+        for other in by_key[event.key]
+        if event.at_ms <= other.at_ms <= event.at_ms + within_ms
+    ]
+
+
+def joined(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    pairs = near([event for event in events if event.kind == "a"], others, 5000)
+    return Counter((event.key, f"{event.amount}|{other.amount}") for event, other in pairs)
+
+
+def outer(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    left, right = ([event for event in side if event.kind == "a"] for side in (events, others))
+    pairs = near(left, right, 1000)
+    found = Counter((event.key, f"{event.amount}|{other.amount}") for event, other in pairs)
+    paired, paired_others = ({pair[side] for pair in pairs} for side in (0, 1))
+    found.update((event.key, f"{event.amount}|none") for event in left if event not in paired)
+    found.update((other.key, f"none|{other.amount}") for other in right if other not in paired_others)
     return found
+
+
+def distinct(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    return Counter({(key, key): 1 for key in {event.key for event in events}})
+
+
+def timed(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for event in events:
+        kinds[event.key][event.kind] += 1
+    amounts = by_key(events)
+    return Counter((key, json.dumps([amounts[key], kinds[key]], sort_keys=True)) for key in amounts)
+
+
+def grouped(events: list[Event], others: list[Event]) -> Counter[tuple[str, str]]:
+    return Counter((key, json.dumps(amounts)) for key, amounts in by_key(events).items())
+
+
+def by_key(events: list[Event]) -> dict[str, list[int]]:
+    """The amounts of each key, sorted."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for event in events:
+        found[event.key].append(event.amount)
+    return {key: sorted(amounts) for key, amounts in found.items()}
+
+
+EXPECTED = {
+    "windows": windows,
+    "sessions": sessions,
+    "joined": joined,
+    "outer": outer,
+    "distinct": distinct,
+    "timed": timed,
+    "grouped": grouped,
+}
 
 
 class Run(DriverProcess):

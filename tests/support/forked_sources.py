@@ -41,9 +41,11 @@ def forked_sources() -> Iterator[dict[str, str]]:
         listener.close()
         ends_with_us(process.pid)
         assert process.stdin is not None
-        yield {sitecustomize.SOURCES_ADDRESS: address}
-        process.stdin.close()
-        process.wait(60)
+        try:
+            yield {sitecustomize.SOURCES_ADDRESS: address}
+        finally:
+            process.stdin.close()
+            process.wait(60)
 
 
 def main() -> None:

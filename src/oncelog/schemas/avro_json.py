@@ -19,7 +19,7 @@ from oncelog.runtime.shown import json_bytes
 from oncelog.schemas.avro.types import NULL, NamedTypes, branch_name, logical_type
 from oncelog.schemas.avro.unions import BITS, TYPE_KEY, Fit, Unions, common_fit, is_whole
 from oncelog.schemas.avro.values import date_of, local_moment_of, moment_of, time_of
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, inside
 
 _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MAX_SCALE = 1000
@@ -141,7 +141,7 @@ class AvroJson:
         given = dict(_checked(value, dict, "an object", where))
         for field in known["fields"]:
             name = field["name"]
-            here = f"{where}.{name}" if where else name
+            here = inside(where, name)
             if name in given:
                 given[name] = self._value(field["type"], given[name], here)
             elif "default" not in field:

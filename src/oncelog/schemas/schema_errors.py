@@ -42,6 +42,11 @@ class OtherType(SchemaMismatch):
     """The data has a type other than the requested one: a topic may hold several types."""
 
 
+def inside(where: str, name: str) -> str:
+    """The place of a field, for errors: the path of its row, which is empty for the outermost, and its name."""
+    return f"{where}.{name}" if where else name
+
+
 def reason_of(error: SchemaError) -> str:
     """The text of an error in the form in which it is stored in a column or a header."""
     return f"{error}: {NOTHING_WRONG}" if isinstance(error, SchemaMismatch) else str(error)

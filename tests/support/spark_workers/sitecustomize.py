@@ -2,7 +2,7 @@
 
 Spark's daemon imports next to nothing, because threads and forks do not mix, so each worker that it forks spends two
 thirds of a second of CPU time on NumPy, Arrow, pandas (Arrow imports it for its first array), PySpark and the client.
-Here NumPy and Arrow are told to start no thread, and the daemon for tasks imports all of it. Each streaming query has a
+Here NumPy and Arrow are told to start no thread, and the daemon imports all of it. Each streaming query has a
 process of its own for its source, which Spark does not fork: here a fork of ``tests.support.forked_sources`` runs the
 source, if tests have started that. ``oncelog.spark`` is left to the forks, because it sets up their log.
 """

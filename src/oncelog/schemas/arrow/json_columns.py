@@ -15,7 +15,7 @@ from oncelog.runtime import real_json as json
 from oncelog.schemas.arrow.fitting import Problems, fitting
 from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.json_codec import JsonCodec
-from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, inside
 from oncelog.schemas.structs import Schema
 
 Take = Callable[[Any, str], Any]
@@ -265,7 +265,7 @@ def _map(inner: Take) -> Take:
             return None
         if not isinstance(value, dict):
             raise _unfit(where, "an object", value)
-        return [(name, inner(one, f"{where}.{name}" if where else name)) for name, one in value.items()]
+        return [(name, inner(one, inside(where, name))) for name, one in value.items()]
 
     return take
 
@@ -283,7 +283,7 @@ def _object_of_map(inner: Take) -> Take:
     def give(value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return _plain(value)
-        return {name: inner(one, f"{where}.{name}" if where else name) for name, one in value.items()}
+        return {name: inner(one, inside(where, name)) for name, one in value.items()}
 
     return give
 
@@ -293,7 +293,7 @@ def _object_of(fields: Mapping[str, Take], required: set[str]) -> Take:
         if not isinstance(value, dict):
             return _plain(value)
         return {
-            name: fields.get(name, _plain)(one, f"{where}.{name}" if where else name)
+            name: fields.get(name, _plain)(one, inside(where, name))
             for name, one in value.items()
             if one is not None or name in required
         }
@@ -312,7 +312,7 @@ def _struct(fields: Mapping[str, Take], required: set[str]) -> Take:
             raise _unfit(where, "an object", value)
         made = {}
         for name, inner in fields.items():
-            here = f"{where}.{name}" if where else name
+            here = inside(where, name)
             if name in required and name not in value:
                 raise SchemaMismatch(f"{here} is missing, and the reader's schema requires it")
             made[name] = inner(value.get(name), here)

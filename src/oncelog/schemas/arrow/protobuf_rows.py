@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from oncelog.schemas.arrow.protobuf_columns import ANY_SHAPE, TIMES, TIMESTAMP, WRAPPERS
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, inside
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -26,7 +26,7 @@ def fill(message: Any, descriptor: Descriptor, row: Any, where: str = "") -> Non
         raise SchemaError(f"{where or 'the row'} is {repr(row)[:80]}, not a struct of the fields of {descriptor.name}")
     chosen: dict[str, str] = {}
     for name, value in row.items():
-        here = f"{where}.{name}" if where else name
+        here = inside(where, name)
         field = descriptor.fields_by_name.get(name)
         if field is None:
             raise SchemaError(f"the message {descriptor.full_name} has no field for the column {here}")

@@ -25,7 +25,7 @@ from oncelog.schemas.avro_tree import is_name
 from oncelog.schemas.framing import framed
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, inside
 from oncelog.schemas.structs import JSON, PROTOBUF, Schema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -50,7 +50,7 @@ def avro_schema(columns: pa.StructType, name: str) -> Schema:
 def _record(columns: pa.StructType, name: str, where: str) -> dict[str, Any]:
     fields = []
     for column in columns:
-        here = f"{where}.{column.name}" if where else column.name
+        here = inside(where, column.name)
         if not is_name(column.name):
             raise SchemaError(f"the column {here!r} cannot be a field of Avro: give it a name of letters, digits and _")
         kind = _avro_type(column.type, f"{name}_{column.name}", here)
@@ -234,7 +234,7 @@ def _check(given: pa.DataType, wanted: pa.DataType, shown: str, where: str) -> N
     if kinds.is_struct(given) and kinds.is_struct(wanted):
         known = {one.name: one.type for one in wanted}
         for column in given:
-            here = f"{where}.{column.name}" if where else column.name
+            here = inside(where, column.name)
             if column.name not in known:
                 raise SchemaError(f"{shown} has no field for the column {here}: leave it out, or register a version")
             _check(column.type, known[column.name], shown, here)

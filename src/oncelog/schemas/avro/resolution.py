@@ -14,7 +14,7 @@ from typing import Any
 
 from oncelog.schemas.avro.defaults import default_bytes
 from oncelog.schemas.avro.types import NamedTypes, last_name, logical_type
-from oncelog.schemas.schema_errors import SchemaMismatch
+from oncelog.schemas.schema_errors import SchemaMismatch, inside
 
 MAX_PARTS = 100_000
 """The maximum number of parts of a pair of schemas: a few lines of schema can double them repeatedly."""
@@ -150,11 +150,11 @@ class _Resolution:
                 continue
             found.add(position)
             read = plan.reader["fields"][position]
-            plan.parts.append(self.resolve(one["type"], read["type"], _inside(where, read["name"])))
+            plan.parts.append(self.resolve(one["type"], read["type"], inside(where, read["name"])))
             plan.extra.append(position)
         for position, read in enumerate(plan.reader["fields"]):
             if position not in found:
-                plan.parts.append(self._default(read, _inside(where, read["name"])))
+                plan.parts.append(self._default(read, inside(where, read["name"])))
                 plan.extra.append(position)
 
     def _default(self, read: Any, where: str) -> ReadPlan:
@@ -202,10 +202,6 @@ def _positions(reader: Any) -> dict[str, int]:
         for alias in one.get("aliases", ()):
             positions.setdefault(alias, i)
     return positions
-
-
-def _inside(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
 
 
 def _names(known: Any) -> list[str]:

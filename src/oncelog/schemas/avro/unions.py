@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any
 
 from oncelog.schemas.avro.types import NamedTypes, branch_name, logical_type
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, inside
 
 BITS = {"int": 32, "long": 64}
 TYPE_KEY = "-type"
@@ -164,7 +164,7 @@ class UnionNaming:
             made = dict(value)
             made.pop(TYPE_KEY, None)
             for name in fields.keys() & made.keys():
-                made[name] = self._value(fields[name], made[name], f"{where}.{name}" if where else name)
+                made[name] = self._value(fields[name], made[name], inside(where, name))
             return made
         if kind == "array" and isinstance(value, list | tuple):
             return [self._value(known["items"], one, f"{where}[{i}]") for i, one in enumerate(value)]
